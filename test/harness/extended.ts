@@ -1,9 +1,9 @@
-import { Client } from 'pg'
 import { inject } from 'vitest'
 import type { Variables } from '../../src/config/env.ts'
 import { type CommandResult, runCli } from './cli.ts'
 import { startConfigured } from './configured.ts'
 import { freePort } from './postgres.ts'
+import { execute } from './prepared-postgres.ts'
 import type { PorticoProcess } from './process.ts'
 import { servingRights } from './rights.ts'
 import { createStore } from './store.ts'
@@ -18,17 +18,11 @@ export interface Extended {
   stop(): Promise<void>
 }
 
-const execute = async (url: string, statements: readonly string[]): Promise<void> => {
-  const client = new Client({ connectionString: url })
-  await client.connect()
-  await client.query(statements.join(';')).finally(() => client.end())
-}
-
 /** Runs `portico migrate` twice concurrently, and grants the new tables to the serving role. */
 const migrateTwice = async (configuration: object, owner: Variables): Promise<CommandResult[]> => {
   const migrate = () => runCli(['migrate'], configuration, owner)
   const results = await Promise.all([migrate(), migrate()])
-  await execute(owner.DATABASE_URL ?? '', servingRights.slice(1))
+  await execute(owner.DATABASE_URL ?? '', ...servingRights.slice(1))
   return results
 }
 

@@ -1,5 +1,5 @@
 import type { TestProject } from 'vitest/node'
-import { startPostgres } from './postgres.ts'
+import { execute, startWithTemplate } from './prepared-postgres.ts'
 import { openRecordings } from './recording/merge.ts'
 import { startRedis } from './redis.ts'
 import { redisRights, servingRights } from './rights.ts'
@@ -19,27 +19,13 @@ declare module 'vitest' {
 
 export const templateDatabase = 'portico_template'
 
-export const urlOf = (serverUrl: string, database: string): string => {
-  const url = new URL(serverUrl)
-  url.pathname = `/${database}`
-  return url.href
-}
-
 const setUpPostgres = async (project: TestProject) => {
-  const postgres = await startPostgres()
+  const postgres = await startWithTemplate(templateDatabase, async (url) => {
+    await seed({ DATABASE_URL: url })
+    await execute(url, ...servingRights)
+  })
   project.provide('postgresUrl', postgres?.url ?? null)
-  if (!postgres) return async () => undefined
-  const { Client } = await import('pg')
-  const execute = async (connectionString: string, ...statements: string[]) => {
-    const client = new Client({ connectionString })
-    await client.connect()
-    await client.query(statements.join(';')).finally(() => client.end())
-  }
-  const template = urlOf(postgres.url, templateDatabase)
-  await execute(postgres.url, `CREATE DATABASE ${templateDatabase}`)
-  await seed({ DATABASE_URL: template })
-  await execute(template, ...servingRights)
-  return () => postgres.stop()
+  return async () => postgres?.stop()
 }
 
 const setUpRedis = async (project: TestProject) => {

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { expect, inject } from 'vitest'
 import type { Domain } from '../../src/api/domain.ts'
 import { bankingDomains } from '../../src/banking/index.ts'
@@ -11,6 +10,7 @@ import { type Answer, type Call, send } from './http.ts'
 import { captureLog, type LogLine } from './log.ts'
 import { freePort } from './postgres.ts'
 import { testSettings, upstreamAt, type WholeSettings } from './settings.ts'
+import { outboxOf } from './sign-in.ts'
 import { createStore } from './store.ts'
 
 export interface DevelopmentMail {
@@ -40,7 +40,7 @@ export interface Portico {
   call(method: string, path: string, call?: Call): Promise<Answer>
   /** Records another client's request, whose audit entry `stop` checks. */
   recordCall(method: string, path: string, answer: Answer, call?: Call): void
-  /** With `template`, waits for a mail of that template. */
+  /** Waits for the newest mail, with `template` for one of that template. */
   mailTo(address: string, template?: AnyTemplate): Promise<DevelopmentMail>
   /** Newest first. */
   mailsTo(address: string): Promise<DevelopmentMail[]>
@@ -72,9 +72,6 @@ const useService = (settings: WholeSettings, url: string, added: readonly Domain
     }),
   }
 }
-
-const mailsOf = async (operationsPort: number): Promise<DevelopmentMail[]> =>
-  (await fetch(`http://127.0.0.1:${operationsPort}/mail.json`)).json()
 
 /** Starts the production composition in the project's topology. */
 export const startPortico = async ({
@@ -115,7 +112,7 @@ export const startPortico = async ({
   let turn = 0
   const nextUrl = () => `http://127.0.0.1:${replicas[turn++ % replicas.length]?.port}`
   const mailsTo = async (address: string): Promise<DevelopmentMail[]> => {
-    const mails = await mailsOf(running.operationsPort)
+    const mails: DevelopmentMail[] = await (await fetch(`${operationsUrl}/mail.json`)).json()
     return mails.filter(({ to }) => to === address)
   }
   const expected: ((line: LogLine) => boolean)[] = []
@@ -139,14 +136,7 @@ export const startPortico = async ({
     },
     recordCall: auditWatch.recordCall,
     mailsTo,
-    mailTo: async (address, template) => {
-      for (let attempt = 1; ; attempt++) {
-        const found = (await mailsTo(address)).find((mail) => template === undefined || mail.template === template)
-        if (found) return found
-        if (template === undefined || attempt >= 400) throw new Error(`no mail ${template ?? ''} to ${address}`)
-        await pause(50)
-      }
-    },
+    mailTo: outboxOf({ operationsUrl }),
     expectFault: (matches) => expected.push(matches),
     stop: async () => {
       for (const each of [...replicas, ...services]) await each.stop()

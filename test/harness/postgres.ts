@@ -73,12 +73,8 @@ const versionOf = async (url: string): Promise<string> => {
   const client = new Client({ connectionString: url })
   client.on('error', () => undefined)
   await client.connect()
-  try {
-    const { rows } = await client.query<{ server_version: string }>('SHOW server_version')
-    return rows[0]?.server_version ?? ''
-  } finally {
-    await client.end()
-  }
+  const { rows } = await client.query<{ server_version: string }>('SHOW server_version').finally(() => client.end())
+  return rows[0]?.server_version ?? ''
 }
 
 const waitUntilReady = async (url: string, isGone: () => boolean): Promise<string> => {

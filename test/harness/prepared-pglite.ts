@@ -1,10 +1,9 @@
 import { PGlite } from '@electric-sql/pglite'
-import { inject } from 'vitest'
 import { embeddedStorePath } from '../../src/database/embedded/data-directory.ts'
 import { openEmbedded } from '../../src/database/embedded/open-embedded.ts'
 import { valueParsers } from '../../src/database/tables.ts'
 import { schemaOwners } from './domains.ts'
-import { copyDirectory, type Directory, prepareOnce } from './prepared.ts'
+import { copyOf, type Directory } from './prepared.ts'
 
 export interface TestPglite {
   pglite: PGlite
@@ -20,11 +19,6 @@ const createMigrated = async (directory: string): Promise<void> => {
   const store = await open(directory)
   await store.migrate(schemaOwners)
   await store.close()
-}
-
-const copyOf = async (name: string, fill: (directory: string) => Promise<void>): Promise<Directory> => {
-  const runFolder = inject('runFolder')
-  return copyDirectory(runFolder, await prepareOnce(runFolder, name, fill))
 }
 
 const openCopy = async ({ directory, remove }: Directory): Promise<TestPglite> => {

@@ -1,52 +1,68 @@
+import { randomUUID } from 'node:crypto'
+import { Client } from 'pg'
 import { inject } from 'vitest'
 import { migrate } from '../../src/database/migrator/migrate.ts'
 import type { OpenDatabase } from '../../src/database/port.ts'
 import { openPostgres } from '../../src/database/postgres/open-postgres.ts'
 import { schemaOwners } from './domains.ts'
-import { createPostgresFiles, startPostgresCopy, type TestPostgres } from './postgres.ts'
+import { createPostgresFiles, startPostgres, startPostgresCopy, type TestPostgres } from './postgres.ts'
+import { postgresTarget } from './postgres-target.ts'
 import { prepareOnce } from './prepared.ts'
 import { seed } from './template.ts'
 
+export const urlOf = (serverUrl: string, database: string): string => new URL(`/${database}`, serverUrl).href
+
+export const execute = async (connectionString: string, ...statements: readonly string[]): Promise<void> => {
+  const client = new Client({ connectionString })
+  await client.connect()
+  await client.query(statements.join(';')).finally(() => client.end())
+}
+
+export const copyDatabase = async (serverUrl: string, template: string) => {
+  const name = `portico_${randomUUID().replaceAll('-', '')}`
+  await execute(serverUrl, `CREATE DATABASE ${name} TEMPLATE ${template}`)
+  return { name, drop: () => execute(serverUrl, `DROP DATABASE ${name} WITH (FORCE)`) }
+}
+
 export const openServer = (url: string, poolSize: number): Promise<OpenDatabase> =>
-  openPostgres({
-    kind: 'postgres',
-    url,
-    poolSize,
-    connectTimeoutMs: 10_000,
-    statementTimeoutMs: 20_000,
-    lockTimeoutMs: 20_000,
-    onConnectionBroken: () => undefined,
-  })
+  openPostgres({ ...postgresTarget(url), poolSize, lockTimeoutMs: 20_000 })
 
 const migrateServer = async (url: string): Promise<void> => {
   const { database, close } = await openServer(url, 1)
-  try {
-    await migrate(database, schemaOwners)
-  } finally {
-    await close()
-  }
+  await migrate(database, schemaOwners).finally(close)
 }
 
 /** Copies a data directory that the run creates once, because `initdb` takes seconds. */
-export const emptyPostgres = async (extra: Record<string, string> = {}): Promise<TestPostgres | undefined> =>
-  startPostgresCopy(
-    await prepareOnce(inject('runFolder'), 'postgres-empty', (folder) => createPostgresFiles(folder)),
-    extra,
-  )
-
 const startPrepared = async (
   name: string,
-  prepare: (url: string) => Promise<void>,
   extra: Record<string, string> = {},
+  prepare?: (url: string) => Promise<void>,
 ): Promise<TestPostgres | undefined> =>
-  startPostgresCopy(
-    await prepareOnce(inject('runFolder'), name, (folder) => createPostgresFiles(folder, prepare)),
-    extra,
-  )
+  startPostgresCopy(await prepareOnce(name, (folder) => createPostgresFiles(folder, prepare)), extra)
 
-export const migratedPostgres = (): Promise<TestPostgres | undefined> =>
-  startPrepared('postgres-migrated', migrateServer)
+export const emptyPostgres = (extra?: Record<string, string>) => startPrepared('postgres-empty', extra)
 
 /** Has the development accounts. */
-export const seededPostgres = (extra: Record<string, string> = {}): Promise<TestPostgres | undefined> =>
-  startPrepared('postgres-seeded', (url) => seed({ DATABASE_URL: url }), extra)
+export const seededPostgres = (extra?: Record<string, string>) =>
+  startPrepared('postgres-seeded', extra, (url) => seed({ DATABASE_URL: url }))
+
+const migratedTemplate = 'portico_migrated'
+
+/** Starts a server with a template for `copyDatabase`. */
+export const startWithTemplate = async (template: string, fill: (url: string) => Promise<void>) => {
+  const server = await startPostgres()
+  if (!server) return undefined
+  await execute(server.url, `CREATE DATABASE ${template}`)
+  await fill(urlOf(server.url, template))
+  return server
+}
+
+export const startMigrated = () => startWithTemplate(migratedTemplate, migrateServer)
+
+/** A database on the server of the run. Undefined if PostgreSQL is not installed. */
+export const migratedDatabase = async () => {
+  const serverUrl = await (await fetch(inject('postgresStarter'))).text()
+  if (serverUrl === '') return undefined
+  const { name, drop } = await copyDatabase(serverUrl, migratedTemplate)
+  return { url: urlOf(serverUrl, name), drop }
+}

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { chmod, cp, mkdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { inject } from 'vitest'
 
 export interface Directory {
   directory: string
@@ -16,12 +17,8 @@ const acquire = (lock: string): Promise<boolean> =>
   )
 
 /** Runs `fill` once per run. Concurrent workers wait for the first one. Tests must work on copies of the folder. */
-export const prepareOnce = async (
-  runFolder: string,
-  name: string,
-  fill: (folder: string) => Promise<void>,
-): Promise<string> => {
-  const folder = join(runFolder, name)
+export const prepareOnce = async (name: string, fill: (folder: string) => Promise<void>): Promise<string> => {
+  const folder = join(inject('runFolder'), name)
   const lock = `${folder}.lock`
   while (!existsSync(folder)) {
     if (!(await acquire(lock))) {
@@ -43,8 +40,9 @@ export const prepareOnce = async (
   return folder
 }
 
-export const copyDirectory = async (runFolder: string, template: string): Promise<Directory> => {
-  const directory = join(runFolder, `copy-${randomUUID()}`)
-  await cp(template, directory, { recursive: true })
+/** Copies the folder that `fill` has prepared. */
+export const copyOf = async (name: string, fill: (folder: string) => Promise<void>): Promise<Directory> => {
+  const directory = join(inject('runFolder'), `copy-${randomUUID()}`)
+  await cp(await prepareOnce(name, fill), directory, { recursive: true })
   return { directory, remove: () => rm(directory, { recursive: true, force: true }) }
 }

@@ -69,7 +69,7 @@ export const signIn = async (
 export const outboxOf =
   ({ operationsUrl }: { operationsUrl: string }): Portico['mailTo'] =>
   async (address, template) => {
-    for (let tries = 0; tries < 500; tries++) {
+    for (let tries = 0; tries < 1_000; tries++) {
       const mails: DevelopmentMail[] = await (await fetch(`${operationsUrl}/mail.json`)).json()
       const newest = mails.find((mail) => mail.to === address && (template === undefined || mail.template === template))
       if (newest) return newest

@@ -1,11 +1,10 @@
-import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Client } from 'pg'
 import { inject } from 'vitest'
 import type { Variables } from '../../src/config/env.ts'
-import { templateDatabase, urlOf } from './global-setup.ts'
+import { templateDatabase } from './global-setup.ts'
+import { copyDatabase, urlOf } from './prepared-postgres.ts'
 import { askRedis } from './redis.ts'
 import { servingRole } from './rights.ts'
 import { seededDirectory } from './template.ts'
@@ -23,21 +22,15 @@ const servedUrl = (serverUrl: string, name: string): string => {
   return url.href
 }
 
-const copyDatabase = async (serverUrl: string): Promise<TestStore> => {
-  const name = `portico_${randomUUID().replaceAll('-', '')}`
-  const admin = async (statement: string) => {
-    const client = new Client({ connectionString: serverUrl })
-    await client.connect()
-    await client.query(statement).finally(() => client.end())
-  }
-  await admin(`CREATE DATABASE ${name} TEMPLATE ${templateDatabase}`)
+const copyTemplate = async (serverUrl: string): Promise<TestStore> => {
+  const { name, drop } = await copyDatabase(serverUrl, templateDatabase)
   // All processes of a deployment share it.
   const directory = await mkdtemp(join(tmpdir(), 'portico-blobs-'))
   return {
     databaseUrl: urlOf(serverUrl, name),
     variables: { DATABASE_URL: servedUrl(serverUrl, name), PORTICO_DATA_DIR: directory },
     remove: async () => {
-      await admin(`DROP DATABASE ${name} WITH (FORCE)`)
+      await drop()
       await rm(directory, { recursive: true, force: true })
     },
   }
@@ -58,6 +51,6 @@ export const createStore = async (): Promise<TestStore> => {
   }
   const serverUrl = inject('postgresUrl')
   if (!serverUrl) throw new Error('no PostgreSQL for this topology')
-  const store = await copyDatabase(serverUrl)
+  const store = await copyTemplate(serverUrl)
   return { ...store, variables: { ...store.variables, ...(await ownRedis()) } }
 }

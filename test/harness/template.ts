@@ -1,8 +1,7 @@
-import { inject } from 'vitest'
 import { bankingDomains } from '../../src/banking/index.ts'
 import type { Variables } from '../../src/config/env.ts'
 import { captureLog } from './log.ts'
-import { copyDirectory, type Directory, prepareOnce } from './prepared.ts'
+import { copyOf, type Directory } from './prepared.ts'
 import { testSettings } from './settings.ts'
 
 /** Starts a gateway on the store. */
@@ -13,8 +12,5 @@ export const seed = async (variables: Variables): Promise<void> => {
 }
 
 /** Seeding takes seconds, so a run seeds once and copies. */
-export const seededDirectory = async (): Promise<Directory> => {
-  const runFolder = inject('runFolder')
-  const fill = (directory: string) => seed({ PORTICO_DATA_DIR: directory })
-  return copyDirectory(runFolder, await prepareOnce(runFolder, 'embedded-seeded', fill))
-}
+export const seededDirectory = (): Promise<Directory> =>
+  copyOf('embedded-seeded', (directory) => seed({ PORTICO_DATA_DIR: directory }))

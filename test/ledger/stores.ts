@@ -1,5 +1,6 @@
+import { sql } from 'kysely'
 import type { Database } from '../../src/database/tables.ts'
-import { migratedPostgres, openServer } from '../harness/prepared-postgres.ts'
+import { migratedDatabase, openServer } from '../harness/prepared-postgres.ts'
 import { testDatabase } from '../identity/database.ts'
 
 export interface TestStore {
@@ -12,15 +13,15 @@ export const embeddedStore = async (): Promise<TestStore> => ({ name: 'PGlite', 
 
 /** Undefined if PostgreSQL cannot be started. */
 export const postgresStore = async (poolSize = 16): Promise<TestStore | undefined> => {
-  const server = await migratedPostgres()
-  if (!server) return undefined
-  const { database, close } = await openServer(server.url, poolSize)
+  const copy = await migratedDatabase()
+  if (!copy) return undefined
+  const { database, close } = await openServer(copy.url, poolSize)
   return {
-    name: `PostgreSQL ${server.version.split(' ')[0]}`,
+    name: 'PostgreSQL',
     database,
     close: async () => {
       await close()
-      await server.stop()
+      await copy.drop()
     },
   }
 }
@@ -28,4 +29,10 @@ export const postgresStore = async (poolSize = 16): Promise<TestStore | undefine
 export const everyStore = async (): Promise<TestStore[]> => {
   const opened = await Promise.all([embeddedStore(), postgresStore()])
   return opened.filter((store) => store !== undefined)
+}
+
+/** Counts the connections to the database of PostgreSQL that wait for a lock. */
+export const lockWaits = async (database: Database): Promise<number> => {
+  const isWaiting = sql`datname = current_database() AND wait_event_type = 'Lock'`
+  return (await sql`SELECT FROM pg_stat_activity WHERE ${isWaiting}`.execute(database)).rows.length
 }

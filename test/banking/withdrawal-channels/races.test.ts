@@ -10,7 +10,7 @@ import { systemIds, systemRandomness } from '../../../src/platform/runtime/index
 import { needsPostgres } from '../../harness/needs.ts'
 import { payoutAccount } from '../../harness/payout-account.ts'
 import { handlerCaller } from '../../ledger/handler-caller.ts'
-import { postgresStore, type TestStore } from '../../ledger/stores.ts'
+import { lockWaits, postgresStore, type TestStore } from '../../ledger/stores.ts'
 import { createTestBank } from '../../ledger/test-bank.ts'
 import { alwaysOpen, refusalOf, transactionOf, trustingMembers, unlimitedPayouts, words } from '../world.ts'
 
@@ -59,8 +59,7 @@ const setUp = async ({ database }: TestStore) => {
     const { pending } = await database.transaction().execute(async (tx) => {
       await sql`UPDATE withdrawal_channels SET channel_status = ${status} WHERE biz_id = ${channel}`.execute(tx)
       const outcome = refusalOf(operation())
-      const waits = async () =>
-        (await sql`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'`.execute(database)).rows.length
+      const waits = () => lockWaits(database)
       while ((await waits()) === 0 && (await Promise.race([outcome, pause(10, 'waits')])) === 'waits');
       return { pending: outcome }
     })

@@ -5,7 +5,7 @@ import { hours, minutes } from '../../../src/kernel/index.ts'
 import { systemClock, systemIds } from '../../../src/platform/runtime/index.ts'
 import { refusalOf } from '../../banking/world.ts'
 import { needs } from '../../harness/needs.ts'
-import { everyStore } from '../stores.ts'
+import { everyStore, lockWaits } from '../stores.ts'
 import { createTestBank, type TestBank, type TestWallet } from '../test-bank.ts'
 
 const stores = await everyStore()
@@ -107,8 +107,7 @@ describe.each(stores)('X-Request-Id on $name', ({ name, database }) => {
       })
       await locked
       const first = transfer('slow')
-      const waiting = async () =>
-        (await sql`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'`.execute(database)).rows.length
+      const waiting = () => lockWaits(database)
       try {
         await expect.poll(waiting).toBe(1)
         expect(await refusalOf(transfer('slow'))).toBe('REQUEST.IN_PROGRESS')
