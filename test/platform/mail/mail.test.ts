@@ -22,6 +22,8 @@ const received: { raw: Buffer; to: string[] }[] = []
 const server = new SMTPServer({
   authOptional: true,
   disabledCommands: ['STARTTLS'],
+  // By default, a closed server waits 30 seconds for the connections that a test has left open.
+  closeTimeout: 1,
   onData: (stream, session, done) => {
     const chunks: Buffer[] = []
     stream.on('data', (chunk: Buffer) => chunks.push(chunk))
