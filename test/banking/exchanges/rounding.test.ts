@@ -5,7 +5,7 @@ import { moneyOf } from '../../../src/contract/fields.ts'
 import { exponentOf, parseRatio, type Ratio, Refusal } from '../../../src/kernel/index.ts'
 
 const currencies = ['JPY', 'USD', 'BHD', 'BTC', 'ETH']
-const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
+const seed = Number(process.env.FC_SEED ?? Math.floor(Math.random() * 2 ** 31))
 
 const exact = (text: string): Ratio => {
   const parsed = parseRatio(text)
