@@ -1,8 +1,6 @@
-import { existsSync } from 'node:fs'
 import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import slowFiles from '../harness/slow-files.json' with { type: 'json' }
 import { readSources, type Source } from './check.ts'
 import { crowdedFolders, importCycles, measureTree } from './tree.ts'
 
@@ -90,8 +88,4 @@ describe('names', () => {
     expect(importCycles(cycle)).toEqual(['a/a.ts -> a/b.ts -> a/a.ts'])
     expect(crowdedFolders(cycle, 1)).toEqual(['a: 2 files'])
   })
-})
-
-test.each(slowFiles)('%s, which runs first, exists', (file) => {
-  expect(existsSync(file)).toBe(true)
 })

@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { root } from '../harness/settings.ts'
+import slowFiles from '../harness/slow-files.json' with { type: 'json' }
 
 // Inside the clone, so that the files find vitest.
 mkdirSync(join(root, '.tmp'), { recursive: true })
@@ -59,4 +60,8 @@ test('the reporter prints failures with their output, a summary, and the skips b
 
 test('the reporter counts the tests that -t does not select', () => {
   expect(run('-t', 'good').stdout).toContain('the name does not match')
+})
+
+test.each(slowFiles)('%s, which runs first, exists', (file) => {
+  expect(existsSync(join(root, file))).toBe(true)
 })
