@@ -23,16 +23,25 @@ export {
   type Validity,
   validAt,
 } from './predicates.ts'
-export { type Param, readByKeys, readPage, readTotal, statement } from './queries.ts'
+export { readByKeys, readPage, readTotal } from './queries.ts'
 export { assertNoTransaction, detached } from './running-transaction.ts'
+export {
+  batch,
+  type Param,
+  query,
+  rawQuery,
+  run,
+  type Statements,
+  statement,
+  together,
+} from './statements.ts'
 export type { Database, Json, Minor, NullableTimestamp, Tables, Timestamp, Tx } from './tables.ts'
 export {
-  allInOrder,
+  commitWith,
   createSnapshotReader,
-  inOneRoundTrip,
   inTransaction,
+  type LastStatements,
   type ReadSnapshot,
   retryOnConflict,
-  type SendWithCommit,
   type Snapshot,
 } from './transaction.ts'

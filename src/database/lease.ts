@@ -36,6 +36,7 @@ export class Lease implements DatabaseConnection {
   readonly #giveBack: () => Promise<void>
   #timer: NodeJS.Timeout | undefined
   #isOver = false
+  #isClosed = false
   #onExpired: () => void = () => undefined
 
   /** `giveBack` must end an open transaction. */
@@ -52,6 +53,7 @@ export class Lease implements DatabaseConnection {
 
   async executeQuery<R>(query: CompiledQuery, options?: AbortableOperationOptions): Promise<QueryResult<R>> {
     const connection = this.held()
+    if (this.#isClosed) throw new Error('the statement started after the end of its transaction')
     assertNoTransactionControl(query.sql)
     if (this.#limit?.since === 'lastStatement') this.#timer?.refresh()
     return connection.executeQuery<R>(query, options)
@@ -65,6 +67,11 @@ export class Lease implements DatabaseConnection {
   held(): DatabaseConnection {
     if (this.#isOver) throw new Error(`the connection was given back, or held for more than ${this.#seconds()} s`)
     return this.#connection
+  }
+
+  /** Call before COMMIT: a later statement would not be part of the transaction. */
+  close(): void {
+    this.#isClosed = true
   }
 
   /** The limit does not interrupt `send`, which commits or rolls back: its outcome would be unknown. */

@@ -1,13 +1,10 @@
 import {
   AliasNode,
-  type Compilable,
-  type CompiledQuery,
   IdentifierNode,
   type KyselyPlugin,
   type PluginTransformQueryArgs,
   type PluginTransformResultArgs,
   type QueryResult,
-  type RawBuilder,
   RawNode,
   SelectionNode,
   type SelectQueryBuilder,
@@ -16,43 +13,6 @@ import {
   type UnknownRow,
 } from 'kysely'
 import { offsetOf, type Page, type PageRequest, type Total, toPage } from '../kernel/index.ts'
-import type { Database, Tx } from './tables.ts'
-
-type Store = Database | Tx
-
-/** Each execution of the statement supplies the value. */
-export type Param<Values extends object> = <Name extends keyof Values>(name: Name) => RawBuilder<Values[Name]>
-
-export interface Statement<Values extends object, Row> {
-  all(store: Store, values: Values): Promise<Row[]>
-  first(store: Store, values: Values): Promise<Row | undefined>
-}
-
-class Placeholder<Values> {
-  readonly valueIn: (values: Values) => unknown
-
-  constructor(valueIn: (values: Values) => unknown) {
-    this.valueIn = valueIn
-  }
-}
-
-/**
- * Compiles at the first execution. Use it for statements of most requests: building and compiling a statement with
- * Kysely takes 15 to 250 µs.
- */
-export const statement = <Values extends object, Row>(
-  build: (store: Store, param: Param<Values>) => Compilable<Row>,
-): Statement<Values, Row> => {
-  const param: Param<Values> = (name) => sql`${new Placeholder<Values>((values) => values[name])}`
-  let compiled: CompiledQuery<Row> | undefined
-  const all = async (store: Store, values: Values): Promise<Row[]> => {
-    compiled ??= build(store, param).compile()
-    const parameters = compiled.parameters.map((each) => (each instanceof Placeholder ? each.valueIn(values) : each))
-    const { rows } = await store.executeQuery<Row>({ ...compiled, parameters })
-    return rows
-  }
-  return { all, first: async (store, values) => (await all(store, values))[0] }
-}
 
 /** A query to which a limit and an offset can be added. */
 export interface OrderedQuery<Row> {

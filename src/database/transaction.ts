@@ -1,11 +1,11 @@
-import { AbortedTransactionError, sql } from 'kysely'
+import { AbortedTransactionError, type CompiledQuery, sql } from 'kysely'
 import { addMs, type Clock, type Instant } from '../kernel/index.ts'
 import { sqlState } from './errors.ts'
 import { Lease, snapshotLimit } from './lease.ts'
 import type { OpenDatabase } from './port.ts'
-import { isPipelining, withPipeline, withPipelinedTransaction } from './postgres/pipelining.ts'
 import { setIdleTimeout } from './postgres/session.ts'
 import { type Opener, whileRunning } from './running-transaction.ts'
+import { type Results, type Statements, together } from './statements.ts'
 import type { Database, Tx } from './tables.ts'
 
 const maxAttempts = 5
@@ -23,26 +23,26 @@ export const retryOnConflict = async <T>(work: () => Promise<T>): Promise<T> => 
   }
 }
 
-/**
- * Waits for all statements. If several fail, rejects with the error of the first one in the list, which can be the
- * reason for the others.
- */
-export const allInOrder = async <const Statements extends readonly Promise<unknown>[]>(
-  statements: Statements,
-): Promise<{ -readonly [Index in keyof Statements]: Awaited<Statements[Index]> }> => {
-  await Promise.allSettled(statements)
-  return Promise.all(statements)
+/** The last statements of a transaction, and its result. */
+export class LastStatements<Result> {
+  readonly statements: Statements<Result>
+
+  constructor(statements: Statements<Result>) {
+    this.statements = statements
+  }
 }
 
-/**
- * Sends concurrent statements in order over one connection. PostgreSQL gets them in one round trip. Each statement is
- * its own transaction. `work` must use only the passed database, and must not return before its statements end.
- */
-export const inOneRoundTrip = <T>(database: Database, work: (database: Database) => Promise<T>): Promise<T> =>
-  isPipelining(database) ? withPipeline(database, work) : work(database)
+const isLast = <T>(result: T | LastStatements<T>): result is LastStatements<T> => result instanceof LastStatements
 
-/** Sends the writes together with COMMIT. If one fails, the transaction is rolled back, and rejects with its error. */
-export type SendWithCommit = (...writes: Promise<unknown>[]) => void
+/**
+ * The return value of a transaction that sends its last statements together with COMMIT. If one fails, the transaction
+ * is rolled back, and rejects with its error. Its result is that of `toResult`, which must not throw: it runs after
+ * COMMIT.
+ */
+export const commitWith = <const All extends readonly Statements<unknown>[], Result>(
+  all: All,
+  toResult: (results: Results<All>) => Result,
+): LastStatements<Result> => new LastStatements(together(all).map(toResult))
 
 /**
  * Runs after all microtasks, and thus after the rejection of a statement that the driver could not send. The server
@@ -50,34 +50,19 @@ export type SendWithCommit = (...writes: Promise<unknown>[]) => void
  */
 const untilSent = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve))
 
-class CommittedWrites {
-  readonly #writes: Promise<unknown>[] = []
-  #failure: { error: unknown } | undefined
-
-  readonly send: SendWithCommit = (...writes) => {
-    for (const write of writes) {
-      this.#writes.push(write)
-      write.catch((error: unknown) => {
-        this.#failure ??= { error }
-      })
-    }
-  }
-
-  /** Rejects with the error of the first write that failed. */
-  async settled(): Promise<void> {
-    await Promise.allSettled(this.#writes)
-    this.throwFailure()
-  }
-
-  async sent(): Promise<void> {
-    if (this.#writes.length === 0) return
-    await untilSent()
-    this.throwFailure()
-  }
-
-  throwFailure(): void {
-    if (this.#failure) throw this.#failure.error
-  }
+/** Resolves once all statements are sent. Rejects if one could not be. */
+const sendLast = async <T>(lease: Lease, { statements }: LastStatements<T>): Promise<{ results: Promise<T> }> => {
+  const failures: unknown[] = []
+  const results = statements.send(<Row>(compiled: CompiledQuery<Row>) => {
+    const sent = lease.executeQuery<Row>(compiled)
+    sent.catch((error: unknown) => failures.push(error))
+    return sent
+  })
+  // The caller reads them after COMMIT.
+  results.catch(() => undefined)
+  await untilSent()
+  if (failures.length > 0) await results
+  return { results }
 }
 
 const leaseOf = (tx: Tx): Promise<Lease> =>
@@ -86,39 +71,40 @@ const leaseOf = (tx: Tx): Promise<Lease> =>
     return connection
   })
 
-const runOnce = async <T>(
-  database: Database,
-  work: (tx: Tx, sendWithCommit: SendWithCommit) => Promise<T>,
-  opener: Opener,
-): Promise<T> => {
-  const writes = new CommittedWrites()
+type Work<T> = (tx: Tx) => Promise<T | LastStatements<T>>
+
+const runOnce = async <T>(database: Database, work: Work<T>, opener: Opener): Promise<T> => {
+  let last: Promise<T> | undefined
   try {
     const result = await database.transaction().execute(async (tx) => {
       const lease = await leaseOf(tx)
-      return withPipelinedTransaction(tx, async (pipeline) => {
-        const running = whileRunning(opener, () => work(pipeline, writes.send))
+      const running = whileRunning(opener, () => work(tx))
+      try {
         const done = await lease.whileHeld(opener.owner, running)
-        await (isPipelining(tx) ? writes.sent() : writes.settled())
-        return done
-      })
+        if (!isLast(done)) return { results: done }
+        const sent = await sendLast(lease, done)
+        last = sent.results
+        return sent
+      } finally {
+        lease.close()
+      }
     })
-    await writes.settled()
-    return result
+    return await result.results
   } catch (error) {
-    // The failed write is the reason for the failed COMMIT.
-    if (error instanceof AbortedTransactionError) await writes.settled()
+    // The failed statement is the reason for the failed COMMIT.
+    if (error instanceof AbortedTransactionError) await last
     throw error
   }
 }
 
 /**
- * Retries `work` after a serialization failure or a deadlock. On PostgreSQL, statements that `work` starts concurrently
- * leave in one round trip, in order. Another connection to the store throws inside `work`, and fails the transaction.
- * Rejects if `work` takes longer than the limit of the connection (lease.ts).
+ * Retries `work` after a serialization failure or a deadlock. BEGIN leaves with the first statements. Another connection
+ * to the store throws inside `work`, and fails the transaction. Rejects if `work` takes longer than the limit of the
+ * connection (lease.ts).
  */
 export const inTransaction = <T>(
   database: Database,
-  work: (tx: Tx, sendWithCommit: SendWithCommit) => Promise<T>,
+  work: Work<T>,
   opener: Opener = { owner: 'this work', port: 'transaction' },
 ): Promise<T> => retryOnConflict(() => runOnce(database, work, opener))
 

@@ -99,6 +99,10 @@ const broken: [string, Source][] = [
   ['the clock is handed in', { path: 'identity/a.ts', text: 'const now = Date.now()' }],
   ['randomness is handed in', { path: 'identity/a.ts', text: 'const x = Math.random()' }],
   [
+    'stores and identity start no statement before it is awaited',
+    { path: 'identity/a.ts', text: 'const locked = lockAccount(tx, id).then(assertActive)' },
+  ],
+  [
     'nothing built in is called only for what it throws',
     { path: 'gateway/a.ts', text: 'try {\n  decodeURIComponent(x)\n} catch {}' },
   ],

@@ -147,6 +147,13 @@ export const textRules: TextRule[] = [
     forbids: /\benum [A-Z]|\bas any\b|: any\b|@ts-(ignore|expect-error|nocheck)/,
   },
   {
+    // `batch` sends statements together. Without it, a statement would start before someone awaits it.
+    name: 'stores and identity start no statement before it is awaited',
+    in: /^identity\/|store\.ts$/,
+    except: /^identity\/(index|passwords\/policy|codes\/service|sessions\/authenticate|ip-whitelist\/guard)\.ts$/,
+    forbids: /\bPromise\.\w+\(|\.then\(/,
+  },
+  {
     // The bundler assumes that these calls have no effect, and removes them and their errors.
     name: 'nothing built in is called only for what it throws',
     in: /./,

@@ -4,11 +4,12 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { EmbeddedStore, embeddedDialect } from '../../src/database/embedded/dialect.ts'
 import { isDatabaseUnavailable } from '../../src/database/errors.ts'
 import {
+  batch,
   createSnapshotReader,
   type Database,
   detached,
-  inOneRoundTrip,
   inTransaction,
+  rawQuery,
   type Tables,
 } from '../../src/database/index.ts'
 import { openPostgres } from '../../src/database/postgres/open-postgres.ts'
@@ -61,7 +62,7 @@ describe.each([
     await expect(inside(() => one(database))).rejects.toThrow(refused('database'))
     await expect(inside(() => one(named('ledger')))).rejects.toThrow(refused('ledger'))
     await expect(inside(() => inTransaction(database, one))).rejects.toThrow(refused('database'))
-    await expect(inside(() => inOneRoundTrip(database, one))).rejects.toThrow(refused('database'))
+    await expect(inside(() => batch(database, [rawQuery(sql`SELECT 1`)]))).rejects.toThrow(refused('database'))
     const inSnapshot = createSnapshotReader(
       { database, named, kind: target === null ? 'embedded' : 'postgres' },
       testClock(),

@@ -2,7 +2,15 @@ import { Kysely, sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { embeddedDialect } from '../../src/database/embedded/dialect.ts'
 import { sqlState } from '../../src/database/errors.ts'
-import { allInOrder, type Database, inOneRoundTrip, inTransaction, type Tables } from '../../src/database/index.ts'
+import {
+  batch,
+  commitWith,
+  type Database,
+  inTransaction,
+  rawQuery,
+  run,
+  type Tables,
+} from '../../src/database/index.ts'
 import { openPostgres } from '../../src/database/postgres/open-postgres.ts'
 import { needsPostgres } from '../harness/needs.ts'
 import { startPgBouncer } from '../harness/pgbouncer.ts'
@@ -62,8 +70,9 @@ describe.each([
   })
   afterAll(() => close?.())
 
-  const insert = (store: Database, id: number) =>
-    sql<{ id: number }>`INSERT INTO steps VALUES (${id}, (SELECT count(*) FROM steps)) RETURNING id`.execute(store)
+  const inserted = (id: number) =>
+    rawQuery(sql<{ id: number }>`INSERT INTO steps VALUES (${id}, (SELECT count(*) FROM steps)) RETURNING id`)
+  const insert = (store: Database, id: number) => run(store, inserted(id))
   const stored = async () => (await sql<{ id: number }>`SELECT id FROM steps ORDER BY n, id`.execute(database)).rows
   const storedIds = async () => (await stored()).map(({ id }) => id)
   /** The smallest of several counts, because a busy machine can split a round trip. Undefined for the embedded store. */
@@ -81,49 +90,49 @@ describe.each([
   const expectRoundTrips = async (count: number, work: () => Promise<unknown>) =>
     expect(await roundTripsOf(work)).toBe(counter ? count : undefined)
 
-  test('inOneRoundTrip: runs concurrent statements in order; a failure does not affect the others', async () => {
-    const many = () =>
-      inOneRoundTrip(database, (store) => allInOrder([insert(store, 3), insert(store, 1), insert(store, 2)]))
+  test('batch: a statement that is not passed on does not start', async () => {
+    inserted(2)
+    await insert(database, 3)
+    expect(await storedIds()).toEqual([3])
+  })
+
+  test('batch: sends statements in order; on a database, a failure does not affect the others', async () => {
+    const many = () => batch(database, [inserted(3), inserted(1), inserted(2)])
     await expectRoundTrips(1, many)
     await sql`DELETE FROM steps`.execute(database)
-    await many()
-    expect(await storedIds()).toEqual([3, 1, 2])
-    const failing = inOneRoundTrip(database, (store) =>
-      allInOrder([insert(store, 4), insert(store, 3), insert(store, 5)]),
-    )
+    expect(await many()).toEqual([[{ id: 3 }], [{ id: 1 }], [{ id: 2 }]])
+    const failing = batch(database, [inserted(4), inserted(3), rawQuery(sql`SELECT 1 / 0`), inserted(5)])
     expect(sqlState(await failure(failing))).toBe('23505')
     expect(await storedIds()).toEqual([3, 1, 2, 4, 5])
   })
 
-  test('inTransaction: BEGIN leaves with the first statements, and writes leave with COMMIT', async () => {
+  test('inTransaction: BEGIN leaves with the first statements, and the last ones leave with COMMIT', async () => {
     const work = () =>
-      inTransaction(database, async (tx, sendWithCommit) => {
-        const [first] = await allInOrder([insert(tx, 9), insert(tx, 8)])
-        sendWithCommit(insert(tx, 7), insert(tx, 6))
-        return first.rows
+      inTransaction(database, async (tx) => {
+        const [first] = await batch(tx, [inserted(9), inserted(8)])
+        return commitWith([inserted(7), inserted(6)], ([last]) => [...first, ...last])
       })
     await expectRoundTrips(2, work)
     await sql`DELETE FROM steps`.execute(database)
-    expect(await work()).toEqual([{ id: 9 }])
+    expect(await work()).toEqual([{ id: 9 }, { id: 7 }])
     expect(await storedIds()).toEqual([9, 8, 7, 6])
-    await expectRoundTrips(1, () =>
-      inTransaction(database, async (tx, sendWithCommit) => sendWithCommit(insert(tx, 7), insert(tx, 6))),
-    )
+    const oneBatch = () => inTransaction(database, async () => commitWith([inserted(7), inserted(6)], () => undefined))
+    await expectRoundTrips(1, oneBatch)
     await expectRoundTrips(0, () => inTransaction(database, async () => undefined))
   })
 
-  test('inTransaction: a failed write rolls everything back and is the reported error', async () => {
-    const work = inTransaction(database, async (tx, sendWithCommit) => {
+  test('inTransaction: a failed statement rolls everything back and is the reported error', async () => {
+    const work = inTransaction(database, async (tx) => {
       await insert(tx, 1)
-      sendWithCommit(insert(tx, 2), insert(tx, 1), insert(tx, 3))
+      return commitWith([inserted(2), inserted(1), inserted(3)], () => undefined)
     })
     expect(sqlState(await failure(work))).toBe('23505')
-    const first = inTransaction(database, async (tx) => allInOrder([insert(tx, 1), insert(tx, 1), insert(tx, 3)]))
+    const first = inTransaction(database, (tx) => batch(tx, [inserted(1), inserted(1), inserted(3)]))
     expect(sqlState(await failure(first))).toBe('23505')
     expect(await storedIds()).toEqual([])
   })
 
-  test('inTransaction: a write that cannot be sent rolls everything back', async () => {
+  test('inTransaction: a statement that cannot be sent rolls everything back', async () => {
     const unsendable = {
       toPostgres: () => {
         throw new Error('unsendable')
@@ -132,19 +141,20 @@ describe.each([
         throw new Error('unsendable')
       },
     }
-    const work = inTransaction(database, async (tx, sendWithCommit) => {
-      sendWithCommit(insert(tx, 1), sql`INSERT INTO steps VALUES (2, ${unsendable})`.execute(tx), insert(tx, 3))
-    })
-    expect(await failure(work)).toEqual(new Error('unsendable'))
+    const second = rawQuery(sql`INSERT INTO steps VALUES (2, ${unsendable})`)
+    const last = inTransaction(database, async () => commitWith([inserted(1), second, inserted(3)], () => undefined))
+    expect(await failure(last)).toEqual(new Error('unsendable'))
+    const middle = inTransaction(database, (tx) => batch(tx, [inserted(1), second, inserted(3)]))
+    expect(await failure(middle)).toEqual(new Error('unsendable'))
     expect(await storedIds()).toEqual([])
     await insert(database, 4)
     expect(await storedIds()).toEqual([4])
   })
 
-  test('inTransaction: an error of the work rolls back writes that were sent with it', async () => {
+  test('inTransaction: an error of the work rolls back what was sent', async () => {
     const refusal = new Error('refused')
-    const work = inTransaction(database, async (tx, sendWithCommit) => {
-      sendWithCommit(insert(tx, 1), insert(tx, 1))
+    const work = inTransaction(database, async (tx) => {
+      await insert(tx, 1)
       throw refusal
     })
     expect(await failure(work)).toBe(refusal)
@@ -152,23 +162,22 @@ describe.each([
   })
 
   test('inTransaction: a statement that starts after COMMIT fails', async () => {
-    const insertBoth = async (store: Database) => {
-      await insert(store, 1)
-      await insert(store, 2)
-    }
-    const work = inTransaction(database, async (tx, sendWithCommit) => sendWithCommit(insertBoth(tx)))
-    const error = await failure(work)
-    // The embedded store has no round trips, and waits for the writes.
-    expect(error === undefined).toBe(target === null)
-    expect(await storedIds()).toEqual(target === null ? [1, 2] : [1])
+    let late: Promise<unknown> = Promise.resolve()
+    await inTransaction(database, async (tx) => {
+      await insert(tx, 1)
+      // Nobody awaits it, and it starts during COMMIT.
+      late = failure(new Promise(setImmediate).then(() => insert(tx, 2)))
+    })
+    expect(await late).toBeInstanceOf(Error)
+    expect(await storedIds()).toEqual([1])
   })
 
-  test('inTransaction: retries after a deadlock in a write', async () => {
+  test('inTransaction: retries after a deadlock in a last statement', async () => {
     let attempts = 0
-    await inTransaction(database, async (tx, sendWithCommit) => {
+    await inTransaction(database, async () => {
       attempts += 1
-      const fails = sql`DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '40P01'; END $$`
-      sendWithCommit(insert(tx, attempts), attempts === 1 ? fails.execute(tx) : insert(tx, 10))
+      const fails = rawQuery(sql`DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '40P01'; END $$`)
+      return commitWith([inserted(attempts), attempts === 1 ? fails : inserted(10)], () => undefined)
     })
     expect([attempts, await storedIds()]).toEqual([2, [2, 10]])
   })

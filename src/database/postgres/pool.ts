@@ -1,11 +1,10 @@
 import type { LookupFunction, Socket } from 'node:net'
-import { Kysely } from 'kysely'
+import { Kysely, PostgresAdapter, PostgresDriver, PostgresIntrospector, PostgresQueryCompiler } from 'kysely'
 import { type ClientConfig, Pool } from 'pg'
-import type { HoldLimit } from '../lease.ts'
+import { type HoldLimit, LeasingDriver } from '../lease.ts'
 import type { Database, Tables } from '../tables.ts'
 import { PipeliningClient, ResolvingSocket } from './client.ts'
 import { createGuardedPool } from './guarded-pool.ts'
-import { PipeliningAdapter, PipeliningDialect } from './pipelining.ts'
 import { sessionPreamble, transactionPreamble, withoutTimeoutsPreamble } from './session.ts'
 
 /** `preamble` is null on a direct connection. */
@@ -21,9 +20,16 @@ export const openPool = (
   pool.on('error', () => undefined)
   pool.on('connect', (client) => client.on('error', onConnectionBroken))
   const guarded = createGuardedPool(pool, preamble === null ? null : `${transactionPreamble}; ${preamble}`)
-  const adapter = new PipeliningAdapter()
+  const adapter = new PostgresAdapter()
   const named = (port: string, limit = defaultLimit) =>
-    new Kysely<Tables>({ dialect: new PipeliningDialect({ pool: guarded }, adapter, port, limit) })
+    new Kysely<Tables>({
+      dialect: {
+        createAdapter: () => adapter,
+        createDriver: () => new LeasingDriver(new PostgresDriver({ pool: guarded }), port, limit),
+        createIntrospector: (database) => new PostgresIntrospector(database),
+        createQueryCompiler: () => new PostgresQueryCompiler(),
+      },
+    })
   return { pool, database: named('database'), named }
 }
 

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { type Database, type Param, statement, type Tx } from '../../database/index.ts'
+import { type Database, type Param, run, type Statements, statement, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
   type AccountStatus,
@@ -74,8 +74,11 @@ const lockById = statement((store, param: Param<{ portal: Portal; id: AccountId 
   selectAccount(store, param('portal')).where('biz_id', '=', param('id')).forNoKeyUpdate(),
 )
 
+export const accountWithEmail = (portal: Portal, email: string): Statements<Account | undefined> =>
+  findByEmail.with({ portal, email: canonicalEmail(email) }).first()
+
 export const accountByEmail = (store: Store, portal: Portal, email: string): Promise<Account | undefined> =>
-  findByEmail.first(store, { portal, email: canonicalEmail(email) })
+  run(store, accountWithEmail(portal, email))
 
 export const accountById = (store: Store, portal: Portal, id: AccountId): Promise<Account | undefined> =>
   findById.first(store, { portal, id })
@@ -92,12 +95,15 @@ const findByAttempt = statement((store, param: Param<{ portal: Portal; digest: U
 )
 
 /** The account that is signing in. */
-export const accountOfAttempt = (store: Store, portal: Portal, digest: Uint8Array): Promise<Account | undefined> =>
-  findByAttempt.first(store, { portal, digest })
+export const accountOfAttempt = (portal: Portal, digest: Uint8Array): Statements<Account | undefined> =>
+  findByAttempt.with({ portal, digest }).first()
 
 /** Serializes changes to the account's sessions and credentials. */
+export const accountLocked = (portal: Portal, id: AccountId): Statements<Account | undefined> =>
+  lockById.with({ portal, id }).first()
+
 export const lockAccount = (tx: Tx, portal: Portal, id: AccountId): Promise<Account | undefined> =>
-  lockById.first(tx, { portal, id })
+  run(tx, accountLocked(portal, id))
 
 /** Returns false if the portal already has the address. */
 export const insertAccount = async (store: Store, account: NewAccount, at: Instant): Promise<boolean> => {
@@ -158,11 +164,5 @@ const updateLastLogin = statement(
       .where('biz_id', '=', param('id')),
 )
 
-export const recordLastLogin = async (
-  tx: Tx,
-  { portal, id }: Account,
-  clientIp: string,
-  now: Instant,
-): Promise<void> => {
-  await updateLastLogin.all(tx, { portal, id, clientIp, now: toDate(now) })
-}
+export const recordLastLogin = ({ portal, id }: Account, clientIp: string, now: Instant): Statements<unknown> =>
+  updateLastLogin.with({ portal, id, clientIp, now: toDate(now) })

@@ -1,4 +1,4 @@
-import { allInOrder, type Database, inOneRoundTrip } from '../../database/index.ts'
+import { batch, type Statements, together } from '../../database/index.ts'
 import { addMs, type Instant, type Portal, Refusal, type RequestContext } from '../../kernel/index.ts'
 import { firstOf } from '../../platform/crypto/index.ts'
 import type { CodeOwner } from '../codes/store.ts'
@@ -41,24 +41,22 @@ export const findAttempt = async (
   sessionId: string,
   context: RequestContext,
   now: Instant,
-): Promise<PendingAttempt> =>
-  (await findAttemptAnd(ports, kind, sessionId, context, now, async () => undefined)).pending
+): Promise<PendingAttempt> => (await findAttemptAnd(ports, kind, sessionId, context, now, () => together([]))).pending
 
-/** Like `findAttempt`. Runs `read` in the same round trip, even for an attempt that does not exist. */
+/** Like `findAttempt`. Sends `read` in the same round trip, even for an attempt that does not exist. */
 export const findAttemptAnd = async <T>(
   ports: IdentityPorts,
   kind: AttemptKind,
   sessionId: string,
   { portal, clientHash }: RequestContext,
   now: Instant,
-  read: (database: Database, attemptDigest: Uint8Array) => Promise<T>,
+  read: (attemptDigest: Uint8Array) => Statements<T>,
 ): Promise<{ pending: PendingAttempt; result: T }> => {
   const { database, digest } = ports
   assertOpaqueToken(sessionId)
   const found = await firstOf(digest.candidates('login-session', sessionId), async (attemptDigest) => {
-    const [attempt, result] = await inOneRoundTrip(database, (store) =>
-      allInOrder([readAttempt(store, portal, kind, attemptDigest, now), read(store, attemptDigest)]),
-    )
+    const pending = readAttempt(portal, kind, attemptDigest, now)
+    const [attempt, result] = await batch(database, [pending, read(attemptDigest)])
     return attempt && { attemptDigest, attempt, result }
   })
   if (!found) throw sessionNotFound(`no pending ${kind} attempt`)

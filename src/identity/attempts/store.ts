@@ -1,5 +1,14 @@
 import { sql } from 'kysely'
-import { type Database, differsByAtLeast, type Param, statement, type Tx, validAt } from '../../database/index.ts'
+import {
+  type Database,
+  differsByAtLeast,
+  type Param,
+  rawQuery,
+  type Statements,
+  statement,
+  type Tx,
+  validAt,
+} from '../../database/index.ts'
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
 import type { AttemptsTable } from './schema.ts'
 
@@ -51,14 +60,13 @@ export const insertRegistrationAttempt = async (
  * Returns false if the password has changed since its verification. FOR SHARE waits for a concurrent change. A later
  * change cancels this sign-in.
  */
-export const insertLoginAttempt = async (
-  store: Store,
+export const insertLoginAttempt = (
   attempt: NewAttempt,
   verified: { id: AccountId; passwordHash: string | null },
   at: Instant,
-): Promise<boolean> => {
+): Statements<boolean> => {
   const row = rowOf(attempt, at)
-  const inserted = await sql`
+  const inserted = sql`
     INSERT INTO login_sessions
       (token_digest, portal, kind, account_biz_id, client_digest, attempts_left, created_at, expires_at)
     SELECT ${row.token_digest}::bytea, portal, 'LOGIN', biz_id, ${row.client_digest}::bytea, ${row.attempts_left}::int,
@@ -66,8 +74,8 @@ export const insertLoginAttempt = async (
     FROM accounts
     WHERE portal = ${row.portal} AND biz_id = ${verified.id} AND password_hash = ${verified.passwordHash}
     FOR SHARE
-    RETURNING token_digest`.execute(store)
-  return inserted.rows.length > 0
+    RETURNING token_digest`
+  return rawQuery(inserted).hasRow()
 }
 
 type PendingKey = { portal: Portal; digest: Uint8Array; now: Date }
@@ -95,12 +103,11 @@ const findPending = statement((store, param: Param<PendingKey & { kind: AttemptK
 
 /** Returns undefined if the attempt is unknown, expired, used, or a sign-in without tries left. */
 export const readAttempt = (
-  store: Store,
   portal: Portal,
   kind: AttemptKind,
   digest: Uint8Array,
   now: Instant,
-): Promise<Attempt | undefined> => findPending.first(store, { portal, kind, digest, now: toDate(now) })
+): Statements<Attempt | undefined> => findPending.with({ portal, kind, digest, now: toDate(now) }).first()
 
 const updatePending = (store: Store, param: Param<PendingKey>) =>
   store
@@ -130,13 +137,12 @@ const updateCodeSentAt = statement((store, param: Param<PendingKey & { resendMs:
 )
 
 /** Records that a code was sent. Returns false if the previous code was sent less than `resendMs` ago. */
-export const claimCodeSending = async (
-  tx: Tx,
+export const claimCodeSending = (
   portal: Portal,
   digest: Uint8Array,
   now: Instant,
   resendMs: number,
-): Promise<boolean> => (await updateCodeSentAt.first(tx, { portal, digest, now: toDate(now), resendMs })) !== undefined
+): Statements<boolean> => updateCodeSentAt.with({ portal, digest, now: toDate(now), resendMs }).hasRow()
 
 const updateEmailVerifiedAt = statement((store, param: Param<PendingKey>) =>
   updatePending(store, param)
@@ -151,8 +157,8 @@ const updateSpentAt = statement((store, param: Param<PendingKey>) =>
   updatePending(store, param).set({ spent_at: param('now') }),
 )
 
-export const spendAttempt = async (tx: Tx, portal: Portal, digest: Uint8Array, now: Instant): Promise<boolean> =>
-  (await updateSpentAt.first(tx, { portal, digest, now: toDate(now) })) !== undefined
+export const spendAttempt = (portal: Portal, digest: Uint8Array, now: Instant): Statements<boolean> =>
+  updateSpentAt.with({ portal, digest, now: toDate(now) }).hasRow()
 
 /** Also cancels expired sign-ins, because they would become valid again if a fast clock is set back. */
 export const cancelLoginAttempts = async (

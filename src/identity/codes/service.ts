@@ -1,4 +1,4 @@
-import type { Tx } from '../../database/index.ts'
+import type { Statements } from '../../database/index.ts'
 import {
   type AccountId,
   canonicalEmail,
@@ -10,7 +10,7 @@ import {
   type SessionId,
 } from '../../kernel/index.ts'
 import type { Cache } from '../../platform/cache/index.ts'
-import { type KeyedDigest, spendOneOf } from '../../platform/crypto/index.ts'
+import type { KeyedDigest } from '../../platform/crypto/index.ts'
 import type { WindowLimit } from '../settings.ts'
 import { type CodeOwner, spendCode } from './store.ts'
 
@@ -36,15 +36,11 @@ export const codeDigest = (digest: KeyedDigest, owner: CodeOwner, code: string):
 
 /** Accepts codes of previous secret keys, too. */
 export const spendPresentedCode = (
-  tx: Tx,
   digest: KeyedDigest,
   owner: CodeOwner,
   code: string,
   now: Instant,
-): Promise<boolean> => {
-  const candidates = digest.candidates('one-time-code', ...digestedParts(owner, code))
-  return spendOneOf(candidates, (candidate) => spendCode(tx, owner, candidate, now))
-}
+): Statements<boolean> => spendCode(owner, digest.candidates('one-time-code', ...digestedParts(owner, code)), now)
 
 export const maskEmail = (email: string): string => {
   const at = email.lastIndexOf('@')

@@ -1,4 +1,14 @@
-import { type Database, differsByAtLeast, type Param, statement, type Tx, validAt } from '../../database/index.ts'
+import { sql } from 'kysely'
+import {
+  type Database,
+  differsByAtLeast,
+  type Param,
+  query,
+  type Statements,
+  statement,
+  type Tx,
+  validAt,
+} from '../../database/index.ts'
 import { type Instant, type Portal, toDate } from '../../kernel/index.ts'
 import type { CodePurpose } from './schema.ts'
 
@@ -37,27 +47,27 @@ export const replaceCode = async (
 }
 
 /** Stores a code. Returns false if the owner's previous code was sent less than `resendMs` ago. */
-export const renewCode = async (
-  store: Database | Tx,
+export const renewCode = (
   { portal, owner, purpose }: CodeOwner,
   codeDigest: Uint8Array,
   sentAt: Instant,
   expiresAt: Instant,
   resendMs: number,
-): Promise<boolean> => {
+): Statements<boolean> => {
   const code = { code_digest: codeDigest, sent_at: toDate(sentAt), expires_at: toDate(expiresAt), used_at: null }
-  const renewed = await store
-    .insertInto('one_time_codes')
-    .values({ portal, owner, purpose, ...code })
-    .onConflict((conflict) =>
-      conflict
-        .columns(['owner', 'purpose'])
-        .doUpdateSet(code)
-        .where(differsByAtLeast('one_time_codes.sent_at', sentAt, resendMs)),
-    )
-    .returning('owner')
-    .executeTakeFirst()
-  return renewed !== undefined
+  const renewed = query((store) =>
+    store
+      .insertInto('one_time_codes')
+      .values({ portal, owner, purpose, ...code })
+      .onConflict((conflict) =>
+        conflict
+          .columns(['owner', 'purpose'])
+          .doUpdateSet(code)
+          .where(differsByAtLeast('one_time_codes.sent_at', sentAt, resendMs)),
+      )
+      .returning('owner'),
+  )
+  return renewed.hasRow()
 }
 
 export const readCodeSentAt = async (
@@ -74,19 +84,19 @@ export const readCodeSentAt = async (
   return known?.sent_at ?? null
 }
 
-const spendMatching = statement((store, param: Param<CodeOwner & { codeDigest: Uint8Array; now: Date }>) =>
+const spendMatching = statement((store, param: Param<CodeOwner & { candidates: readonly Uint8Array[]; now: Date }>) =>
   store
     .updateTable('one_time_codes')
     .set({ used_at: param('now') })
     .where('portal', '=', param('portal'))
     .where('owner', '=', param('owner'))
     .where('purpose', '=', param('purpose'))
-    .where('code_digest', '=', param('codeDigest'))
+    .where('code_digest', '=', sql<Uint8Array>`any(${param('candidates')}::bytea[])`)
     .where('used_at', 'is', null)
     .where(validAt('sent_at', 'expires_at', param('now')))
     .returning('owner'),
 )
 
 /** Returns false if the code is wrong, used or expired. */
-export const spendCode = async (tx: Tx, owner: CodeOwner, codeDigest: Uint8Array, now: Instant): Promise<boolean> =>
-  (await spendMatching.first(tx, { ...owner, codeDigest, now: toDate(now) })) !== undefined
+export const spendCode = (owner: CodeOwner, candidates: readonly Uint8Array[], now: Instant): Statements<boolean> =>
+  spendMatching.with({ ...owner, candidates, now: toDate(now) }).hasRow()

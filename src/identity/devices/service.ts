@@ -1,3 +1,4 @@
+import type { Statements } from '../../database/index.ts'
 import { addMs, type RequestContext } from '../../kernel/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
@@ -10,14 +11,16 @@ export interface SignInDevice {
 }
 
 /** Without known devices, an account has nobody to reserve codes for. Devices under a removed secret key do not count. */
-export const findSignInDevice = async (
-  { clock, database, digest }: Pick<IdentityPorts, 'clock' | 'database' | 'digest'>,
+export const findSignInDevice = (
+  { clock, digest }: Pick<IdentityPorts, 'clock' | 'digest'>,
   { knownDevices }: IdentitySettings['login'],
   owner: DeviceOwner,
   { clientHash }: RequestContext,
-): Promise<SignInDevice> => {
+): Statements<SignInDevice> => {
   const digests = digest.candidates('client-hash', clientHash)
   const seenAfter = addMs(clock.now(), -knownDevices.retentionMs)
-  const { isKnown, devices } = await lookUpDevice(database, owner, digests, seenAfter)
-  return { known: isKnown ? digests : null, mayUseReserve: isKnown || devices === 0 }
+  return lookUpDevice(owner, digests, seenAfter).map(({ isKnown, devices }) => ({
+    known: isKnown ? digests : null,
+    mayUseReserve: isKnown || devices === 0,
+  }))
 }

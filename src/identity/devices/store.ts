@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { type Database, type Tx, timestamptz } from '../../database/index.ts'
+import { query, type Statements, type Tx, timestamptz } from '../../database/index.ts'
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
 import { keyIdPosition } from '../../platform/crypto/index.ts'
 import { accountIdOfAttempt } from '../accounts/store.ts'
@@ -27,45 +27,45 @@ const accountIdOf = (owner: DeviceOwner): RawBuilder<AccountId> =>
 
 /** Runs the same statement for an address without an account. */
 export const lookUpDevice = (
-  database: Database,
   owner: DeviceOwner,
   clientDigests: DeviceDigests,
   seenAfter: Instant,
-): Promise<DeviceLookup> =>
-  database
-    .selectFrom('known_devices')
-    .where('account_biz_id', '=', accountIdOf(owner))
-    .where('last_seen_at', '>', timestamptz(seenAfter))
-    .where(
-      keyIdOf(sql.ref('client_digest')),
-      'in',
-      clientDigests.map((each) => keyIdOf(sql.val(each))),
-    )
-    .select((eb) => [
-      eb.fn.countAll<number>().as('devices'),
-      sql<boolean>`coalesce(bool_or(${eb('client_digest', 'in', clientDigests)}), false)`.as('isKnown'),
-    ])
-    .executeTakeFirstOrThrow()
+): Statements<DeviceLookup> =>
+  query((store) =>
+    store
+      .selectFrom('known_devices')
+      .where('account_biz_id', '=', accountIdOf(owner))
+      .where('last_seen_at', '>', timestamptz(seenAfter))
+      .where(
+        keyIdOf(sql.ref('client_digest')),
+        'in',
+        clientDigests.map((each) => keyIdOf(sql.val(each))),
+      )
+      .select((eb) => [
+        eb.fn.countAll<number>().as('devices'),
+        sql<boolean>`coalesce(bool_or(${eb('client_digest', 'in', clientDigests)}), false)`.as('isKnown'),
+      ]),
+  ).only()
 
 /** More devices than a person uses within the retention. */
 const maxKnownDevices = 20
 
 /** Deletes all but an account's most recent devices. */
-export const deleteOldestDevices = async (tx: Tx, accountId: AccountId): Promise<void> => {
-  await tx
-    .deleteFrom('known_devices')
-    .where('account_biz_id', '=', accountId)
-    .where('client_digest', 'not in', (recent) =>
-      recent
-        .selectFrom('known_devices')
-        .select('client_digest')
-        .where('account_biz_id', '=', accountId)
-        .orderBy('last_seen_at', 'desc')
-        .orderBy('client_digest')
-        .limit(maxKnownDevices),
-    )
-    .execute()
-}
+export const deleteOldestDevices = (accountId: AccountId): Statements<unknown> =>
+  query((store) =>
+    store
+      .deleteFrom('known_devices')
+      .where('account_biz_id', '=', accountId)
+      .where('client_digest', 'not in', (recent) =>
+        recent
+          .selectFrom('known_devices')
+          .select('client_digest')
+          .where('account_biz_id', '=', accountId)
+          .orderBy('last_seen_at', 'desc')
+          .orderBy('client_digest')
+          .limit(maxKnownDevices),
+      ),
+  )
 
 /** After a theft, the thief's device must count as new. `except` stays known. */
 export const deleteDevices = async (
@@ -78,35 +78,34 @@ export const deleteDevices = async (
   await devices.execute()
 }
 
-/** Returns whether the client is new. */
-export const recordDevice = async (
-  tx: Tx,
+/** Returns whether the client is new. Replaces digests under previous secret keys. */
+export const recordDevice = (
   accountId: AccountId,
   [clientDigest, ...previousDigests]: DeviceDigests,
   at: Instant,
-): Promise<boolean> => {
-  const replaced =
-    previousDigests.length === 0
-      ? undefined
-      : await tx
+): Statements<boolean> => {
+  const previous = sql<Uint8Array>`any(${previousDigests}::bytea[])`
+  const recorded = query((store) =>
+    store
+      .with('replaced', (within) =>
+        within
           .deleteFrom('known_devices')
           .where('account_biz_id', '=', accountId)
-          .where('client_digest', 'in', previousDigests)
-          .returning('first_seen_at')
-          .executeTakeFirst()
-  const { isNew } = await tx
-    .insertInto('known_devices')
-    .values({
-      account_biz_id: accountId,
-      client_digest: clientDigest,
-      first_seen_at: toDate(replaced?.first_seen_at ?? at),
-      last_seen_at: toDate(at),
-    })
-    .onConflict((conflict) =>
-      conflict.columns(['account_biz_id', 'client_digest']).doUpdateSet({ last_seen_at: toDate(at) }),
-    )
-    // xmax is 0 only for an inserted row.
-    .returning(sql<boolean>`xmax = 0`.as('isNew'))
-    .executeTakeFirstOrThrow()
-  return isNew && replaced === undefined
+          .where('client_digest', '=', previous)
+          .returning('first_seen_at'),
+      )
+      .insertInto('known_devices')
+      .values({
+        account_biz_id: accountId,
+        client_digest: clientDigest,
+        first_seen_at: sql`coalesce((SELECT min(first_seen_at) FROM replaced), ${timestamptz(at)})`,
+        last_seen_at: toDate(at),
+      })
+      .onConflict((conflict) =>
+        conflict.columns(['account_biz_id', 'client_digest']).doUpdateSet({ last_seen_at: toDate(at) }),
+      )
+      // xmax is 0 only for an inserted row.
+      .returning(sql<boolean>`xmax = 0 AND NOT EXISTS (SELECT FROM replaced)`.as('isNew')),
+  )
+  return recorded.only().map(({ isNew }) => isNew)
 }

@@ -1,4 +1,4 @@
-import { allInOrder, type Database, inOneRoundTrip, inTransaction, type Tx } from '../../database/index.ts'
+import { batch, inTransaction, type Statements, type Tx, together } from '../../database/index.ts'
 import {
   type AccountId,
   type Code,
@@ -85,22 +85,20 @@ export class Lockout {
 
   /** Throws ACCESS.RATE_LIMITED if the subject is locked out. */
   async countFailure(subject: FailureSubject): Promise<CountedFailure> {
-    return (await this.countFailureAnd(subject, async () => undefined)).counted
+    return (await this.countFailureAnd(subject, together([]))).counted
   }
 
-  /** Like `countFailure`. Runs `read` in the same round trip. */
+  /** Like `countFailure`. Sends `read` in the same round trip. */
   async countFailureAnd<T>(
     subject: FailureSubject,
-    read: (database: Database) => Promise<T>,
+    read: Statements<T>,
   ): Promise<{ counted: CountedFailure; result: T }> {
     const { database, clock } = this.#ports
     const now = clock.now()
     await this.#adopt(subject, now)
     // Most subjects have no failures and need one statement.
     const first = addFailure(noFailures(now), this.#rule, now)
-    const [isFirst, result] = await inOneRoundTrip(database, (store) =>
-      allInOrder([insertFailures(store, subject, first), read(store)]),
-    )
+    const [isFirst, result] = await batch(database, [insertFailures(subject, first), read])
     return { counted: isFirst ? { subject, failures: first } : await this.#countNext(subject, now), result }
   }
 
@@ -119,16 +117,14 @@ export class Lockout {
   }
 
   async withdrawFailure(counted: CountedFailure): Promise<void> {
-    await this.withdrawFailureAnd(counted, async () => undefined)
+    await this.withdrawFailureAnd(counted, together([]))
   }
 
-  /** Like `withdrawFailure`. Runs `write` in the same round trip. */
-  async withdrawFailureAnd<T>(counted: CountedFailure, write: (database: Database) => Promise<T>): Promise<T> {
-    const { subject, failures } = counted
+  /** Like `withdrawFailure`. Sends `write` in the same round trip. */
+  async withdrawFailureAnd<T>({ subject, failures }: CountedFailure, write: Statements<T>): Promise<T> {
     const isOnly = failures.inWindow === 1 && failures.consecutive === 1
-    const [isWithdrawn, result] = await inOneRoundTrip(this.#ports.database, (store) =>
-      allInOrder([isOnly ? deleteSingleFailure(store, subject, failures) : Promise.resolve(false), write(store)]),
-    )
+    const withdrawn = isOnly ? deleteSingleFailure(subject, failures) : together([]).map(() => false)
+    const [isWithdrawn, result] = await batch(this.#ports.database, [withdrawn, write])
     if (!isWithdrawn) await this.#withdrawNext(subject)
     return result
   }
@@ -154,8 +150,8 @@ export class Lockout {
   }
 
   /** Keeps the failures of other devices. */
-  clear(tx: Tx, subject: FailureSubject): Promise<void> {
-    return deleteFailures(tx, subject)
+  clear(subject: FailureSubject): Statements<unknown> {
+    return deleteFailures(subject)
   }
 
   /** Clears all devices. */

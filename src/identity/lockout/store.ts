@@ -1,13 +1,14 @@
 import type { ExpressionBuilder } from 'kysely'
 import {
-  allInOrder,
   type Database,
   inTransaction,
   type Param,
+  type Statements,
   statement,
   type Tables,
   type Tx,
   timestamptz,
+  together,
 } from '../../database/index.ts'
 import { type Instant, type Portal, toDate } from '../../kernel/index.ts'
 import { type Failures, noFailures } from './rules.ts'
@@ -57,11 +58,8 @@ const insertRow = statement((store, param: Param<SubjectRow & ReturnType<typeof 
     .returning('failures'),
 )
 
-export const insertFailures = async (
-  database: Database,
-  subject: FailureSubject,
-  failures: Failures,
-): Promise<boolean> => (await insertRow.first(database, { ...subject, ...toRow(failures) })) !== undefined
+export const insertFailures = (subject: FailureSubject, failures: Failures): Statements<boolean> =>
+  insertRow.with({ ...subject, ...toRow(failures) }).hasRow()
 
 const selectRow = statement((store, param: Param<SubjectRow>) =>
   store
@@ -107,9 +105,8 @@ const deleteRow = statement((store, param: Param<SubjectRow>) =>
     .where('device_digest', '=', param('device')),
 )
 
-export const deleteFailures = async (tx: Tx, { portal, digest, device, previous }: FailureSubject): Promise<void> => {
-  await allInOrder([{ digest, device }, ...previous].map((each) => deleteRow.all(tx, { portal, ...each })))
-}
+export const deleteFailures = ({ portal, digest, device, previous }: FailureSubject): Statements<unknown> =>
+  together([{ digest, device }, ...previous].map((each) => deleteRow.with({ portal, ...each })))
 
 export const deleteFailuresOfAllDevices = async (
   tx: Tx,
@@ -179,9 +176,5 @@ const deleteSingleRow = statement((store, param: Param<SubjectRow & { window_sta
 )
 
 /** Returns false if the failures have changed in the meantime. */
-export const deleteSingleFailure = async (
-  database: Database,
-  subject: FailureSubject,
-  { windowStartedAt }: Failures,
-): Promise<boolean> =>
-  (await deleteSingleRow.first(database, { ...subject, window_started_at: toDate(windowStartedAt) })) !== undefined
+export const deleteSingleFailure = (subject: FailureSubject, { windowStartedAt }: Failures): Statements<boolean> =>
+  deleteSingleRow.with({ ...subject, window_started_at: toDate(windowStartedAt) }).hasRow()

@@ -1,12 +1,12 @@
-import { allInOrder, inTransaction, type SendWithCommit, type Tx } from '../../database/index.ts'
-import { type Code, Refusal, type RequestContext } from '../../kernel/index.ts'
+import { batch, commitWith, inTransaction, type LastStatements, type Tx } from '../../database/index.ts'
+import { type Code, Refusal, type RequestContext, type SessionId } from '../../kernel/index.ts'
 import { spendOneOf } from '../../platform/crypto/index.ts'
-import { type Account, lockAccount, recordLastLogin } from '../accounts/store.ts'
+import { type Account, accountLocked, recordLastLogin } from '../accounts/store.ts'
 import { spendAttempt, takeTry } from '../attempts/store.ts'
 import { deleteOldestDevices, recordDevice } from '../devices/store.ts'
 import type { FailureSubject } from '../lockout/store.ts'
-import { type PresentedFactor, verifyFactor } from '../mfa/verify.ts'
-import { queueNotice } from '../notices/service.ts'
+import { factorOf, type PresentedFactor } from '../mfa/verify.ts'
+import { noticeQueued } from '../notices/service.ts'
 import { type LoginFailure, recordFailedLogin, recordLogin } from '../sessions/history-store.ts'
 import type { TokenPair } from '../sessions/refresh.ts'
 import { type StartedSession, startSession } from '../sessions/service.ts'
@@ -25,16 +25,16 @@ const failures = new Map<Code, LoginFailure>([
   ['ACCESS.IP_NOT_ALLOWED', 'IP_NOT_ALLOWED'],
 ])
 
-/** Waits for `work`. If `work` rejects because of a wrong code or a disallowed address, records a failed sign-in. */
+/** If `work` rejects because of a wrong code or a disallowed address, records a failed sign-in. */
 const recordingFailure = async <T>(
   ports: LoginPorts,
   account: Account,
   { method }: PresentedFactor,
   context: RequestContext,
-  work: Promise<T>,
+  work: () => Promise<T>,
 ): Promise<T> => {
   try {
-    return await work
+    return await work()
   } catch (error) {
     const failure = error instanceof Refusal ? failures.get(error.code) : undefined
     if (failure) await recordFailedLogin(ports, { accountId: account.id, failure, method }, context)
@@ -44,11 +44,8 @@ const recordingFailure = async <T>(
 
 interface FinishedLogin extends StartedSession {
   isNewDevice: boolean
-}
-
-const assertActive = (account: Account | undefined): Account => {
-  if (account?.status !== 'ACTIVE') throw sessionNotFound('the account is not active')
-  return account
+  /** Sessions that the session limit ended. */
+  displaced: SessionId[]
 }
 
 /**
@@ -58,36 +55,36 @@ const assertActive = (account: Account | undefined): Account => {
 const finish = async (
   ports: LoginPorts,
   tx: Tx,
-  sendWithCommit: SendWithCommit,
   login: PendingLogin,
   factor: PresentedFactor,
   subject: FailureSubject,
   context: RequestContext,
-): Promise<FinishedLogin> => {
+): Promise<LastStatements<FinishedLogin>> => {
   const { clock, digest, ids, lockout } = ports
   const { portal } = context
   const { id } = login.account
   const now = clock.now()
-  const locked = lockAccount(tx, portal, id).then(assertActive)
   // Spend the attempt before verifying, so that the slower of two concurrent requests gets AUTH.SESSION_NOT_FOUND. A
   // refusal or a wrong code rolls everything back.
-  const spent = spendAttempt(tx, portal, login.digest, now).then((isSpent) => {
-    if (!isSpent) throw sessionNotFound('the attempt is spent')
-  })
-  const verified = verifyFactor(ports, tx, { portal, id, account: locked, code: login.code }, factor, context, now)
-  const recorded = recordDevice(tx, id, digest.candidates('client-hash', context.clientHash), now)
-  const [account, , isCorrect, isNewDevice] = await allInOrder([locked, spent, verified, recorded])
-  if (!isCorrect) throw new Refusal('AUTH.CODE_INVALID')
-  const started = startSession(ports, tx, account, context, now)
-  sendWithCommit(
-    started.written,
-    recordLastLogin(tx, account, context.clientIp, now),
-    lockout.clear(tx, subject),
-    recordLogin(ports, tx, { accountId: id, method: factor.method }, context, now),
-  )
-  if (isNewDevice)
-    sendWithCommit(deleteOldestDevices(tx, id), queueNotice(tx, ids, account, 'NEW_DEVICE', context, now))
-  return { ...started, isNewDevice }
+  const [account, isSpent, verify, isNewDevice] = await batch(tx, [
+    accountLocked(portal, id),
+    spendAttempt(portal, login.digest, now),
+    factorOf(ports, { portal, id, code: login.code }, factor, context, now),
+    recordDevice(id, digest.candidates('client-hash', context.clientHash), now),
+  ])
+  if (account?.status !== 'ACTIVE') throw sessionNotFound('the account is not active')
+  if (!isSpent) throw sessionNotFound('the attempt is spent')
+  if (!(await verify(tx, account))) throw new Refusal('AUTH.CODE_INVALID')
+  const { started, statements } = startSession(ports, account, context, now)
+  const ofNewDevice = [deleteOldestDevices(id), noticeQueued(tx, ids, account, 'NEW_DEVICE', context, now)]
+  const last = [
+    statements,
+    recordLastLogin(account, context.clientIp, now),
+    lockout.clear(subject),
+    recordLogin(ports, { accountId: id, method: factor.method }, context, now),
+    ...(isNewDevice ? ofNewDevice : []),
+  ] as const
+  return commitWith(last, ([[displaced]]): FinishedLogin => ({ ...started, isNewDevice, displaced }))
 }
 
 const assertTryLeft = async (
@@ -125,9 +122,7 @@ const verifyAndFinish = async (
   const subject = lockout.loginSubject(context.portal, login.account.email, login.device.known)
   return lockout.countIfRefused(subject, 'AUTH.CODE_INVALID', async () => {
     await assertTryLeft(ports, [login.digest], context)
-    return inTransaction(database, (tx, sendWithCommit) =>
-      finish(ports, tx, sendWithCommit, login, factor, subject, context),
-    )
+    return inTransaction(database, (tx) => finish(ports, tx, login, factor, subject, context))
   })
 }
 
@@ -144,11 +139,11 @@ export const completeLogin = async (
   const { portal, clientIp, clientHash } = context
   const login = await findCountedLogin(ports, sessionId, context)
   const { account } = login
-  const allowed = addressGuard.assertAllowed({ ...account, accountId: account.id }, clientIp)
-  await recordingFailure(ports, account, factor, context, allowed)
-  const finished = verifyAndFinish(ports, login, factor, context)
-  const started = await recordingFailure(ports, account, factor, context, finished)
-  for (const id of await started.displaced) sessionCache.invalidate(id)
+  const started = await recordingFailure(ports, account, factor, context, async () => {
+    await addressGuard.assertAllowed({ ...account, accountId: account.id }, clientIp)
+    return verifyAndFinish(ports, login, factor, context)
+  })
+  for (const id of started.displaced) sessionCache.invalidate(id)
   const { sessionId: id, expiresAt: sessionExpiresAt } = started
   const access = await tokens.issue({ portal, accountId: account.id, sessionId: id, clientHash, sessionExpiresAt })
   return {

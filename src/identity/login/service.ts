@@ -1,4 +1,4 @@
-import { allInOrder, inOneRoundTrip, inTransaction } from '../../database/index.ts'
+import { batch, commitWith, inTransaction, run, together } from '../../database/index.ts'
 import {
   type AccountStatus,
   addMs,
@@ -16,7 +16,7 @@ import {
   wholeSeconds,
 } from '../../kernel/index.ts'
 import { networkKey } from '../../platform/limits/index.ts'
-import { type Account, accountByEmail, accountOfAttempt } from '../accounts/store.ts'
+import { type Account, accountOfAttempt, accountWithEmail } from '../accounts/store.ts'
 import { findAttemptAnd, type PendingAttempt, prepareAttempt } from '../attempts/service.ts'
 import { claimCodeSending, insertLoginAttempt } from '../attempts/store.ts'
 import {
@@ -32,8 +32,8 @@ import { renewCode } from '../codes/store.ts'
 import { findSignInDevice, type SignInDevice } from '../devices/service.ts'
 import type { CountedFailure } from '../lockout/service.ts'
 import type { MfaMethod } from '../mfa/contract.ts'
-import { enabledMethods, type MfaPorts, readFactors } from '../mfa/service.ts'
-import { type OtpFactor, readOtpOfAttempt } from '../mfa/store.ts'
+import { enabledMethods, factorsOf, type MfaPorts } from '../mfa/service.ts'
+import { type OtpFactor, otpOfAttempt } from '../mfa/store.ts'
 import { assertMailAllowed } from '../mfa/verify.ts'
 import { type PasswordPorts, rehashPassword } from '../passwords/service.ts'
 import type { IdentityPorts } from '../ports.ts'
@@ -74,7 +74,8 @@ export const placeOf = ({ networks }: Pick<LoginPorts, 'networks'>, { clientIp }
 export const placeOfFirstStep = (ports: LoginPorts, email: string, context: RequestContext) => {
   const place = placeOf(ports, context)
   const owner = { portal: context.portal, email: canonicalEmail(email) }
-  const isKnownDevice = async () => (await findSignInDevice(ports, ports.settings.login, owner, context)).known !== null
+  const device = findSignInDevice(ports, ports.settings.login, owner, context)
+  const isKnownDevice = async () => (await run(ports.database, device)).known !== null
   return {
     ...place,
     isKnown: () =>
@@ -99,11 +100,11 @@ export const findLogin = async (
   now: Instant,
 ): Promise<PendingLogin> => {
   const { portal } = context
-  const { pending, result } = await findAttemptAnd(ports, 'LOGIN', sessionId, context, now, (database, attempt) =>
-    allInOrder([
-      accountOfAttempt(database, portal, attempt),
-      findSignInDevice({ ...ports, database }, ports.settings.login, { portal, attempt }, context),
-      readOtpOfAttempt(database, portal, attempt),
+  const { pending, result } = await findAttemptAnd(ports, 'LOGIN', sessionId, context, now, (attempt) =>
+    together([
+      accountOfAttempt(portal, attempt),
+      findSignInDevice(ports, ports.settings.login, { portal, attempt }, context),
+      otpOfAttempt(portal, attempt),
     ]),
   )
   const [account, device, otp] = result
@@ -146,16 +147,14 @@ const verifyPassword = async (
   const { ids, lockout, passwords, settings } = ports
   const { portal } = context
   const owner = { portal, email: canonicalEmail(email) }
-  const [{ known }, account] = await inOneRoundTrip(ports.database, (database) =>
-    allInOrder([
-      findSignInDevice({ ...ports, database }, settings.login, owner, context),
-      accountByEmail(database, portal, email),
-    ]),
-  )
+  const [{ known }, account] = await batch(ports.database, [
+    findSignInDevice(ports, settings.login, owner, context),
+    accountWithEmail(portal, email),
+  ])
   const id = account?.id ?? ids.next<'account'>()
   const { counted, result: factors } = await lockout.countFailureAnd(
     lockout.loginSubject(portal, email, known),
-    (database) => readFactors(database, { portal, id }),
+    factorsOf({ portal, id }),
   )
   const matches = await passwords.verify(account?.passwordHash ?? null, password).catch(async (error: unknown) => {
     // An overload is not a failure of the caller.
@@ -187,9 +186,7 @@ export const initiateLogin = async (
     throw new Refusal('AUTH.AUTHENTICATOR_REQUIRED', { internal: 'the account has no second factor that it may use' })
   }
   const { sessionId, attempt, now } = prepareAttempt(ports, settings.login, context)
-  const isCurrent = await lockout.withdrawFailureAnd(counted, (database) =>
-    insertLoginAttempt(database, attempt, account, now),
-  )
+  const isCurrent = await lockout.withdrawFailureAnd(counted, insertLoginAttempt(attempt, account, now))
   // The password changed during the verification, so verify it again.
   if (!isCurrent) return initiateLogin(ports, credentials, context)
   rehashPassword(ports, account, credentials.password)
@@ -208,14 +205,12 @@ const storeCode = async (
 ): Promise<number> => {
   const { codeTtlMs, resendMs } = settings.login
   const expiresAt = addMs(now, Math.min(codeTtlMs, attempt.expiresAt - now))
-  const stored = await inTransaction(database, async (tx, sendWithCommit) => {
-    const claimed = claimCodeSending(tx, owner.portal, attemptDigest, now, resendMs)
-    const renewed = renewCode(tx, owner, codeDigest(digest, owner, code), now, expiresAt, resendMs)
-    sendWithCommit(claimed, renewed)
-    return { claimed, renewed }
-  })
-  if (!(await stored.claimed) || !(await stored.renewed))
-    throw resendTooSoon(resendMs, 'a concurrent request sends a code', resendMs)
+  const claimed = claimCodeSending(owner.portal, attemptDigest, now, resendMs)
+  const renewed = renewCode(owner, codeDigest(digest, owner, code), now, expiresAt, resendMs)
+  const isStored = await inTransaction(database, async () =>
+    commitWith([claimed, renewed], (changed) => changed.every(Boolean)),
+  )
+  if (!isStored) throw resendTooSoon(resendMs, 'a concurrent request sends a code', resendMs)
   return expiresAt - now
 }
 

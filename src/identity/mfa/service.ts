@@ -1,5 +1,5 @@
 import { auditedFields } from '../../contract/step-up-purpose.ts'
-import { allInOrder, type Database, inOneRoundTrip } from '../../database/index.ts'
+import { run, type Statements, together } from '../../database/index.ts'
 import { addMs, type Caller, type Instant, invalid, wholeMinutes, wholeSeconds } from '../../kernel/index.ts'
 import { auditContextOf, recordSuccess } from '../../platform/audit/index.ts'
 import { ownAccount } from '../accounts/service.ts'
@@ -24,8 +24,8 @@ import { recordPurpose } from '../step-ups/service.ts'
 import type { MfaMethod, StepUpPurpose } from './contract.ts'
 import { describePurpose, type Purpose, parsePurpose } from './purpose.ts'
 import { allowsMailCodes } from './rules.ts'
-import { type BackupCodeCounts, type OtpFactor, readBackupCodeCounts, readOtp } from './store.ts'
-import { assertMailAllowed, type PresentedFactor, verifyCode, verifyFactor } from './verify.ts'
+import { type BackupCodeCounts, backupCodeCounts, type OtpFactor, otpOf, readOtp } from './store.ts'
+import { assertMailAllowed, factorOf, type PresentedFactor, verifyCode } from './verify.ts'
 
 export interface MfaPorts extends SessionPorts {
   settings: IdentitySettings
@@ -44,14 +44,8 @@ export interface StoredFactors {
   backup: BackupCodeCounts
 }
 
-/** Starts both statements immediately. */
-export const readFactors = async (
-  database: Database,
-  { portal, id }: Pick<Account, 'portal' | 'id'>,
-): Promise<StoredFactors> => {
-  const [otp, backup] = await allInOrder([readOtp(database, portal, id), readBackupCodeCounts(database, portal, id)])
-  return { otp, backup }
-}
+export const factorsOf = ({ portal, id }: Pick<Account, 'portal' | 'id'>): Statements<StoredFactors> =>
+  together([otpOf(portal, id), backupCodeCounts(portal, id)]).map(([otp, backup]) => ({ otp, backup }))
 
 const toMfaEntries = (settings: IdentitySettings, account: Account, { otp, backup }: StoredFactors): MfaEntry[] => {
   const { emailVerifiedAt } = account
@@ -69,8 +63,7 @@ const toMfaEntries = (settings: IdentitySettings, account: Account, { otp, backu
 export const listMfaMethods = async (
   { database, settings }: Pick<MfaPorts, 'database' | 'settings'>,
   account: Account,
-): Promise<MfaEntry[]> =>
-  toMfaEntries(settings, account, await inOneRoundTrip(database, (store) => readFactors(store, account)))
+): Promise<MfaEntry[]> => toMfaEntries(settings, account, await run(database, factorsOf(account)))
 
 export const enabledMethods = (settings: IdentitySettings, account: Account, factors: StoredFactors): MfaMethod[] =>
   toMfaEntries(settings, account, factors)
@@ -127,8 +120,8 @@ export const sendStepUpCode = async (
   // The session proves a known device.
   const quota = { limit, mayUseReserve: true, session: session.sessionId }
   await countMail(cache, { portal, subject: accountId, kind: 'code', ...quota })
-  if (!(await renewCode(database, owner, codeDigest(digest, owner, code), now, expiresAt, resendMs)))
-    throw resendTooSoon(resendMs, 'a concurrent request sends a code', resendMs)
+  const renewed = renewCode(owner, codeDigest(digest, owner, code), now, expiresAt, resendMs)
+  if (!(await run(database, renewed))) throw resendTooSoon(resendMs, 'a concurrent request sends a code', resendMs)
   const values = { code, minutes: String(wholeMinutes(codeTtlMs)), purpose }
   await codeMails.send({ to: account.email, template: 'step-up-code', locale: context.locale, values })
   return {
@@ -160,8 +153,11 @@ export const stepUp = async (
     const now = ports.clock.now()
     const account = await ownAccount(tx, context.caller)
     const code = stepUpCodeOwner(session, purpose, mfa)
-    const owner = { portal: account.portal, id: account.id, account, code }
-    if (!(await verifyFactor(ports, tx, owner, factor, context, now))) return undefined
+    const verify = await run(
+      tx,
+      factorOf(ports, { portal: account.portal, id: account.id, code }, factor, context, now),
+    )
+    if (!(await verify(tx, account))) return undefined
     if (mfa.binding === 'session') await recordStepUp(tx, session, now)
     else if (purpose) await recordPurpose(tx, session, purpose.digest, mfa, now)
     await recordSuccess(tx, auditContextOf(context), {

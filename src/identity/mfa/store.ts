@@ -1,5 +1,14 @@
 import { type RawBuilder, sql } from 'kysely'
-import { type Database, type Param, statement, type Tx, timestamptz } from '../../database/index.ts'
+import {
+  type Database,
+  type Param,
+  query,
+  run,
+  type Statements,
+  statement,
+  type Tx,
+  timestamptz,
+} from '../../database/index.ts'
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
 import { accountIdOfAttempt } from '../accounts/store.ts'
 
@@ -36,23 +45,26 @@ const lockFactor = statement((store, param: Param<{ portal: Portal; accountId: A
   factorOf(store, param).forUpdate(),
 )
 
+export const otpOf = (portal: Portal, accountId: AccountId): Statements<OtpFactor | undefined> =>
+  findFactor.with({ portal, accountId }).first()
+
 export const readOtp = (store: Database | Tx, portal: Portal, accountId: AccountId): Promise<OtpFactor | undefined> =>
-  findFactor.first(store, { portal, accountId })
+  run(store, otpOf(portal, accountId))
 
 const findFactorByAttempt = statement((store, param: Param<{ portal: Portal; digest: Uint8Array }>) =>
   selectFactor(store, param('portal'), accountIdOfAttempt(param('portal'), param('digest'))),
 )
 
 /** The authenticator of the account that is signing in. */
-export const readOtpOfAttempt = (
-  store: Database | Tx,
-  portal: Portal,
-  digest: Uint8Array,
-): Promise<OtpFactor | undefined> => findFactorByAttempt.first(store, { portal, digest })
+export const otpOfAttempt = (portal: Portal, digest: Uint8Array): Statements<OtpFactor | undefined> =>
+  findFactorByAttempt.with({ portal, digest }).first()
 
 /** Locks the row, so that its sealed values do not change until the transaction ends. */
+export const otpLocked = (portal: Portal, accountId: AccountId): Statements<OtpFactor | undefined> =>
+  lockFactor.with({ portal, accountId }).first()
+
 export const lockOtp = (tx: Tx, portal: Portal, accountId: AccountId): Promise<OtpFactor | undefined> =>
-  lockFactor.first(tx, { portal, accountId })
+  run(tx, otpLocked(portal, accountId))
 
 /** The active secret stays valid. */
 export const putPendingSecret = async (
@@ -181,13 +193,14 @@ const countCodes = statement((store, param: Param<{ portal: Portal; accountId: A
     .where('account_biz_id', '=', param('accountId')),
 )
 
-const none: BackupCodeCounts = { remainingCount: 0, totalGenerated: 0, generatedAt: null, countedFrom: null }
+export const backupCodeCounts = (portal: Portal, accountId: AccountId): Statements<BackupCodeCounts> =>
+  countCodes.with({ portal, accountId }).only()
 
-export const readBackupCodeCounts = async (
+export const readBackupCodeCounts = (
   store: Database | Tx,
   portal: Portal,
   accountId: AccountId,
-): Promise<BackupCodeCounts> => (await countCodes.first(store, { portal, accountId })) ?? none
+): Promise<BackupCodeCounts> => run(store, backupCodeCounts(portal, accountId))
 
 /** The caller must have locked the account's row. */
 export const replaceBackupCodes = async (
@@ -210,23 +223,23 @@ export const replaceBackupCodes = async (
 }
 
 /** Returns false if the code is wrong or already used. */
-export const spendBackupCode = async (
-  tx: Tx,
+export const spendBackupCode = (
   portal: Portal,
   accountId: AccountId,
-  digest: Uint8Array,
+  candidates: readonly Uint8Array[],
   at: Instant,
-): Promise<boolean> => {
-  const spent = await tx
-    .updateTable('backup_codes')
-    .set({ used_at: toDate(at) })
-    .where('portal', '=', portal)
-    .where('account_biz_id', '=', accountId)
-    .where('code_digest', '=', digest)
-    .where('used_at', 'is', null)
-    .returning('account_biz_id')
-    .executeTakeFirst()
-  return spent !== undefined
+): Statements<boolean> => {
+  const spent = query((store) =>
+    store
+      .updateTable('backup_codes')
+      .set({ used_at: toDate(at) })
+      .where('portal', '=', portal)
+      .where('account_biz_id', '=', accountId)
+      .where('code_digest', 'in', candidates)
+      .where('used_at', 'is', null)
+      .returning('account_biz_id'),
+  )
+  return spent.hasRow()
 }
 
 export const readUsedTimeStep = async (tx: Tx, portal: Portal, accountId: AccountId): Promise<number> => {

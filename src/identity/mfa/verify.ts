@@ -1,7 +1,6 @@
-import { allInOrder, inTransaction, type Tx } from '../../database/index.ts'
+import { batch, inTransaction, run, type Statements, type Tx, together } from '../../database/index.ts'
 import { type Instant, Refusal, type RequestContext } from '../../kernel/index.ts'
 import { recordRefusal, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
-import { spendOneOf } from '../../platform/crypto/index.ts'
 import type { Account } from '../accounts/store.ts'
 import { spendPresentedCode } from '../codes/service.ts'
 import type { CodeOwner } from '../codes/store.ts'
@@ -13,7 +12,7 @@ import type { IdentitySettings } from '../settings.ts'
 import { backupCodeCandidates } from './backup-codes.ts'
 import type { MfaMethod } from './contract.ts'
 import { allowsMailCodes } from './rules.ts'
-import { lockOtp, type OtpFactor, readOtp, spendBackupCode, spendTimeStep } from './store.ts'
+import { type OtpFactor, otpLocked, otpOf, spendBackupCode, spendTimeStep } from './store.ts'
 import { openSecret, timeStepOf } from './totp.ts'
 
 interface VerifyPorts extends Pick<IdentityPorts, 'database' | 'clock'> {
@@ -33,8 +32,6 @@ type AccountKey = Pick<Account, 'portal' | 'id'>
 
 /** The account whose factor is verified. */
 export interface FactorOwner extends AccountKey {
-  /** May still be loading in the same transaction. */
-  account: Account | Promise<Account>
   /** Identifies the code that was emailed to the account. */
   code: CodeOwner
 }
@@ -44,32 +41,30 @@ export interface StrongFactor extends PresentedFactor {
   method: Exclude<MfaMethod, 'EMAIL'>
 }
 
-const verifyTotp = async (
-  { secretBox }: IdentityPorts,
-  tx: Tx,
-  { portal, id: accountId }: AccountKey,
-  code: string,
-  now: Instant,
-): Promise<boolean> => {
-  const otp = await lockOtp(tx, portal, accountId)
-  if (!otp?.secret) return false
-  const step = timeStepOf(openSecret(secretBox, portal, accountId, otp.secret), code, now)
-  return step !== undefined && spendTimeStep(tx, portal, accountId, otp.secret, step)
-}
+/**
+ * The first statements of a verification. Their result is the rest of it, which spends the code and returns false for a
+ * wrong one.
+ */
+export type Verification<Rest = (tx: Tx) => Promise<boolean>> = Statements<Rest>
 
-const verifyBackupCode = async (
+const totp = ({ secretBox }: IdentityPorts, { portal, id }: AccountKey, code: string, now: Instant): Verification =>
+  otpLocked(portal, id).map((otp) => async (tx) => {
+    if (!otp?.secret) return false
+    const step = timeStepOf(openSecret(secretBox, portal, id, otp.secret), code, now)
+    return step !== undefined && spendTimeStep(tx, portal, id, otp.secret, step)
+  })
+
+const backupCode = (
   { digest, ids }: IdentityPorts,
-  tx: Tx,
-  { portal, id: accountId }: AccountKey,
+  { portal, id }: AccountKey,
   code: string,
   context: RequestContext,
   now: Instant,
-): Promise<boolean> => {
-  const candidates = backupCodeCandidates(digest, portal, accountId, code)
-  if (!(await spendOneOf(candidates, (each) => spendBackupCode(tx, portal, accountId, each, now)))) return false
-  await queueNotice(tx, ids, { portal, id: accountId }, 'BACKUP_CODE_USED', context, now)
-  return true
-}
+): Verification =>
+  spendBackupCode(portal, id, backupCodeCandidates(digest, portal, id, code), now).map((isSpent) => async (tx) => {
+    if (isSpent) await queueNotice(tx, ids, { portal, id }, 'BACKUP_CODE_USED', context, now)
+    return isSpent
+  })
 
 /** Throws AUTH.MFA_METHOD_NOT_ALLOWED. */
 export const assertMailAllowed = (settings: IdentitySettings, account: Account, otp: OtpFactor | undefined): void => {
@@ -77,39 +72,42 @@ export const assertMailAllowed = (settings: IdentitySettings, account: Account, 
     throw new Refusal('AUTH.MFA_METHOD_NOT_ALLOWED', { internal: 'the account cannot use mailed codes' })
 }
 
-/** Verifies a code of an authenticator or a backup code, like `verifyFactor`. */
-export const verifyStrongFactor = (
+const strongFactor = (
   ports: IdentityPorts,
-  tx: Tx,
   account: AccountKey,
   { method, code }: StrongFactor,
   context: RequestContext,
   now: Instant,
-): Promise<boolean> =>
-  method === 'OTP'
-    ? verifyTotp(ports, tx, account, code, now)
-    : verifyBackupCode(ports, tx, account, code, context, now)
+): Verification => (method === 'OTP' ? totp(ports, account, code, now) : backupCode(ports, account, code, context, now))
 
-/**
- * Spends the code. Returns false for a wrong code, which the caller must count. Throws AUTH.MFA_METHOD_NOT_ALLOWED; the
- * caller must then roll back. Starts its first statements immediately.
- */
-export const verifyFactor = async (
-  ports: FactorPorts,
+/** Verifies a code of an authenticator or a backup code, like `factorOf`. */
+export const verifyStrongFactor = async (
+  ports: IdentityPorts,
   tx: Tx,
+  account: AccountKey,
+  factor: StrongFactor,
+  context: RequestContext,
+  now: Instant,
+): Promise<boolean> => {
+  const finish = await run(tx, strongFactor(ports, account, factor, context, now))
+  return finish(tx)
+}
+
+/** The caller must count a wrong code. The rest throws AUTH.MFA_METHOD_NOT_ALLOWED; the caller must then roll back. */
+export const factorOf = (
+  ports: FactorPorts,
   owner: FactorOwner,
   { method, code }: PresentedFactor,
   context: RequestContext,
   now: Instant,
-): Promise<boolean> => {
-  if (method !== 'EMAIL') return verifyStrongFactor(ports, tx, owner, { method, code }, context, now)
-  const [otp, isSpent, account] = await allInOrder([
-    readOtp(tx, owner.portal, owner.id),
-    spendPresentedCode(tx, ports.digest, owner.code, code, now),
-    Promise.resolve(owner.account),
-  ])
-  assertMailAllowed(ports.settings, account, otp)
-  return isSpent
+): Verification<(tx: Tx, account: Account) => Promise<boolean>> => {
+  if (method !== 'EMAIL') return strongFactor(ports, owner, { method, code }, context, now)
+  const { portal, id } = owner
+  const statements = together([otpOf(portal, id), spendPresentedCode(ports.digest, owner.code, code, now)])
+  return statements.map(([otp, isSpent]) => async (_, account) => {
+    assertMailAllowed(ports.settings, account, otp)
+    return isSpent
+  })
 }
 
 /**
@@ -129,8 +127,7 @@ export const verifyCode = async <T>(
     inTransaction(database, async (tx) => {
       const result = await verify(tx)
       if (result === undefined) throw new Refusal('AUTH.CODE_INVALID')
-      await lockout.clear(tx, subject)
-      await lockout.clear(tx, ofSession)
+      await batch(tx, [lockout.clear(subject), lockout.clear(ofSession)])
       return result
     })
   try {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Tx } from '../../database/index.ts'
+import { run, type Statements, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
   bizId,
@@ -13,7 +13,7 @@ import {
   toInstant,
   toIso,
 } from '../../kernel/index.ts'
-import { enqueueJob, type JobFacts, type JobKind } from '../../platform/jobs/index.ts'
+import { type JobFacts, type JobKind, jobsEnqueued } from '../../platform/jobs/index.ts'
 import { accountById } from '../accounts/store.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
@@ -51,17 +51,22 @@ type Notice = z.output<typeof Notice>
 
 const maxDeviceLength = 160
 
-/** Queue in the transaction of the event, so that the email is sent if and only if it commits. */
-export const queueNotice = (
+/** As statements for a batch of `tx`. */
+export const noticeQueued = (
   tx: Tx,
   ids: Ids,
   { portal, id: accountId }: { portal: Portal; id: AccountId },
   about: Notice['about'],
   { clientIp, userAgent }: Pick<RequestContext, 'clientIp' | 'userAgent'>,
   at: Instant,
-): Promise<void> => {
+): Statements<unknown> => {
   const payload: Notice = { portal, accountId, about, clientIp, device: userAgent.slice(0, maxDeviceLength), at }
-  return enqueueJob(tx, ids, { kind: noticeJob, payload, at })
+  return jobsEnqueued(tx, ids, [{ kind: noticeJob, payload, at }])
+}
+
+/** Queue in the transaction of the event, so that the email is sent if and only if it commits. */
+export const queueNotice = async (...notice: Parameters<typeof noticeQueued>): Promise<void> => {
+  await run(notice[0], noticeQueued(...notice))
 }
 
 interface NoticeMailPorts extends Pick<IdentityPorts, 'cache' | 'database' | 'mailer' | 'words'> {

@@ -1,4 +1,4 @@
-import { inTransaction, type Tx } from '../../database/index.ts'
+import { inTransaction, run, type Tx } from '../../database/index.ts'
 import { type Instant, Refusal, type RequestContext, type SessionId, summarizeSuspended } from '../../kernel/index.ts'
 import { recordRefusal, recordSuccess, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
 import type { Account } from '../accounts/store.ts'
@@ -46,7 +46,7 @@ const verifyResetFactor = async (
   if (isBound && (await isFactorYoung(ports, tx, account, factor.method, now)))
     throw new Refusal('ACCESS.STEP_UP_REQUIRED', { internal: 'the factor is younger than the suspicion window' })
   if (!(await verifyStrongFactor(ports, tx, account, factor, context, now))) throw new Refusal('AUTH.CODE_INVALID')
-  await ports.lockout.clear(tx, ports.lockout.resetSubject(account.portal, account.id))
+  await run(tx, ports.lockout.clear(ports.lockout.resetSubject(account.portal, account.id)))
   return factor.method
 }
 

@@ -1,4 +1,4 @@
-import { inTransaction, type Tx } from '../../database/index.ts'
+import { inTransaction, run, type Tx } from '../../database/index.ts'
 import {
   addMs,
   type Instant,
@@ -95,7 +95,7 @@ const replacePassword = async (
   await cancelPasswordTokens(tx, portal, accountId, at)
   await cancelLoginAttempts(tx, portal, accountId, at)
   const ending = { portal, accountId, maxRemaining: 0, except: sessionId, reason: 'PASSWORD_CHANGED' } as const
-  const ended = await endOldestSessions(tx, ending, at)
+  const ended = await run(tx, endOldestSessions(ending, at))
   if (suspends) await deleteDevices(tx, accountId, digest.candidates('client-hash', context.clientHash))
   const suspended = suspends ? summarizeSuspended(await suspendCredentials(tx, { accountId, at })) : undefined
   const detail = { sessions: ended.length, ...suspended?.detail }

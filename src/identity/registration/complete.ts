@@ -1,4 +1,4 @@
-import { inTransaction, type Tx } from '../../database/index.ts'
+import { inTransaction, run, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
   type AccountStatus,
@@ -68,7 +68,8 @@ const insertRegistered = async (
   now: Instant,
 ): Promise<string> => {
   const { portal } = context
-  if (!(await spendAttempt(tx, portal, registration.digest, now))) throw sessionNotFound('the registration is spent')
+  if (!(await run(tx, spendAttempt(portal, registration.digest, now))))
+    throw sessionNotFound('the registration is spent')
   if (!(await insertAccount(tx, account, now)))
     throw new Refusal('STATE.CONFLICT', { internal: 'an account with this address was created concurrently' })
   const opening = { ownerId: account.id, name: account.name, kind: 'LIVE', joinSource: 'REGISTRATION' } as const

@@ -1,4 +1,4 @@
-import { inTransaction } from '../../database/index.ts'
+import { inTransaction, run } from '../../database/index.ts'
 import {
   addMs,
   type Instant,
@@ -123,10 +123,10 @@ const verifyCode = async (
   await lockout.countIfRefused(subject, 'AUTH.CODE_INVALID', async () => {
     if (!(await takeTry(database, portal, attemptDigest, now))) throw sessionNotFound('no tries left')
     await inTransaction(database, async (tx) => {
-      const isRight = await spendPresentedCode(tx, digest, owner, code, now)
+      const isRight = await run(tx, spendPresentedCode(digest, owner, code, now))
       if (!isRight || !(await recordVerifiedEmail(tx, portal, attemptDigest, now)))
         throw new Refusal('AUTH.CODE_INVALID')
-      await lockout.clear(tx, subject)
+      await run(tx, lockout.clear(subject))
     })
   })
 }

@@ -1,24 +1,23 @@
-import { type Database, type Tx, timestamptz } from '../../database/index.ts'
+import { type Database, query, type Statements, type Tx, timestamptz } from '../../database/index.ts'
 import { type Instant, type Portal, type SessionId, toDate } from '../../kernel/index.ts'
 import type { OwnSession } from './rules.ts'
 
 /** Does nothing if the session has ended or expired, or has later activity. */
-export const recordActivity = async (
-  store: Database | Tx,
+export const recordActivity = (
   session: { portal: Portal; id: SessionId },
   at: Instant,
   idleExpiresAt: Instant,
-): Promise<void> => {
-  await store
-    .updateTable('sessions')
-    .set({ last_activity_at: toDate(at), idle_expires_at: toDate(idleExpiresAt) })
-    .where('portal', '=', session.portal)
-    .where('biz_id', '=', session.id)
-    .where('ended_at', 'is', null)
-    .where('idle_expires_at', '>', timestamptz(at))
-    .where('last_activity_at', '<', timestamptz(at))
-    .execute()
-}
+): Statements<unknown> =>
+  query((store) =>
+    store
+      .updateTable('sessions')
+      .set({ last_activity_at: toDate(at), idle_expires_at: toDate(idleExpiresAt) })
+      .where('portal', '=', session.portal)
+      .where('biz_id', '=', session.id)
+      .where('ended_at', 'is', null)
+      .where('idle_expires_at', '>', timestamptz(at))
+      .where('last_activity_at', '<', timestamptz(at)),
+  )
 
 export const recordStepUp = async (
   tx: Tx,

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { isDatabaseUnavailable } from '../../database/index.ts'
+import { isDatabaseUnavailable, run } from '../../database/index.ts'
 import type { Credential } from '../../gateway/pipeline/ports.ts'
 import {
   type AccountId,
@@ -126,7 +126,7 @@ export class SessionAuthenticator {
     const { clock, database, sessionCache } = this.#ports
     const now = clock.now()
     try {
-      await recordActivity(database, session, now, addMs(now, this.#settings.idleMs))
+      await run(database, recordActivity(session, now, addMs(now, this.#settings.idleMs)))
     } catch (error) {
       // A read-only store, such as one with a full disk, can still serve reads. The session then expires earlier.
       if (!isDatabaseUnavailable(error)) throw error

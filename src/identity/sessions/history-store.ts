@@ -1,5 +1,14 @@
 import { sql } from 'kysely'
-import { allInOrder, type Database, inTransaction, readPage, type Tx, timestamptz } from '../../database/index.ts'
+import {
+  commitWith,
+  type Database,
+  inTransaction,
+  rawQuery,
+  readPage,
+  type Statements,
+  timestamptz,
+  together,
+} from '../../database/index.ts'
 import {
   type AccountId,
   type Instant,
@@ -9,7 +18,7 @@ import {
   type RequestContext,
   toDate,
 } from '../../kernel/index.ts'
-import { recordRefusal, recordSuccess, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
+import { entryOf, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 
 export type LoginFailure = 'INVALID_CREDENTIALS' | 'CODE_INVALID' | 'IP_NOT_ALLOWED'
@@ -27,14 +36,13 @@ const success = 1
 const failed = 0
 
 /** The same statement runs for an unknown account, so that the response time does not reveal accounts. */
-const insertLoginHistory = async (tx: Tx, entry: NewHistoryEntry, at: Instant): Promise<void> => {
-  await sql`
+const insertLoginHistory = (entry: NewHistoryEntry, at: Instant): Statements<unknown> =>
+  rawQuery(sql`
     INSERT INTO login_history
       (biz_id, portal, account_biz_id, login_at, client_ip, user_agent, login_result, failure_reason)
     SELECT ${entry.id}::uuid, portal, biz_id, ${toDate(at)}::timestamptz, ${entry.clientIp}::text,
       ${entry.userAgent}::text, ${entry.failure === null ? success : failed}::int, ${entry.failure}::text
-    FROM accounts WHERE portal = ${entry.portal} AND biz_id = ${entry.accountId}::uuid`.execute(tx)
-}
+    FROM accounts WHERE portal = ${entry.portal} AND biz_id = ${entry.accountId}::uuid`)
 
 /** Both ends of the interval are inclusive. */
 export interface HistoryRequest extends PageRequest {
@@ -82,36 +90,34 @@ interface LoginResult {
   method: string | null
 }
 
-/** The login history is for the owner, the audit log for operators. Starts both statements immediately. */
-const recordResult = async (
+/** The login history is for the owner, the audit log for operators. */
+const recordResult = (
   { ids }: IdentityPorts,
-  tx: Tx,
   { accountId, failure, method }: LoginResult,
   facts: RequestContext,
   at: Instant,
-): Promise<void> => {
+): Statements<unknown> => {
   const { portal, clientIp, userAgent } = facts
   const entry = { id: ids.next<'login'>(), portal, clientIp, userAgent, failure }
   const auditContext = unauthenticatedAuditContext(accountId, facts, at)
   const target = { workspaceId: null, targetId: accountId }
   const factor = method === null ? {} : { method }
-  await allInOrder([
-    insertLoginHistory(tx, { ...entry, accountId: accountId ?? ids.next<'account'>() }, at),
+  return together([
+    insertLoginHistory({ ...entry, accountId: accountId ?? ids.next<'account'>() }, at),
     failure === null
-      ? recordSuccess(tx, auditContext, { ...target, detail: factor })
-      : recordRefusal(tx, auditContext, { ...target, detail: { ...factor, reason: failure } }),
+      ? entryOf(auditContext, { ...target, detail: factor }, 'SUCCESS')
+      : entryOf(auditContext, { ...target, detail: { ...factor, reason: failure } }, 'REFUSED'),
   ])
 }
 
 export const recordLogin = (
   ports: IdentityPorts,
-  tx: Tx,
   login: { accountId: AccountId; method: string },
   facts: RequestContext,
   at: Instant,
-): Promise<void> => recordResult(ports, tx, { ...login, failure: null }, facts, at)
+): Statements<unknown> => recordResult(ports, { ...login, failure: null }, facts, at)
 
 export const recordFailedLogin = (ports: IdentityPorts, failed: LoginResult, facts: RequestContext): Promise<void> =>
-  inTransaction(ports.database, async (tx, sendWithCommit) => {
-    sendWithCommit(recordResult(ports, tx, failed, facts, ports.clock.now()))
-  })
+  inTransaction(ports.database, async () =>
+    commitWith([recordResult(ports, failed, facts, ports.clock.now())], () => undefined),
+  )

@@ -1,4 +1,4 @@
-import { inTransaction, type SendWithCommit, type Tx } from '../../database/index.ts'
+import { commitWith, inTransaction, type LastStatements, type Tx } from '../../database/index.ts'
 import { addMs, areWithin, type Instant, type RequestContext } from '../../kernel/index.ts'
 import { recordRefusal, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
 import type { AddressGuard } from '../ports.ts'
@@ -58,8 +58,7 @@ const rotate = async (
   tx: Tx,
   presented: string,
   context: RequestContext,
-  sendWithCommit: SendWithCommit,
-): Promise<Rotation> => {
+): Promise<Rotation | LastStatements<Rotation>> => {
   const { clock, digest, randomness, secretBox, settings } = ports
   const now = clock.now()
   const { portal } = context
@@ -79,13 +78,11 @@ const rotate = async (
     await endReusedFamily(tx, session, context, now)
     return { kind: 'reused', session }
   }
-  if (spent) {
-    const { id: sessionId, expiresAt } = session
-    const successorToken = { digest: digest('refresh-token', next), portal, sessionId, parent: used, expiresAt }
-    sendWithCommit(insertRefreshToken(tx, successorToken, now))
-  }
-  sendWithCommit(recordActivity(tx, session, now, addMs(now, settings.sessions.idleMs)))
-  return { kind: 'rotated', session, refreshToken }
+  const { id: sessionId, expiresAt } = session
+  const successorToken = { digest: digest('refresh-token', next), portal, sessionId, parent: used, expiresAt }
+  const inserted = spent ? [insertRefreshToken(successorToken, now)] : []
+  const recorded = recordActivity(session, now, addMs(now, settings.sessions.idleMs))
+  return commitWith([...inserted, recorded], (): Rotation => ({ kind: 'rotated', session, refreshToken }))
 }
 
 /**
@@ -99,9 +96,7 @@ export const refreshTokens = async (
   context: RequestContext,
 ): Promise<TokenPair> => {
   assertOpaqueToken(refreshToken)
-  const rotation = await inTransaction(ports.database, (tx, sendWithCommit) =>
-    rotate(ports, tx, refreshToken, context, sendWithCommit),
-  )
+  const rotation = await inTransaction(ports.database, (tx) => rotate(ports, tx, refreshToken, context))
   const { session } = rotation
   ports.sessionCache.invalidate(session.id)
   if (rotation.kind === 'reused') throw sessionNotFound('the refresh token was used before: its session was ended')

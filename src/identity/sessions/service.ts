@@ -1,4 +1,4 @@
-import { allInOrder, inTransaction, type Tx } from '../../database/index.ts'
+import { inTransaction, run, type Statements, type Tx, together } from '../../database/index.ts'
 import {
   type AccountId,
   addMs,
@@ -66,7 +66,7 @@ export const endSessions = async (
   at: Instant,
 ): Promise<SessionId[]> => {
   await deleteDevices(tx, accountId)
-  return endOldestSessions(tx, { portal, accountId, maxRemaining: 0, except: null, reason }, at)
+  return run(tx, endOldestSessions({ portal, accountId, maxRemaining: 0, except: null, reason }, at))
 }
 
 /** Never ends the caller's session. */
@@ -81,7 +81,7 @@ export const configureSessions = async (
     await lockAccount(tx, portal, accountId)
     await setMaxSessions(tx, portal, accountId, maxSessions, now)
     const ending = { portal, accountId, maxRemaining: maxSessions - 1, except: sessionId, reason: 'DISPLACED' } as const
-    const ended = await endOldestSessions(tx, ending, now)
+    const ended = await run(tx, endOldestSessions(ending, now))
     await recordSuccess(tx, auditContextOf(context), {
       workspaceId: null,
       targetId: accountId,
@@ -119,7 +119,7 @@ export const terminateOtherSessions = async (
   const ended = await inTransaction(database, async (tx) => {
     await lockAccount(tx, portal, accountId)
     const ending = { portal, accountId, maxRemaining: 0, except: sessionId, reason: 'TERMINATED' } as const
-    const sessions = await endOldestSessions(tx, ending, clock.now())
+    const sessions = await run(tx, endOldestSessions(ending, clock.now()))
     const detail = { sessions: sessions.length }
     await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: accountId, detail })
     return sessions
@@ -147,23 +147,22 @@ export interface StartedSession {
   sessionId: SessionId
   refreshToken: string
   expiresAt: Instant
-  /** Sessions that the session limit ended. Invalidate them after the commit. */
-  displaced: Promise<SessionId[]>
-  written: Promise<unknown>
 }
 
 interface StartPorts extends IdentityPorts {
   settings: IdentitySettings
 }
 
-/** Starts all statements immediately. The caller must have locked the account's row. */
+/**
+ * Returns the session and the statements that start it. The caller must have locked the account's row. Their first
+ * result are the sessions that the session limit ended: invalidate them after the commit.
+ */
 export const startSession = (
   { ids, randomness, digest, settings }: StartPorts,
-  tx: Tx,
   account: Account,
   { clientHash, clientIp, userAgent }: RequestContext,
   now: Instant,
-): StartedSession => {
+): { started: StartedSession; statements: Statements<[SessionId[], ...unknown[]]> } => {
   const { portal, id: accountId } = account
   const ending = {
     portal,
@@ -172,15 +171,17 @@ export const startSession = (
     except: null,
     reason: 'DISPLACED',
   } as const
-  const displaced = endOldestSessions(tx, ending, now)
   const sessionId = ids.next<'session'>()
   const clientDigest = digest('client-hash', clientHash)
   const expiresAt = addMs(now, settings.sessions.absoluteMs)
   const idleExpiresAt = addMs(now, settings.sessions.idleMs)
   const session = { id: sessionId, portal, accountId, clientDigest, clientIp, userAgent, idleExpiresAt, expiresAt }
-  const inserted = insertSession(tx, session, now)
   const refreshToken = mintToken(randomness)
   const first = { digest: digest('refresh-token', refreshToken), portal, sessionId, parent: null, expiresAt }
-  const written = allInOrder([displaced, inserted, insertRefreshToken(tx, first, now)])
-  return { sessionId, refreshToken, expiresAt, displaced, written }
+  const statements = together([
+    endOldestSessions(ending, now),
+    insertSession(session, now),
+    insertRefreshToken(first, now),
+  ])
+  return { started: { sessionId, refreshToken, expiresAt }, statements }
 }

@@ -1,5 +1,13 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
-import { type Database, type Param, statement, type Tx, timestamptz, validAt } from '../../database/index.ts'
+import {
+  type Database,
+  type Param,
+  type Statements,
+  statement,
+  type Tx,
+  timestamptz,
+  validAt,
+} from '../../database/index.ts'
 import {
   type AccountId,
   type AccountStatus,
@@ -122,10 +130,10 @@ const insertRow = statement((store, param: Param<InsertedSession>) =>
 )
 
 /** A sign-in does not count as a step-up. */
-export const insertSession = async (tx: Tx, session: NewSession, at: Instant): Promise<void> => {
+export const insertSession = (session: NewSession, at: Instant): Statements<unknown> => {
   const { idleExpiresAt, expiresAt } = session
   const times = { now: toDate(at), idleExpiresAt: toDate(idleExpiresAt), expiresAt: toDate(expiresAt) }
-  await insertRow.all(tx, { ...session, ...times })
+  return insertRow.with({ ...session, ...times })
 }
 
 /** Returns whether the session was open. */
@@ -260,7 +268,7 @@ const updateOldest = statement((store, param: Param<SessionsToEnd & { now: Date 
  * Returns the ended sessions that were active. Also ends expired sessions, which would become valid again after a fast
  * clock is corrected. The caller must have locked the account's row.
  */
-export const endOldestSessions = async (tx: Tx, ending: SessionsToEnd, at: Instant): Promise<SessionId[]> => {
-  const ended = await updateOldest.all(tx, { ...ending, now: toDate(at) })
-  return ended.filter((row) => row.wasActive).map((row) => row.biz_id)
-}
+export const endOldestSessions = (ending: SessionsToEnd, at: Instant): Statements<SessionId[]> =>
+  updateOldest
+    .with({ ...ending, now: toDate(at) })
+    .map((ended) => ended.filter((row) => row.wasActive).map((row) => row.biz_id))

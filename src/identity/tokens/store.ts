@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Database, type Param, statement, type Tx, timestamptz } from '../../database/index.ts'
+import { type Database, type Param, type Statements, statement, type Tx, timestamptz } from '../../database/index.ts'
 import { type Instant, type Portal, type SessionId, toDate } from '../../kernel/index.ts'
 
 /** A refresh token to insert. `parent` is the token that it replaces. */
@@ -23,9 +23,8 @@ const insertRow = statement(
     }),
 )
 
-export const insertRefreshToken = async (tx: Tx, token: NewRefreshToken, at: Instant): Promise<void> => {
-  await insertRow.all(tx, { ...token, at: toDate(at), expiresAt: toDate(token.expiresAt) })
-}
+export const insertRefreshToken = (token: NewRefreshToken, at: Instant): Statements<unknown> =>
+  insertRow.with({ ...token, at: toDate(at), expiresAt: toDate(token.expiresAt) })
 
 /** Returns false if the token was used before. */
 export const spendRefreshToken = async (

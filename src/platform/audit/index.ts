@@ -7,6 +7,7 @@
 export {
   type AuditContext,
   auditContextOf,
+  entryOf,
   isRecorded,
   markRecorded,
   recordRefusal,

@@ -1,6 +1,6 @@
-import type { Database, Tx } from '../../database/index.ts'
+import type { Database, Statements, Tx } from '../../database/index.ts'
 import type { AccountId, Caller, Instant, Portal, RequestContext, WorkspaceId } from '../../kernel/index.ts'
-import { type AuditEntry, insertAuditEntry } from './store.ts'
+import { type AuditEntry, insertAuditEntry, newAuditEntry } from './store.ts'
 
 /** The part of a request that an entry records. `accountId` is null if the caller is unknown. */
 export interface AuditContext<Account extends AccountId | null = AccountId> {
@@ -63,6 +63,10 @@ export const recordSuccess = async (tx: Tx, context: AnyContext, subject: Subjec
   await insertAuditEntry(tx, { ...toEntry(context, subject), outcome: 'SUCCESS' })
   markRecorded(tx, context.operationId)
 }
+
+/** An entry of an operation that `once` does not run: send it in the transaction of its effect. */
+export const entryOf = (context: AnyContext, subject: Subject, outcome: AuditEntry['outcome']): Statements<unknown> =>
+  newAuditEntry({ ...toEntry(context, subject), outcome })
 
 /** Usually runs outside the operation's transaction, whose rollback would remove the entry. */
 export const recordRefusal = (

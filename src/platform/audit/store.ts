@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Database, type Param, statement, type Tx } from '../../database/index.ts'
+import { type Database, type Param, run, type Statements, statement, type Tx } from '../../database/index.ts'
 import { type AuditOutcome, type Instant, type Portal, toDate } from '../../kernel/index.ts'
 
 /** One audit entry. `detail` holds codes, ids, amounts and a stated reason, but no secrets and no addresses. */
@@ -32,8 +32,11 @@ const insertEntry = statement((store, param: Param<Omit<AuditEntry, 'at' | 'deta
   }),
 )
 
+export const newAuditEntry = (entry: AuditEntry): Statements<unknown> =>
+  insertEntry.with({ ...entry, at: toDate(entry.at), detail: JSON.stringify(entry.detail) })
+
 export const insertAuditEntry = async (tx: Tx | Database, entry: AuditEntry): Promise<void> => {
-  await insertEntry.all(tx, { ...entry, at: toDate(entry.at), detail: JSON.stringify(entry.detail) })
+  await run(tx, newAuditEntry(entry))
 }
 
 export const latestDetail = async (tx: Tx, action: string): Promise<unknown> => {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Database, type Tx, timestamptz } from '../../database/index.ts'
+import { type Database, query, run, type Statements, type Tx, timestamptz } from '../../database/index.ts'
 import { addMs, domainOf, type Ids, type Instant, toDate } from '../../kernel/index.ts'
 
 /** `leaseId` distinguishes the leases of one job. */
@@ -40,20 +40,21 @@ const assertKnownKind = (tx: Tx | Database, kind: string): void => {
  * of this kind.
  */
 export const enqueueJobs = async (tx: Tx | Database, ids: Ids, jobs: readonly NewJob[]): Promise<void> => {
-  if (jobs.length === 0) return
+  if (jobs.length > 0) await run(tx, jobsEnqueued(tx, ids, jobs))
+}
+
+/** Like `enqueueJobs`, as statements for a batch of `tx`. Requires a job. */
+export const jobsEnqueued = (tx: Tx | Database, ids: Ids, jobs: readonly NewJob[]): Statements<unknown> => {
   for (const { kind } of jobs) assertKnownKind(tx, kind)
   const rows = jobs.map(({ kind, payload, at }) => ({
     ...newJob(ids, kind, at),
     payload: JSON.stringify(payload),
     every_ms: null,
   }))
-  await tx.insertInto('jobs').values(rows).execute()
+  return query((store) => store.insertInto('jobs').values(rows))
 }
 
-/**
- * Adds a job in the transaction of its action, so that neither exists without the other. Throws an Error if no domain
- * has a job of this kind.
- */
+/** Adds a job, like `enqueueJobs`. */
 export const enqueueJob = (tx: Tx | Database, ids: Ids, job: NewJob): Promise<void> => enqueueJobs(tx, ids, [job])
 
 const newJob = (ids: Ids, kind: string, at: Instant) => ({

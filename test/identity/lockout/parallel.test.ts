@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest'
+import { run } from '../../../src/database/index.ts'
 import { Lockout } from '../../../src/identity/lockout/service.ts'
 import { createKeyedDigest } from '../../../src/platform/crypto/index.ts'
 import { everyStore } from '../../ledger/stores.ts'
@@ -40,7 +41,7 @@ describe.each(stores)('parallel failures on $name', ({ database }) => {
     const subject = lockout.loginSubject('CONSUMER', 'deleted@demo.test', null)
     for (let round = 0; round < 10; round++) {
       await lockout.countFailure(subject)
-      const clear = database.transaction().execute((tx) => lockout.clear(tx, subject))
+      const clear = run(database, lockout.clear(subject))
       await Promise.all([clear, lockout.countFailure(subject)])
       expect(await lockout.remainingFailures(subject)).toBeGreaterThanOrEqual(9)
     }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { run } from '../../../src/database/index.ts'
 import { recordActivity } from '../../../src/identity/sessions/activity-store.ts'
 import { listSessions } from '../../../src/identity/sessions/contract.ts'
 import { type AccountId, addMs, type Caller, type Instant, type SessionId, toIso } from '../../../src/kernel/index.ts'
@@ -28,7 +29,7 @@ const times = () =>
     .where('account_biz_id', '=', accountId)
     .executeTakeFirstOrThrow()
 const record = (used: Instant) =>
-  recordActivity(at.ports.database, { portal: 'CONSUMER', id }, used, addMs(used, at.settings.sessions.idleMs))
+  run(at.ports.database, recordActivity({ portal: 'CONSUMER', id }, used, addMs(used, at.settings.sessions.idleMs)))
 
 test('activity extends a session', async () => {
   const later = addMs(at.clock.now(), 60_000)

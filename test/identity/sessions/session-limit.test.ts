@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { run } from '../../../src/database/index.ts'
 import { logout } from '../../../src/identity/login/contract.ts'
 import { recordActivity } from '../../../src/identity/sessions/activity-store.ts'
 import { configureSessions } from '../../../src/identity/sessions/contract.ts'
@@ -44,7 +45,7 @@ test('auth.loginComplete 200: expired sessions do not count towards the limit', 
   const { idleMs } = at.settings.sessions
   at.clock.advance(idleMs - 60_000)
   const now = at.clock.now()
-  await recordActivity(at.ports.database, { portal: 'CONSUMER', id }, now, addMs(now, idleMs))
+  await run(at.ports.database, recordActivity({ portal: 'CONSUMER', id }, now, addMs(now, idleMs)))
   at.clock.advance(60_000)
   await signIn(at, 'idle@demo.test')
   const open = at.ports.database.selectFrom('sessions').select('biz_id').where('ended_at', 'is', null)

@@ -1,4 +1,4 @@
-import type { Tx } from '../../../database/index.ts'
+import { run, type Tx } from '../../../database/index.ts'
 import { type AccountId, addMs, type Instant, type Portal, type SessionId } from '../../../kernel/index.ts'
 import type { Cache } from '../../../platform/cache/index.ts'
 import { forgetCodeMails } from '../../codes/service.ts'
@@ -46,6 +46,6 @@ export const forgetFailures = async (
   tx: Tx,
   account: FactorOwner,
 ): Promise<void> => {
-  await lockout.clear(tx, lockout.factorSubject(account.portal, account.id))
+  await run(tx, lockout.clear(lockout.factorSubject(account.portal, account.id)))
   await forgetCodeMails(cache, account)
 }
