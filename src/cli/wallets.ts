@@ -9,7 +9,7 @@ import { lockWorkspace } from '../banking/workspaces/index.ts'
 import { catalogueOf, loadConfigured } from '../compose/extensions.ts'
 import { loadConfiguration } from '../config/index.ts'
 import { bizId, isBizId, type WorkspaceId } from '../kernel/index.ts'
-import { Ledger } from '../ledger/index.ts'
+import { createLedger } from '../ledger/index.ts'
 import { type Command, type CommandContext, parseOptions, UsageError } from './command.ts'
 import { withSpinner } from './progress.ts'
 import { auditCommand, storePorts, withExistingStore } from './store.ts'
@@ -75,7 +75,7 @@ export const walletOpen: Command = {
     await withExistingStore(settings, async ({ database, migrate }) => {
       await migrate(owners)
       const shared = storePorts(database)
-      const ledger = new Ledger({ ...shared, types: catalogueOf(loaded).ledgerTypes })
+      const ledger = createLedger({ ...shared, types: catalogueOf(loaded).ledgerTypes })
       await ledger.registerTypes()
       await ledger.ensureHouseAccounts([currency])
       const ports: AddedCurrencyPorts = {

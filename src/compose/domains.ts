@@ -27,7 +27,7 @@ import {
   type Suspended,
   withCallSite,
 } from '../kernel/index.ts'
-import { Ledger, parseOutgoingRules, parseSeparation, separationSetting } from '../ledger/index.ts'
+import { createLedger, type Ledger, parseOutgoingRules, parseSeparation, separationSetting } from '../ledger/index.ts'
 import { auditContextOf, isRecorded, recordSetting, recordSuccess } from '../platform/audit/index.ts'
 import { createDomainCache } from '../platform/cache/index.ts'
 import { isCountry } from '../platform/countries.ts'
@@ -342,7 +342,7 @@ export const composeDomains = async (domains: readonly LoadedDomain[], parents: 
   const { catalogue, settings: configuration, infrastructure, logger } = parents
   const settings = parseSettings(domains, configuration)
   const { money, mfa } = configuration
-  const ledger: Ledger = new Ledger({
+  const ledger = createLedger({
     ...infrastructure,
     database: infrastructure.databaseNamed('ledger'),
     types: catalogue.ledgerTypes,

@@ -7,7 +7,7 @@ export * from './commands/command.ts'
 export type { LedgerPorts } from './commands/execute-store.ts'
 export { type Discrepancy, verifyLedger } from './integrity-store.ts'
 export { cleanupJobs, ledgerCheckJob } from './jobs.ts'
-export { Ledger } from './ledger.ts'
+export { createLedger, type Ledger } from './ledger.ts'
 export { dailyLimits, type OutgoingRules, parseOutgoingRules } from './limits.ts'
 export { endedStatuses, expiredAt, type Order, type OrderExpiry, reachedAt, rechargeExpiry } from './order.ts'
 export {

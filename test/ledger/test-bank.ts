@@ -11,7 +11,7 @@ import {
   type WalletId,
   type WorkspaceId,
 } from '../../src/kernel/index.ts'
-import { Ledger, type OutgoingRules } from '../../src/ledger/index.ts'
+import { createLedger, type Ledger, type OutgoingRules } from '../../src/ledger/index.ts'
 import { systemIds } from '../../src/platform/runtime/index.ts'
 import {
   type TestClock,
@@ -59,7 +59,7 @@ export const createTestBank = async (
   const ids = systemIds
   // As in the development profile, one operator takes several decisions.
   const separationOfDuties = { enabled: false, from: {} }
-  const ledger = new Ledger({
+  const ledger = createLedger({
     database,
     clock,
     ids,

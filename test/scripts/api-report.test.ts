@@ -27,7 +27,7 @@ test('the report covers every module of package.json', () => {
 test.each([
   ['the function of a module', 'export declare const portico:'],
   ['a field of the ports', 'once<Reply>(request: IdempotentRequest'],
-  ['a command of the ledger', 'export declare class Ledger '],
+  ['a command of the ledger', 'export interface Ledger '],
   ['a method of the mailer', 'export interface Mailer '],
   ['a method of the cache', 'export interface DomainCache '],
   ['a field of a policy', 'export interface Policy '],

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { operatorPermissions, workspacePermissions } from '../../src/contract/index.ts'
 import { grantOperators } from '../../src/identity/index.ts'
 import { type AccountId, formatMoney } from '../../src/kernel/index.ts'
-import { Ledger } from '../../src/ledger/index.ts'
+import { createLedger, type Ledger } from '../../src/ledger/index.ts'
 
 import { systemIds } from '../../src/platform/runtime/index.ts'
 import { developmentIds, type SeedPorts, seedDevelopment } from '../../src/seed/development.ts'
@@ -16,7 +16,7 @@ const accounts = new Map<string, AccountId>()
 beforeAll(async () => {
   world = await createWorld()
   const { database, clock, workspaces } = world
-  ledger = new Ledger({ database, clock, ids: systemIds })
+  ledger = createLedger({ database, clock, ids: systemIds })
   await ledger.ensureHouseAccounts(['USD', 'EUR'])
   ports = {
     database,

@@ -15,7 +15,7 @@ import {
   type WorkspaceAccess,
   type WorkspaceId,
 } from '../../../src/kernel/index.ts'
-import { Ledger } from '../../../src/ledger/index.ts'
+import { createLedger } from '../../../src/ledger/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { everyStore } from '../../ledger/stores.ts'
 import {
@@ -59,7 +59,7 @@ describe.each(stores)('the last owner on $name', (store) => {
       freezeOwnWorkspace,
       onSessionsEnded: () => undefined,
       mailer,
-      ledger: new Ledger(shared),
+      ledger: createLedger(shared),
       withoutTimeouts: world.withoutTimeouts,
     }
     handlers = new Map([

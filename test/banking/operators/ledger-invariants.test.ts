@@ -5,7 +5,7 @@ import * as contract from '../../../src/banking/operators/contract.ts'
 import { createLedgerHandlers } from '../../../src/banking/operators/handlers.ts'
 import type { OpenDatabase } from '../../../src/database/index.ts'
 import { openPostgres } from '../../../src/database/postgres/open-postgres.ts'
-import { Ledger } from '../../../src/ledger/ledger.ts'
+import { createLedger } from '../../../src/ledger/ledger.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { schemaOwners } from '../../harness/domains.ts'
 import { needsPostgres } from '../../harness/needs.ts'
@@ -52,7 +52,7 @@ test(
       checksStarted.push(clock.now())
       return store.withoutTimeouts(work)
     }
-    const ledger = new Ledger({ database, clock, ids: systemIds })
+    const ledger = createLedger({ database, clock, ids: systemIds })
     const handlers = createLedgerHandlers({ ledger, clock, withoutTimeouts: withoutTimeouts })
     const check = () => world.call(handlers, contract.checkLedgerInvariants, { as: operator })
     // Takes longer than the statement timeout.

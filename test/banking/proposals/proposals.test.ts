@@ -4,7 +4,7 @@ import { createProposals, type Proposals } from '../../../src/banking/proposals/
 import { operatorPermissions } from '../../../src/contract/index.ts'
 import { areFactorsSet, areFactorsUsedSince, resetFactors } from '../../../src/identity/index.ts'
 import { type AccountId, addMs, hours, minutes, type Permission, toDate } from '../../../src/kernel/index.ts'
-import { Ledger } from '../../../src/ledger/index.ts'
+import { createLedger } from '../../../src/ledger/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { everyStore } from '../../ledger/stores.ts'
 import { callerOf, createWorld, refusalOf, transactionOf, type World, words } from '../world.ts'
@@ -24,7 +24,7 @@ describe.each(stores)('proposals on $name', (store) => {
   beforeAll(async () => {
     world = await createWorld(async () => store)
     const { database, clock, members } = world
-    const ledger = new Ledger({ database, clock, ids: systemIds })
+    const ledger = createLedger({ database, clock, ids: systemIds })
     proposals = createProposals({
       database,
       transaction: transactionOf(database),

@@ -14,7 +14,7 @@ import {
 import { executePosting } from '../../../src/ledger/commands/execute-store.ts'
 import type { OrderType } from '../../../src/ledger/contract.ts'
 import * as ledgerContract from '../../../src/ledger/contract.ts'
-import { Ledger, type LedgerPorts } from '../../../src/ledger/index.ts'
+import { createLedger, type Ledger, type LedgerPorts } from '../../../src/ledger/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import {
   callerOf,
@@ -40,7 +40,7 @@ beforeAll(async () => {
   world = await createWorld()
   const { database, clock } = world
   ports = { database, clock, ids: systemIds, outgoing: unlimitedOutgoing }
-  ledger = new Ledger(ports)
+  ledger = createLedger(ports)
   await ledger.ensureHouseAccounts(['USD', 'JPY'])
   const clean = async (_tx: unknown, { workspaceId }: { workspaceId: string }) => {
     cleanedWorkspaces.push(workspaceId)
@@ -188,7 +188,7 @@ describe('sandbox', () => {
   test('sandbox.reset 200: cancels open orders of a type that a domain declares, and leaves ended ones', async () => {
     const ledgerTypes = { orders: { RENTAL: { prefix: 'RNT', open: ['BOOKED'], final: ['RETURNED', 'CANCELLED'] } } }
     const types = collectLedgerTypes({ ledger: ledgerContract, rentals: { ledgerTypes } })
-    const rentals = new Ledger({ ...ports, types })
+    const rentals = createLedger({ ...ports, types })
     await rentals.registerTypes()
     const { workspaceId: workspace, main: wallet } = await open('SANDBOX')
     const party = { label: 'source', wallet, workspace, currency: 'USD', active: true, currencyField: 'currency' }

@@ -26,7 +26,7 @@ import {
   type WorkspaceId,
 } from '../../../src/kernel/index.ts'
 import { executePosting } from '../../../src/ledger/commands/execute-store.ts'
-import { Ledger } from '../../../src/ledger/index.ts'
+import { createLedger, type Ledger } from '../../../src/ledger/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { everyStore } from '../../ledger/stores.ts'
 import {
@@ -62,7 +62,7 @@ describe.each(stores)('concurrency on $name', (store) => {
       permissionTable: permissionTable.workspace,
       settings: accessSettings.roles,
     }
-    ledger = new Ledger({ database, clock, ids: systemIds })
+    ledger = createLedger({ database, clock, ids: systemIds })
     await ledger.ensureHouseAccounts(['USD'])
     const mailer = { send: async () => undefined, close: async () => undefined }
     handlers = new Map([

@@ -17,7 +17,7 @@ import { freezeOwnWorkspace } from '../../../src/banking/workspaces/index.ts'
 import { apiKeyPermissions, permissionTable } from '../../../src/contract/index.ts'
 import { endSessions } from '../../../src/identity/index.ts'
 import { type AccountId, days, type HandlerTable, type Operation, toDate } from '../../../src/kernel/index.ts'
-import { Ledger } from '../../../src/ledger/ledger.ts'
+import { createLedger } from '../../../src/ledger/ledger.ts'
 import { createKeyedDigest } from '../../../src/platform/crypto/index.ts'
 import { systemIds, systemRandomness } from '../../../src/platform/runtime/index.ts'
 import { rowsOf } from '../../harness/rows.ts'
@@ -158,7 +158,7 @@ describe('isolation: an operation changes no rows of other workspaces, accounts 
       assertAddressAllowed: async () => undefined,
       onError,
     })
-    const ledger = new Ledger({ database, clock, ids })
+    const ledger = createLedger({ database, clock, ids })
     const { withoutTimeouts } = world
     const operatorPorts = {
       signInUrl: () => '',

@@ -14,7 +14,8 @@ import {
 } from '../../../src/kernel/index.ts'
 import * as contract from '../../../src/ledger/contract.ts'
 import {
-  Ledger,
+  createLedger,
+  type Ledger,
   type OrderMove,
   operatorApproval,
   operatorDecision,
@@ -57,7 +58,7 @@ describe.each(stores)('separation of duties on $name', ({ database }) => {
   let [first, second]: AccountId[] = []
 
   const ledgerWith = (separationOfDuties?: SeparationOfDuties) =>
-    new Ledger({
+    createLedger({
       database,
       clock: bank.clock,
       ids: systemIds,

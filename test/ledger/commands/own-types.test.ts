@@ -3,7 +3,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { collectLedgerTypes, type LedgerTypes } from '../../../src/contract/ledger-types.ts'
 import { type AccountId, type Money, type OrderId, Refusal } from '../../../src/kernel/index.ts'
 import * as contract from '../../../src/ledger/contract.ts'
-import { feeEntries, feeParties, Ledger, type OrderCommand, operatorDecision } from '../../../src/ledger/index.ts'
+import {
+  createLedger,
+  feeEntries,
+  feeParties,
+  type Ledger,
+  type OrderCommand,
+  operatorDecision,
+} from '../../../src/ledger/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { callerOf, outgoingOf, unlimitedOutgoing } from '../../banking/world.ts'
 import { everyStore } from '../stores.ts'
@@ -54,7 +61,7 @@ describe.each(stores)('orders of a type that a domain declares on $name', ({ dat
 
   beforeAll(async () => {
     bank = await createTestBank(database)
-    ledger = new Ledger({ database, clock: bank.clock, ids: systemIds, types })
+    ledger = createLedger({ database, clock: bank.clock, ids: systemIds, types })
     await ledger.registerTypes()
     await ledger.registerTypes()
     await ledger.ensureHouseAccounts(['USD'])
@@ -116,7 +123,7 @@ describe.each(stores)('orders of a type that a domain declares on $name', ({ dat
 
   test('execute 403 ACCESS.STEP_UP_REQUIRED: an outgoing type of a domain counts towards the sum of transfers', async () => {
     const rules = { ...unlimitedOutgoing, above: usd(1_000n) }
-    const limited = new Ledger({ database, clock: bank.clock, ids: systemIds, types, outgoing: rules })
+    const limited = createLedger({ database, clock: bank.clock, ids: systemIds, types, outgoing: rules })
     const actor = systemIds.next<'account'>()
     const load = (minor: bigint, caller = callerOf(actor), by: Ledger = limited) =>
       codeOf(
@@ -234,7 +241,7 @@ describe.each(stores)('orders of a type that a domain declares on $name', ({ dat
 
   test('registerTypes: adds statuses, and rejects a type of another domain and another meaning of a status', async () => {
     const register = (owner: string, own: LedgerTypes) =>
-      new Ledger({
+      createLedger({
         database,
         clock: bank.clock,
         ids: systemIds,
@@ -257,7 +264,7 @@ describe.each(stores)('orders of a type that a domain declares on $name', ({ dat
       const register = (owner: string, open: string[], final: string[]) => {
         const own = { orders: { [`PARALLEL_${round}`]: { prefix: 'PAR', open, final } } }
         const collected = collectLedgerTypes({ ledger: contract, [owner]: { ledgerTypes: own } })
-        return new Ledger({ database, clock: bank.clock, ids: systemIds, types: collected }).registerTypes()
+        return createLedger({ database, clock: bank.clock, ids: systemIds, types: collected }).registerTypes()
       }
       const [one, other] = round % 2 ? ['parallel', 'parallel'] : ['parallel', 'elsewhere']
       const ends = await Promise.allSettled([

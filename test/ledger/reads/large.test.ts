@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Database } from '../../../src/database/index.ts'
 import { addMs, type Instant } from '../../../src/kernel/index.ts'
-import { Ledger, rechargeExpiry } from '../../../src/ledger/index.ts'
+import { createLedger, type Ledger, rechargeExpiry } from '../../../src/ledger/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { rowsRead } from '../../harness/rows-read.ts'
 import { everyStore } from '../stores.ts'
@@ -38,7 +38,7 @@ describe.each(stores)('a wallet with thousands of entries on $name', ({ database
   let wallet: TestWallet
   let start: Instant
   const countRows = (work: (ledger: Ledger) => Promise<unknown>) =>
-    rowsRead(database, (watched) => work(new Ledger({ database: watched, clock: bank.clock, ids: systemIds })))
+    rowsRead(database, (watched) => work(createLedger({ database: watched, clock: bank.clock, ids: systemIds })))
 
   beforeAll(async () => {
     bank = await createTestBank(database)
