@@ -147,8 +147,7 @@ export const textRules: TextRule[] = [
     forbids: /\benum [A-Z]|\bas any\b|: any\b|@ts-(ignore|expect-error|nocheck)/,
   },
   {
-    // `batch` sends statements together. Without it, a statement would start before someone awaits it.
-    name: 'stores and identity start no statement before it is awaited',
+    name: 'a statement starts when it is awaited',
     in: /^identity\/|store\.ts$/,
     except: /^identity\/(index|passwords\/policy|codes\/service|sessions\/authenticate|ip-whitelist\/guard)\.ts$/,
     forbids: /\bPromise\.\w+\(|\.then\(/,

@@ -11,8 +11,54 @@ import { sandbox } from './sandbox.ts'
 import type {} from './tables.ts'
 import { types } from './types.ts'
 import { oneOutgoingSum, usage } from './usage.ts'
-import { validate } from './validate.ts'
+import { objection, validate } from './validate.ts'
 import { write } from './write.ts'
+
+/** Its successor is `objection` in validate.ts. */
+const objectionByRank = `CREATE FUNCTION ledger_objection(ids uuid[], locked ledger_accounts[], command jsonb, freed jsonb)
+  RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+  DECLARE
+    v_party jsonb; v_account ledger_accounts; v_one ledger_accounts; v_effect numeric; v_rank integer;
+    v_worst integer := 5; v_at integer; v_tenant uuid; v_other workspaces;
+  BEGIN
+    FOR i IN 1 .. cardinality(ids) LOOP
+      v_party := command->'accounts'->(i - 1);
+      v_account := NULL;
+      FOREACH v_one IN ARRAY locked LOOP
+        IF v_one.biz_id = ids[i] THEN v_account := v_one; END IF;
+      END LOOP;
+      v_rank := 5;
+      IF v_account.biz_id IS NULL OR (v_account.kind = 'WALLET') = (v_party ? 'house')
+         OR v_account.workspace_biz_id <> (v_party->>'workspace')::uuid THEN
+        v_rank := 1;
+      ELSIF v_account.currency <> v_party->>'currency' THEN
+        v_rank := 2;
+      ELSIF (v_party->>'active')::boolean AND v_account.status <> 'ACTIVE' THEN
+        v_rank := 3;
+      ELSIF v_account.kind <> 'CLEARING' THEN
+        v_effect := ledger_effect(ids[i], ids, command);
+        IF v_effect < 0
+           AND v_account.balance - v_account.held + coalesce((freed->>ids[i]::text)::numeric, 0) + v_effect < 0 THEN
+          v_rank := 4;
+        END IF;
+      END IF;
+      -- Wallets of LIVE and SANDBOX workspaces are invisible to each other.
+      IF v_rank > 1 AND v_account.workspace_biz_id <> v_tenant THEN
+        SELECT * INTO v_other FROM workspaces WHERE biz_id = v_account.workspace_biz_id;
+        IF (SELECT workspace_kind FROM workspaces WHERE biz_id = v_tenant) <> v_other.workspace_kind THEN
+          v_rank := 1;
+        ELSIF v_rank > 3 AND (v_party->>'active')::boolean AND v_other.workspace_status <> 'ACTIVE' THEN
+          v_rank := 3;
+        END IF;
+      END IF;
+      v_tenant := coalesce(v_tenant, v_account.workspace_biz_id);
+      IF v_rank < v_worst THEN v_worst := v_rank; v_at := i - 1; END IF;
+    END LOOP;
+    IF v_worst = 5 THEN RETURN NULL; END IF;
+    RETURN jsonb_build_object(
+      'outcome', (ARRAY['NOT_FOUND', 'CURRENCY_MISMATCH', 'NOT_ACTIVE', 'INSUFFICIENT_FUNDS'])[v_worst],
+      'account', v_at);
+  END $$`
 
 /** One replica writes the single row, and all replicas read it. */
 const ledgerCheck = `CREATE TABLE ledger_check (
@@ -59,6 +105,7 @@ export const migrations = [
     ...orderJson,
     ...duties,
     ...validate,
+    objectionByRank,
     ...write,
     ...execute,
     ledgerCheck,
@@ -68,4 +115,5 @@ export const migrations = [
   sqlMigration('004-former-members', formerMembers),
   sqlMigration('005-one-outgoing-sum', oneOutgoingSum),
   sqlMigration('006-former-deciders', formerDeciders),
+  sqlMigration('007-outcomes-by-name', [objection]),
 ]

@@ -75,18 +75,23 @@ export const validate = [
     END LOOP;
     RETURN v_effect;
   END $$`,
-  // Returns the outcome that rejects the command, or NULL. The most severe outcome wins, then the first account.
-  // "freed" maps an account to the amount of the holds that the command ends.
-  `CREATE FUNCTION ledger_objection(ids uuid[], locked ledger_accounts[], command jsonb, freed jsonb)
+]
+
+/**
+ * Returns the outcome that rejects the command, or NULL. The most severe outcome wins, then the first account. `freed`
+ * maps an account to the amount of the holds that the command ends.
+ */
+export const objection = `CREATE OR REPLACE FUNCTION
+  ledger_objection(ids uuid[], locked ledger_accounts[], command jsonb, freed jsonb)
   RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
   DECLARE
     v_party jsonb;
     v_account ledger_accounts;
     v_one ledger_accounts;
     v_effect numeric;
-    v_rank integer;
-    v_worst integer := 5;
-    v_at integer;
+    v_outcome text;
+    -- The first account of each outcome.
+    v_first jsonb := '{}';
     v_tenant uuid;
     v_other workspaces;
   BEGIN
@@ -94,45 +99,42 @@ export const validate = [
       v_party := command->'accounts'->(i - 1);
       v_account := NULL;
       FOREACH v_one IN ARRAY locked LOOP
-        IF v_one.biz_id = ids[i] THEN
-          v_account := v_one;
-        END IF;
+        IF v_one.biz_id = ids[i] THEN v_account := v_one; END IF;
       END LOOP;
-      v_rank := 5;
+      v_outcome := NULL;
       IF v_account.biz_id IS NULL OR (v_account.kind = 'WALLET') = (v_party ? 'house')
          OR v_account.workspace_biz_id <> (v_party->>'workspace')::uuid THEN
-        v_rank := 1;
+        v_outcome := 'NOT_FOUND';
       ELSIF v_account.currency <> v_party->>'currency' THEN
-        v_rank := 2;
+        v_outcome := 'CURRENCY_MISMATCH';
       ELSIF (v_party->>'active')::boolean AND v_account.status <> 'ACTIVE' THEN
-        v_rank := 3;
+        v_outcome := 'NOT_ACTIVE';
       ELSIF v_account.kind <> 'CLEARING' THEN
         v_effect := ledger_effect(ids[i], ids, command);
         IF v_effect < 0
            AND v_account.balance - v_account.held + coalesce((freed->>ids[i]::text)::numeric, 0) + v_effect < 0 THEN
-          v_rank := 4;
+          v_outcome := 'INSUFFICIENT_FUNDS';
         END IF;
       END IF;
       -- Wallets of LIVE and SANDBOX workspaces are invisible to each other.
-      IF v_rank > 1 AND v_account.workspace_biz_id <> v_tenant THEN
+      IF v_outcome IS DISTINCT FROM 'NOT_FOUND' AND v_account.workspace_biz_id <> v_tenant THEN
         SELECT * INTO v_other FROM workspaces WHERE biz_id = v_account.workspace_biz_id;
         IF (SELECT workspace_kind FROM workspaces WHERE biz_id = v_tenant) <> v_other.workspace_kind THEN
-          v_rank := 1;
-        ELSIF v_rank > 3 AND (v_party->>'active')::boolean AND v_other.workspace_status <> 'ACTIVE' THEN
-          v_rank := 3;
+          v_outcome := 'NOT_FOUND';
+        ELSIF v_outcome IS DISTINCT FROM 'CURRENCY_MISMATCH'
+          AND (v_party->>'active')::boolean AND v_other.workspace_status <> 'ACTIVE' THEN
+          v_outcome := 'NOT_ACTIVE';
         END IF;
       END IF;
       v_tenant := coalesce(v_tenant, v_account.workspace_biz_id);
-      IF v_rank < v_worst THEN
-        v_worst := v_rank;
-        v_at := i - 1;
+      IF v_outcome IS NOT NULL AND NOT v_first ? v_outcome THEN
+        v_first := v_first || jsonb_build_object(v_outcome, i - 1);
       END IF;
     END LOOP;
-    IF v_worst = 5 THEN
-      RETURN NULL;
-    END IF;
-    RETURN jsonb_build_object(
-      'outcome', (ARRAY['NOT_FOUND', 'CURRENCY_MISMATCH', 'NOT_ACTIVE', 'INSUFFICIENT_FUNDS'])[v_worst],
-      'account', v_at);
-  END $$`,
-]
+    IF v_first = '{}' THEN RETURN NULL; END IF;
+    FOREACH v_outcome IN ARRAY ARRAY['NOT_FOUND', 'CURRENCY_MISMATCH', 'NOT_ACTIVE', 'INSUFFICIENT_FUNDS'] LOOP
+      IF v_first ? v_outcome THEN
+        RETURN jsonb_build_object('outcome', v_outcome, 'account', v_first->v_outcome);
+      END IF;
+    END LOOP;
+  END $$`
