@@ -237,3 +237,12 @@ export const createSharedLimiter = ({ concurrency, waiting }: ConcurrencyLimits)
     },
   }
 }
+
+/** Handles batches of `size` until one is not full, or until the signal aborts. `handle` returns the size of a batch. */
+export const untilNotFull = async (
+  size: number,
+  signal: AbortSignal,
+  handle: (size: number) => Promise<number>,
+): Promise<void> => {
+  for (let handled = size; handled === size && !signal.aborted; ) handled = await handle(size)
+}

@@ -60,6 +60,22 @@ export const invalid = (field: string, internal?: string): Refusal =>
 /** Returns RESOURCE.NOT_FOUND. */
 export const notFound = (internal?: string): Refusal => new Refusal('RESOURCE.NOT_FOUND', internal ? { internal } : {})
 
+/** Returns STATE.CONFLICT. */
+export const conflict = (internal: string): Refusal => new Refusal('STATE.CONFLICT', { internal })
+
+/** Returns ACCESS.PERMISSION_DENIED. */
+export const denied = (internal: string): Refusal => new Refusal('ACCESS.PERMISSION_DENIED', { internal })
+
+/** Throws the refusal without a value. Default: RESOURCE.NOT_FOUND. */
+export const assertFound = <T>(
+  found: T | null | undefined,
+  internal: string,
+  refuse: (internal: string) => Refusal = notFound,
+): T => {
+  if (found === undefined || found === null) throw refuse(internal)
+  return found
+}
+
 /** Adds RateLimit headers if the limit is given. */
 export const rateLimited = (waitMs: number, internal: string, by?: Omit<ExceededLimit, 'resetMs'>): Refusal => {
   const detail = { internal, retryAfter: wholeSeconds(waitMs) }

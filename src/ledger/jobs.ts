@@ -1,4 +1,4 @@
-import { addMs, areWithin, type Clock, type Instant, minutes } from '../kernel/index.ts'
+import { addMs, areWithin, type Clock, type Instant, minutes, untilNotFull } from '../kernel/index.ts'
 import type { JobKind } from '../platform/jobs/index.ts'
 import type { Discrepancy, LastCheck } from './integrity-store.ts'
 import type { Ledger } from './ledger.ts'
@@ -50,9 +50,7 @@ const cleanupJob = (name: string, deleteBatch: (limit: number) => Promise<number
   name,
   attempts: 1,
   everyMs: cleanupEveryMs,
-  work: async (_payload, { signal }) => {
-    for (let deleted = batchSize; deleted === batchSize && !signal.aborted; ) deleted = await deleteBatch(batchSize)
-  },
+  work: (_payload, { signal }) => untilNotFull(batchSize, signal, deleteBatch),
 })
 
 export const cleanupJobs = (ledger: Pick<Ledger, 'deleteExpiredResults' | 'deleteExpiredUsage'>): JobKind[] => [

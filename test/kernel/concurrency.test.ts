@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createConcurrencyLimiter } from '../../src/kernel/index.ts'
+import { createConcurrencyLimiter, untilNotFull } from '../../src/kernel/index.ts'
 
 const controlled = () => {
   const begun: string[] = []
@@ -61,4 +61,16 @@ test('ConcurrencyLimiter: a task whose signal aborts leaves the queue; one that 
   await expect.poll(() => begun).toEqual(['a', 'd'])
   end('d')
   await third
+})
+
+test('untilNotFull stops after a batch that is not full, or when the signal aborts', async () => {
+  const batches = [3, 3, 2, 3]
+  await untilNotFull(3, new AbortController().signal, async () => batches.shift() ?? 0)
+  expect(batches).toEqual([3])
+  const controller = new AbortController()
+  await untilNotFull(3, controller.signal, async (size) => {
+    controller.abort()
+    return batches.push(size) && size
+  })
+  expect(batches).toEqual([3, 3])
 })

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { UpstreamRefusal } from '../../src/backends/upstream/reply.ts'
-import { Refusal, rateLimited } from '../../src/kernel/index.ts'
+import { assertFound, denied, notFound, Refusal, rateLimited } from '../../src/kernel/index.ts'
 
 test('rateLimited rounds the wait up to seconds and reports when the limit resets', () => {
   const by = { name: 'code', limit: 3, windowMs: 60_000 }
@@ -26,4 +26,10 @@ test('an UpstreamRefusal is a refusal, and no other refusal is an UpstreamRefusa
   const refusal = new UpstreamRefusal('RESOURCE.NOT_FOUND')
   expect([refusal instanceof Refusal, refusal instanceof UpstreamRefusal]).toEqual([true, true])
   expect(new Refusal('RESOURCE.NOT_FOUND') instanceof UpstreamRefusal).toBe(false)
+})
+
+test.each([null, undefined])('assertFound returns 0, and throws the refusal for %s', (nothing) => {
+  expect(assertFound(0, 'no such number')).toBe(0)
+  expect(() => assertFound(nothing, 'no such number')).toThrow(notFound('no such number'))
+  expect(() => assertFound(nothing, 'ended', denied)).toThrow(expect.objectContaining(denied('ended')))
 })

@@ -4,11 +4,11 @@ import type { GivenPower, OwnerNotices } from '../../api/notices.ts'
 import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
+  assertFound,
   bizId,
+  conflict,
   type Ids,
-  notFound,
   type Portal,
-  Refusal,
   type Words,
   type WorkspaceId,
 } from '../../kernel/index.ts'
@@ -52,13 +52,11 @@ const isEnabledByMembers = ({ operatorId }: ApiKeyRow, current: ApiKeyStatus): b
 
 /** Operators cannot change keys of a workspace that they belong to. */
 const lockKey = async ({ members }: EndingPorts, tx: Tx, id: ApiKeyId, operator: AccountId): Promise<ApiKeyRow> => {
-  const workspaceId = await workspaceOfKey(tx, id)
-  if (workspaceId === undefined) throw notFound('no such API key')
+  const workspaceId = assertFound(await workspaceOfKey(tx, id), 'no such API key')
   // Serializes changes to the workspace's keys.
   await members.lock(tx, workspaceId)
   await members.assertOutsider(tx, operator, workspaceId)
-  const key = await keyById(tx, { workspaceId, id })
-  if (!key) throw notFound('no such API key')
+  const key = assertFound(await keyById(tx, { workspaceId, id }), 'no such API key')
   return key
 }
 
@@ -96,7 +94,7 @@ export const enableEndedKey = (
     const { accountId, at } = auditContext
     const key = await lockKey(ports, tx, id, accountId)
     assertStatus(statusAt(key, at, ports.settings), 'enable')
-    if (key.operatorId === null) throw new Refusal('STATE.CONFLICT', { internal: 'no operator disabled the API key' })
+    if (key.operatorId === null) throw conflict('no operator disabled the API key')
     const status = key.status === 'SUSPENDED' ? 'SUSPENDED' : 'ACTIVE'
     const enabled = await setStatus(tx, key, { status, operatorId: null }, at)
     const { workspaceId, prefix: about } = key

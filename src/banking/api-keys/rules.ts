@@ -3,10 +3,11 @@ import { lifetimeMs, positive } from '../../config/values.ts'
 import {
   type AccountId,
   addMs,
+  conflict,
+  denied,
   type Instant,
   invalid,
   type Permission,
-  Refusal,
   type WorkspaceAccess,
 } from '../../kernel/index.ts'
 import { containsAddress, parseRange } from '../../platform/ip-ranges.ts'
@@ -70,14 +71,12 @@ export const statusChanges = {
 export type ApiKeyCommand = keyof typeof statusChanges
 
 export const assertStatus = (current: ApiKeyStatus, command: ApiKeyCommand): void => {
-  if (!statusChanges[command].from.some((status) => status === current))
-    throw new Refusal('STATE.CONFLICT', { internal: `the API key is ${current}` })
+  if (!statusChanges[command].from.some((status) => status === current)) throw conflict(`the API key is ${current}`)
 }
 
 /** Only an operator enables what an operator disabled. */
 export const assertNotDisabledByOperator = ({ operatorId }: { operatorId: AccountId | null }): void => {
-  if (operatorId !== null)
-    throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'an operator disabled the API key' })
+  if (operatorId !== null) throw denied('an operator disabled the API key')
 }
 
 export const isAllowedFrom = (allowlist: readonly string[], clientIp: string): boolean =>

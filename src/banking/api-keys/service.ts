@@ -5,16 +5,16 @@ import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
   addMs,
+  assertFound,
   assertSteppedUp,
   type Caller,
+  conflict,
   type Ids,
   type Instant,
-  notFound,
   type Page,
   type Permission,
   type Randomness,
   type RecoveredAccount,
-  Refusal,
   type WorkspaceAccess,
   type WorkspaceId,
 } from '../../kernel/index.ts'
@@ -78,13 +78,6 @@ export interface ApiKeyContext {
   access: WorkspaceAccess
 }
 
-const conflict = (internal: string): Refusal => new Refusal('STATE.CONFLICT', { internal })
-
-const assertFound = (key: ApiKeyRow | undefined): ApiKeyRow => {
-  if (!key) throw notFound('no such API key in this workspace')
-  return key
-}
-
 export const listApiKeys = (
   { database, settings: { maxLifeMs } }: ApiKeyServicePorts,
   query: ApiKeyQuery,
@@ -96,7 +89,7 @@ export const readApiKey = async (
   { database }: ApiKeyServicePorts,
   workspaceId: WorkspaceId,
   id: ApiKeyId,
-): Promise<ApiKeyRow> => assertFound(await keyById(database, { workspaceId, id }))
+): Promise<ApiKeyRow> => assertFound(await keyById(database, { workspaceId, id }), 'no such API key in this workspace')
 
 export const grantablePermissions = ({ permissions }: ApiKeyServicePorts, access: WorkspaceAccess): Permission[] =>
   permissions.filter((code) => access.permissions.has(code))
@@ -154,7 +147,7 @@ export const changeApiKeyStatus = (
     // Serializes changes to the workspace's keys.
     await members.assertAccess(tx, auditContext.accountId, access)
     if (command === 'enable') await assertSessionOpen(tx, caller)
-    const key = assertFound(await keyById(tx, { workspaceId: access.id, id }))
+    const key = assertFound(await keyById(tx, { workspaceId: access.id, id }), 'no such API key in this workspace')
     // Enabling a key grants its permissions again, so the caller must hold them.
     const { accountId: actorId, at } = auditContext
     if (command === 'enable') await members.assertMayGrant(tx, { caller, access, at }, key.permissionCodes)

@@ -1,6 +1,6 @@
 import type { DomainPorts } from '../../api/domain.ts'
 import type { Tx } from '../../database/index.ts'
-import { type AccountId, addMs, days, type Instant, invalid, notFound, Refusal } from '../../kernel/index.ts'
+import { type AccountId, addMs, conflict, days, type Instant, invalid, notFound } from '../../kernel/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
 import { type Pair, type PairRate, toRatio } from '../../platform/exchange-rates.ts'
@@ -117,7 +117,7 @@ export const confirmExchangeRate = async (
   await ports.transaction(async (tx) => {
     await lockRates(tx)
     const proposedBy = await takeProposal(tx, input, at)
-    if (proposedBy === undefined) throw new Refusal('STATE.CONFLICT', { internal: 'this rate is not proposed' })
+    if (proposedBy === undefined) throw conflict('this rate is not proposed')
     await ports.ledger.within(tx).assertDifferentPerson(proposedBy, accountId)
     const expiresAt = addMs(at, ports.operatorRates.ttlMs)
     await saveRate(tx, { ...input, updatedBy: proposedBy, confirmedBy: accountId, updatedAt: at, expiresAt })

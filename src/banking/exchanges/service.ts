@@ -3,13 +3,14 @@ import { isValidAt, sqlState } from '../../database/index.ts'
 import {
   type AccountId,
   addMs,
+  assertFound,
   days,
   type Ids,
   type Instant,
   type Money,
-  notFound,
   type OrderId,
   Refusal,
+  untilNotFull,
   type WalletId,
   type WorkspaceId,
 } from '../../kernel/index.ts'
@@ -48,8 +49,7 @@ const findDefaultWallet = async (
   workspace: WorkspaceId,
   currency: string,
 ): Promise<WalletId> => {
-  const wallet = await ledger.readDefaultWallet({ workspace, currency })
-  if (!wallet) throw notFound(`no wallet in ${currency}`)
+  const wallet = assertFound(await ledger.readDefaultWallet({ workspace, currency }), `no wallet in ${currency}`)
   if (wallet.status !== 'ACTIVE')
     throw new Refusal('WALLET.NOT_ACTIVE', { internal: `the wallet in ${currency} is ${wallet.status}` })
   return wallet.bizId
@@ -95,8 +95,7 @@ export const readExchangeQuote = async (
   { database, clock }: Pick<ExchangesPorts, 'database' | 'clock'>,
   { id, workspace }: { id: QuoteId; workspace: WorkspaceId },
 ): Promise<QuoteState> => {
-  const found = await readQuote(database, { id, workspace })
-  if (!found) throw notFound('unknown quote')
+  const found = assertFound(await readQuote(database, { id, workspace }), 'unknown quote')
   const unused = isOpen(found, clock.now()) ? 'OPEN' : 'EXPIRED'
   const status = found.order === null ? unused : 'USED'
   return { id, figures: parseFigures(found.figures), expiresAt: found.expiresAt, status }
@@ -107,8 +106,7 @@ const isUnusableQuote = (error: unknown): boolean => sqlState(error) === 'PQ001'
 
 const useQuote = async (ports: ExchangesPorts, id: QuoteId, context: CommandContext<WorkspaceId>): Promise<Order> => {
   const { workspace } = context
-  const quote = await readQuote(ports.database, { id, workspace })
-  if (!quote) throw notFound('unknown quote')
+  const quote = assertFound(await readQuote(ports.database, { id, workspace }), 'unknown quote')
   if (!isOpen(quote, ports.clock.now()))
     throw new Refusal('EXCHANGE.QUOTE_UNUSABLE', { internal: 'the quote has expired' })
   const figures = parseFigures(quote.figures)
@@ -143,10 +141,10 @@ const unusedQuoteRetentionMs = days(1)
 const batchSize = 10_000
 
 /** Keeps used quotes, because orders refer to them. */
-export const deleteExpiredQuotes = async (
+export const deleteExpiredQuotes = (
   { database, clock }: Pick<ExchangesPorts, 'database' | 'clock'>,
   signal: AbortSignal,
-): Promise<void> => {
-  for (let deleted = batchSize; deleted === batchSize && !signal.aborted; )
-    deleted = await deleteUnusedQuotes(database, addMs(clock.now(), -unusedQuoteRetentionMs), batchSize)
-}
+): Promise<void> =>
+  untilNotFull(batchSize, signal, (limit) =>
+    deleteUnusedQuotes(database, addMs(clock.now(), -unusedQuoteRetentionMs), limit),
+  )

@@ -1,11 +1,12 @@
 import type { DomainPorts } from '../../api/domain.ts'
 import type { Database } from '../../database/index.ts'
 import {
+  assertFound,
+  conflict,
+  denied,
   type Ids,
-  notFound,
   type Page,
   type Permission,
-  Refusal,
   type StreamReply,
   type WorkspaceAccess,
 } from '../../kernel/index.ts'
@@ -36,8 +37,7 @@ const listPermissions: Record<ExportType, Permission | null> = {
 /** Called when an export is created and when it is downloaded. */
 export const assertListPermission = (type: ExportType, { permissions }: WorkspaceAccess): void => {
   const required = listPermissions[type]
-  if (required !== null && !permissions.has(required))
-    throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: `the caller lacks ${required}` })
+  if (required !== null && !permissions.has(required)) throw denied(`the caller lacks ${required}`)
 }
 
 export interface ExportPorts {
@@ -87,8 +87,7 @@ export const listExports = ({ database }: ExportPorts, viewer: Viewer, query: Ex
   listExportRows(database, viewer, query)
 
 export const readExport = async ({ database }: ExportPorts, viewer: Viewer, id: string): Promise<ExportRow> => {
-  const found = await exportById(database, viewer, id)
-  if (!found) throw notFound('no such export')
+  const found = assertFound(await exportById(database, viewer, id), 'no such export')
   return found
 }
 
@@ -107,7 +106,7 @@ export const downloadExport = async (
   assertListPermission(found.type, access)
   const { status, blobKey, fileName, sizeBytes, sha256 } = found
   if (status !== 'COMPLETED' || blobKey === null || fileName === null || sizeBytes === null || sha256 === null)
-    throw new Refusal('STATE.CONFLICT', { internal: `the export is ${status}` })
+    throw conflict(`the export is ${status}`)
   const { contentType } = formats[found.format]
   if (!request.headOnly)
     await ports.transaction((tx) => recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: id }))

@@ -3,6 +3,8 @@ import type { Catalogue } from '../../contract/index.ts'
 import type { Database, Tx } from '../../database/index.ts'
 import {
   addMs,
+  assertFound,
+  conflict,
   type Ids,
   invalid,
   notFound,
@@ -142,8 +144,7 @@ export const findFile = async (
 }
 
 export const readFile = async ({ database }: FilePorts, workspaceId: WorkspaceId, fileId: string): Promise<FileRow> => {
-  const file = await findFile(database, workspaceId, fileId)
-  if (!file) throw notFound('no such file')
+  const file = assertFound(await findFile(database, workspaceId, fileId), 'no such file')
   return file
 }
 
@@ -157,7 +158,7 @@ export const deleteFile = (
   transaction(async (tx) => {
     const deleted = await markDeleted(tx, workspaceId, fileId)
     if (!deleted) {
-      if (await findFile(tx, workspaceId, fileId)) throw new Refusal('STATE.CONFLICT', { internal: 'a proof' })
+      if (await findFile(tx, workspaceId, fileId)) throw conflict('a proof')
       throw notFound('no such file')
     }
     await subtractFiles(tx, workspaceId, [deleted])

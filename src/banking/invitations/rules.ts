@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { lifetimeMs, positive } from '../../config/values.ts'
 import type { Grant } from '../../contract/permissions.ts'
-import { addMs, days, type Instant, Refusal, type RoleId, rateLimited } from '../../kernel/index.ts'
+import { addMs, conflict, days, type Instant, type RoleId, rateLimited } from '../../kernel/index.ts'
 
 export interface OfferedRole extends Grant {
   id: RoleId
@@ -50,6 +50,5 @@ export const assertWithinLimits = (
       windowMs: limitPeriod,
     })
   }
-  if (pending >= maxPending)
-    throw new Refusal('STATE.CONFLICT', { internal: 'the maximum number of invitations is pending' })
+  if (pending >= maxPending) throw conflict('the maximum number of invitations is pending')
 }

@@ -4,13 +4,14 @@ import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
   addMs,
+  assertFound,
   type Caller,
+  conflict,
   type Ids,
   type Instant,
   invalid,
   isInDomains,
   type Locale,
-  notFound,
   parseLocale,
   type RecoveredAccount,
   Refusal,
@@ -90,13 +91,6 @@ export interface InvitationContext {
   access: WorkspaceAccess
 }
 
-const conflict = (internal: string): Refusal => new Refusal('STATE.CONFLICT', { internal })
-
-const assertFound = (row: InvitationRow | undefined): InvitationRow => {
-  if (!row) throw notFound('no such invitation for this workspace or address')
-  return row
-}
-
 /** Returns only a verified address. */
 const ownEmail = async (store: Database | Tx, id: AccountId): Promise<string | undefined> =>
   (await personById(store, id))?.verifiedEmail ?? undefined
@@ -124,6 +118,9 @@ export interface CreateInvitationInput {
   locale: Locale
 }
 
+const found = (row: InvitationRow | undefined): InvitationRow =>
+  assertFound(row, 'no such invitation for this workspace or address')
+
 const storeInvitation = (
   { transaction, ids, members, settings, assertSessionOpen }: InvitationPorts,
   { email, roleId, message }: CreateInvitationInput,
@@ -134,8 +131,7 @@ const storeInvitation = (
     await members.assertAccess(tx, auditContext.accountId, access)
     // Locks the inviter, too, so that parallel requests cannot exceed the limits.
     await assertSessionOpen(tx, caller)
-    const role = await roleIn(tx, workspaceId, roleId)
-    if (!role) throw notFound('no such role in this workspace')
+    const role = assertFound(await roleIn(tx, workspaceId, roleId), 'no such role in this workspace')
     await members.assertMayGrant(tx, { caller, access, at: auditContext.at }, role)
     const recipient = { workspaceId, inviterId: auditContext.accountId, email }
     const exhausted = await findExhaustedLimit(tx, recipient, addMs(auditContext.at, -limitPeriod), settings)
@@ -150,7 +146,7 @@ const storeInvitation = (
     if (!(await insertInvitation(tx, { ...recipient, ...offer, id }, auditContext.at)))
       throw conflict('an invitation to this address is pending')
     await recordSuccess(tx, auditContext, { workspaceId, targetId: id, detail: { role: roleId } })
-    return assertFound(await invitationById(tx, id, { workspaceId }, auditContext.at))
+    return found(await invitationById(tx, id, { workspaceId }, auditContext.at))
   })
 
 /** Emails an invitation in the invitee's language, or in `fallback` if the invitee has no account. */
@@ -210,13 +206,13 @@ export const cancelInvitation = (
   auditContext: AuditContext,
 ): Promise<InvitationRow> =>
   transaction(async (tx) => {
-    const invitation = assertFound(await invitationById(tx, id, { workspaceId }, auditContext.at))
+    const invitation = found(await invitationById(tx, id, { workspaceId }, auditContext.at))
     if (!(await settleInvitation(tx, invitation, 'CANCELLED', null, auditContext.at)))
       throw conflict(`the invitation is ${invitation.status}`)
     const target = { workspaceId, targetId: id }
     if (failure === undefined) await recordSuccess(tx, auditContext, target)
     else await recordRefusal(tx, auditContext, { ...target, detail: { reason: failure } })
-    return assertFound(await invitationById(tx, id, { workspaceId }, auditContext.at))
+    return found(await invitationById(tx, id, { workspaceId }, auditContext.at))
   })
 
 export const suspendInvitations = (tx: Tx, { accountId, at }: RecoveredAccount): Promise<number> =>
@@ -233,14 +229,14 @@ export const confirmInvitation = (
     await members.assertAccess(tx, auditContext.accountId, access)
     await assertSessionOpen(tx, caller)
     await members.assertMayRestore(tx, auditContext.accountId, workspaceId)
-    const invitation = assertFound(await invitationById(tx, id, { workspaceId }, auditContext.at))
+    const invitation = found(await invitationById(tx, id, { workspaceId }, auditContext.at))
     const role = await roleIn(tx, workspaceId, invitation.roleId)
     if (!role) throw conflict('the role has been deleted')
     await members.assertMayGrant(tx, { caller, access, at: auditContext.at }, role)
     const confirmed = { confirmedBy: auditContext.accountId, at: auditContext.at }
     if (!(await restoreInvitation(tx, invitation, confirmed))) throw conflict(`the invitation is ${invitation.status}`)
     await recordSuccess(tx, auditContext, { workspaceId, targetId: id })
-    return assertFound(await invitationById(tx, id, { workspaceId }, auditContext.at))
+    return found(await invitationById(tx, id, { workspaceId }, auditContext.at))
   })
 
 const respondToInvitation = (
@@ -251,10 +247,10 @@ const respondToInvitation = (
 ): Promise<InvitationRow> =>
   transaction(async (tx) => {
     const email = (await ownEmail(tx, auditContext.accountId)) ?? ''
-    const invitation = assertFound(await invitationById(tx, id, { email }, auditContext.at))
+    const invitation = found(await invitationById(tx, id, { email }, auditContext.at))
     await respond(tx, invitation)
     await recordSuccess(tx, auditContext, { workspaceId: invitation.workspaceId, targetId: id })
-    return assertFound(await invitationById(tx, id, { email }, auditContext.at))
+    return found(await invitationById(tx, id, { email }, auditContext.at))
   })
 
 /**

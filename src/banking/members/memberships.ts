@@ -5,6 +5,8 @@ import {
   type AccountId,
   assertSteppedUp,
   type Caller,
+  conflict,
+  denied,
   type Instant,
   type Permission,
   Refusal,
@@ -94,21 +96,20 @@ export class Memberships {
     const workspace = await this.lock(tx, access.id)
     const now = await this.accessOf(tx, accountId, access.id)
     if (!workspace || !now || (access.isOwner && !now.isOwner) || !access.permissions.isSubsetOf(now.permissions)) {
-      throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the caller’s permissions have just changed' })
+      throw denied('the caller’s permissions have just changed')
     }
     return workspace
   }
 
   /** Throws if the person belongs to the workspace with any account: members must not remove their own restrictions. */
   async assertOutsider(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<void> {
-    if (await isPersonIn(tx, accountId, workspaceId))
-      throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the caller’s own workspace' })
+    if (await isPersonIn(tx, accountId, workspaceId)) throw denied('the caller’s own workspace')
   }
 
   /** Throws STATE.CONFLICT at the maximum number of workspaces. Locks the account until the transaction ends. */
   async assertCapacity(tx: Tx, accountId: AccountId): Promise<void> {
     if ((await countMemberships(tx, accountId)) >= this.#ports.settings.maxPerAccount)
-      throw new Refusal('STATE.CONFLICT', { internal: 'the account belongs to the maximum number of workspaces' })
+      throw conflict('the account belongs to the maximum number of workspaces')
   }
 
   find(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<MembershipRow | undefined> {
@@ -133,8 +134,7 @@ export class Memberships {
    */
   async add(tx: Tx, { grantedBy, ...member }: NewMembership & Pick<Gain, 'grantedBy'>, at: Instant): Promise<boolean> {
     await this.assertCapacity(tx, member.accountId)
-    if (await hasPersonDecided(tx, member))
-      throw new Refusal('STATE.CONFLICT', { internal: 'the person has acted on the workspace as an operator' })
+    if (await hasPersonDecided(tx, member)) throw conflict('the person has acted on the workspace as an operator')
     const role = await roleIn(tx, member)
     return addMembership(tx, { ...member, gain: this.#gainOf(role, grantedBy) }, at)
   }
@@ -181,8 +181,7 @@ export class Memberships {
    * ACCESS.STEP_UP_REQUIRED if the grant holds a power, and ACCESS.PAYOUT_HOLD if the caller cannot pay out yet.
    */
   async assertMayGrant(tx: Tx, { caller, access, at }: Grantor, grant: Grant): Promise<void> {
-    if (!mayGrant(access, grant))
-      throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the caller lacks a permission of the grant' })
+    if (!mayGrant(access, grant)) throw denied('the caller lacks a permission of the grant')
     this.assertSteppedUpFor({ caller, at }, grant)
     const payouts = this.#ports.rules.payoutsOf(grant)
     const member = { accountId: caller.accountId, workspaceId: access.id }
@@ -249,8 +248,7 @@ export class Memberships {
    * permissions are from an account that was recovered.
    */
   async assertMayRestore(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<void> {
-    if (await isSuspect(tx, { accountId, workspaceId }))
-      throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the permissions are from a recovered account' })
+    if (await isSuspect(tx, { accountId, workspaceId })) throw denied('the permissions are from a recovered account')
   }
 
   /** Restores a suspended member, whose payout permissions are held again. Returns false if it is not suspended. */
@@ -267,7 +265,7 @@ export class Memberships {
   async assertWithoutOwner(tx: Tx, workspaceId: WorkspaceId): Promise<void> {
     const owners = await activeOwners(tx, workspaceId)
     if (owners.some(({ policyConfig }) => mayActAsOwner(policyConfig)))
-      throw new Refusal('STATE.CONFLICT', { internal: 'the workspace has an owner who can run it' })
+      throw conflict('the workspace has an owner who can run it')
   }
 
   /**
@@ -290,7 +288,7 @@ export class Memberships {
     await this.restore(tx, { workspaceId, accountId }, role, { grantedBy, at })
     const member = await membershipIn(tx, accountId, workspaceId)
     if (!member || !mayActAsOwner(member.policyConfig))
-      throw new Refusal('STATE.CONFLICT', { internal: 'limits of the membership do not allow to run the workspace' })
+      throw conflict('limits of the membership do not allow to run the workspace')
   }
 
   /** Ends a membership. Throws WORKSPACE.LAST_OWNER if no owner would remain. */

@@ -3,9 +3,11 @@ import type { OwnerNotices } from '../../api/notices.ts'
 import type { Database } from '../../database/index.ts'
 import {
   type AccountId,
+  assertFound,
   assertSteppedUp,
   bizId,
   type Caller,
+  denied,
   isBizId,
   notFound,
   type Page,
@@ -38,11 +40,6 @@ export interface MemberPorts {
 }
 
 /** Throws the same refusal as authorization, after which a membership can end. */
-const assertFound = (row: MembershipRow | undefined): MembershipRow => {
-  if (row === undefined) throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the membership has just ended' })
-  return row
-}
-
 /** Marks the membership for requests without a workspace as the default. */
 export const listMyMemberships = async ({ database }: MemberPorts, accountId: AccountId): Promise<MembershipRow[]> => {
   const all = await membershipsOf(database, accountId)
@@ -59,9 +56,10 @@ export const setDefaultMembership = (
   transaction(async (tx) => {
     await makeDefault(tx, auditContext.accountId, workspaceId, auditContext.at)
     // The lock prevents a change of the limits before the commit.
-    const membership = assertFound(await membershipIn(tx, auditContext.accountId, workspaceId))
+    const found = await membershipIn(tx, auditContext.accountId, workspaceId)
+    const membership = assertFound(found, 'the membership has just ended', denied)
     if (!isDefaultEligible(membership)) {
-      throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the membership is not eligible as the default' })
+      throw denied('the membership is not eligible as the default')
     }
     await recordSuccess(tx, auditContext, { workspaceId, targetId: auditContext.accountId })
     return membership
@@ -80,7 +78,8 @@ export const leaveWorkspace = (
   transaction(async (tx) => {
     await memberships.lock(tx, workspaceId)
     const { accountId, at } = auditContext
-    const member = assertFound(await memberships.find(tx, accountId, workspaceId))
+    const found = await memberships.find(tx, accountId, workspaceId)
+    const member = assertFound(found, 'the membership has just ended', denied)
     if (member.roleType === 'OWNER') assertSteppedUp(caller, at, settings.stepUpMs)
     await memberships.remove(tx, member)
     if (member.roleType === 'OWNER')
@@ -119,8 +118,7 @@ export const limitMember = (
     // Without this check, operators could remove their own limits.
     await memberships.assertOutsider(tx, auditContext.accountId, workspaceId)
     const { at } = auditContext
-    const member = await memberships.find(tx, accountId, workspaceId)
-    if (!member) throw notFound('no such member of this workspace')
+    const member = assertFound(await memberships.find(tx, accountId, workspaceId), 'no such member of this workspace')
     await setLimits(tx, member, policyConfig, at)
     if (member.roleType === 'OWNER')
       await notices.queue(tx, { kind: 'OWNER_LIMITED', workspaceId, actorId: null, memberId: accountId, at })
@@ -128,8 +126,6 @@ export const limitMember = (
     await recordSuccess(tx, auditContext, { workspaceId, targetId: accountId, detail })
     return memberIn(tx, workspaceId, accountId)
   })
-
-const denied = (internal: string): Refusal => new Refusal('ACCESS.PERMISSION_DENIED', { internal })
 
 const findByWorkspace = (database: Database, caller: Caller, id: string): Promise<MembershipRow | undefined> =>
   isBizId(id)

@@ -1,5 +1,5 @@
 import type { OpenDatabase } from '../../database/index.ts'
-import { type Clock, type Instant, notFound, type OrderId } from '../../kernel/index.ts'
+import { assertFound, type Clock, type Instant, type OrderId } from '../../kernel/index.ts'
 import type { Ledger, Posting } from '../../ledger/index.ts'
 
 export interface LedgerPorts extends Pick<OpenDatabase, 'withoutTimeouts'> {
@@ -41,7 +41,6 @@ export const listOrderPostings = async (
   { ledger }: Pick<LedgerPorts, 'ledger'>,
   id: OrderId,
 ): Promise<{ orderType: string; postings: readonly Posting[] }> => {
-  const orderType = await ledger.readOrderType(id)
-  if (!orderType) throw notFound('no such order')
+  const orderType = assertFound(await ledger.readOrderType(id), 'no such order')
   return { orderType, postings: await ledger.listPostings(id) }
 }

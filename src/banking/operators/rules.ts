@@ -1,4 +1,4 @@
-import { type AccountStatus, type Permission, Refusal } from '../../kernel/index.ts'
+import { type AccountStatus, conflict, denied, type Permission } from '../../kernel/index.ts'
 
 /** Decisions that are emailed to the account. Their texts are `notice.decision.<decision>` in locales. */
 export const decisions = ['APPROVED', 'REJECTED', 'SUSPENDED', 'REACTIVATED'] as const
@@ -21,12 +21,11 @@ export type AccountCommand = keyof typeof statusChanges
 
 /** All accounts of a person have the same key. */
 export const assertAnotherPerson = (actor: { personKey: string }, subject: { personKey: string }): void => {
-  if (actor.personKey === subject.personKey)
-    throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the caller’s own account' })
+  if (actor.personKey === subject.personKey) throw denied('the caller’s own account')
 }
 
 export const assertStatus = (current: AccountStatus, { from }: Pick<StatusChange, 'from'>): void => {
-  if (current !== from) throw new Refusal('STATE.CONFLICT', { internal: `the account is ${current}, not ${from}` })
+  if (current !== from) throw conflict(`the account is ${current}, not ${from}`)
 }
 
 const incoming = 'recharge:approve'

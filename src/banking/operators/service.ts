@@ -2,6 +2,7 @@ import type { DomainPorts } from '../../api/domain.ts'
 import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
+  assertFound,
   type Ids,
   type Instant,
   notFound,
@@ -75,8 +76,7 @@ export const listAccounts = (
 ): Promise<Page<AccountRow>> => listAccountRows(database, query)
 
 export const readAccount = async ({ database }: AccountPorts, id: AccountId): Promise<AccountRow> => {
-  const account = await accountById(database, id)
-  if (!account) throw notFound('no such account')
+  const account = assertFound(await accountById(database, id), 'no such account')
   return account
 }
 

@@ -11,13 +11,13 @@ export interface ProfilePorts {
   isCountry(alpha2: string): boolean
 }
 
-const assertFound = (row: ProfileRow | undefined): ProfileRow => {
+const assertExists = (row: ProfileRow | undefined): ProfileRow => {
   if (!row) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the account no longer exists' })
   return row
 }
 
 export const readProfile = async ({ database }: ProfilePorts, id: AccountId): Promise<ProfileRow> =>
-  assertFound(await profileById(database, id))
+  assertExists(await profileById(database, id))
 
 export const updateProfile = async (
   { transaction, isCountry }: ProfilePorts,
@@ -26,7 +26,7 @@ export const updateProfile = async (
 ): Promise<ProfileRow> => {
   if (changes.country !== undefined && !isCountry(changes.country)) throw invalid('defaultCountry')
   return transaction(async (tx) => {
-    const changed = assertFound(await updateProfileRow(tx, auditContext.accountId, changes, auditContext.at))
+    const changed = assertExists(await updateProfileRow(tx, auditContext.accountId, changes, auditContext.at))
     await recordSuccess(tx, auditContext, { workspaceId: null, targetId: auditContext.accountId })
     return changed
   })

@@ -1,11 +1,21 @@
 import type { DomainPorts } from '../../api/domain.ts'
 import type { OwnerNotices } from '../../api/notices.ts'
 import type { Database, Tx } from '../../database/index.ts'
-import type { AccountId, Clock, Ids, Instant, Permission, Portal, SessionId, WorkspaceId } from '../../kernel/index.ts'
+import {
+  type AccountId,
+  type Clock,
+  conflict,
+  type Ids,
+  type Instant,
+  type Permission,
+  type Portal,
+  type SessionId,
+  type WorkspaceId,
+} from '../../kernel/index.ts'
 import { recordSuccess } from '../../platform/audit/index.ts'
 import type { JobFacts } from '../../platform/jobs/index.ts'
 import { queueNotices } from './notices.ts'
-import { areSame, conflict, mayAct, PermissionChange, permissionOf } from './rules.ts'
+import { areSame, mayAct, PermissionChange, permissionOf } from './rules.ts'
 import {
   cancelTaken,
   listDue,

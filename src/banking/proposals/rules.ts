@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { lifetimeMs } from '../../config/values.ts'
 import { isValidAt } from '../../database/index.ts'
-import { type AccountStatus, days, type Instant, type Permission, type Portal, Refusal } from '../../kernel/index.ts'
+import { type AccountStatus, days, denied, type Instant, type Permission, type Portal } from '../../kernel/index.ts'
 import type { ProposalKind, ProposalStatus } from './contract.ts'
 
 export const proposalSettings = z.strictObject({
@@ -27,9 +27,6 @@ export const permissionOf: Readonly<Record<ProposalKind, Permission>> = {
 /** The permissions at the time of the proposal, and the proposed ones. */
 export const PermissionChange = z.object({ from: z.array(z.string()), to: z.array(z.string()) })
 export type PermissionChange = z.output<typeof PermissionChange>
-
-export const conflict = (internal: string): Refusal => new Refusal('STATE.CONFLICT', { internal })
-const denied = (internal: string): Refusal => new Refusal('ACCESS.PERMISSION_DENIED', { internal })
 
 interface OperatorFacts {
   portal: Portal

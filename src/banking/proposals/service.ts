@@ -5,6 +5,7 @@ import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
   addMs,
+  conflict,
   type Ids,
   type Instant,
   notFound,
@@ -21,7 +22,6 @@ import {
   areSame,
   assertMayAct,
   assertMayGrant,
-  conflict,
   mayAct,
   mayGrant,
   PermissionChange,

@@ -1,4 +1,4 @@
-import { type Clock, type Instant, minutes, Refusal, type WorkspaceId } from '../../kernel/index.ts'
+import { type Clock, type Instant, minutes, Refusal, untilNotFull, type WorkspaceId } from '../../kernel/index.ts'
 import { expiredAt, type Ledger, type Order, rechargeExpiry } from '../../ledger/index.ts'
 import type { JobFacts } from '../../platform/jobs/index.ts'
 import { expiryMove } from './order.ts'
@@ -46,10 +46,8 @@ export const expireRecharges = async (
   return orders.length
 }
 
-export const runExpiryJob = async (
+export const runExpiryJob = (
   ports: ExpiryPorts,
   { jobId, signal }: Pick<JobFacts, 'jobId' | 'signal'>,
-): Promise<void> => {
-  for (let found = batchSize; found === batchSize && !signal.aborted; )
-    found = await expireRecharges(ports, { workspace: null, requestId: jobId, signal })
-}
+): Promise<void> =>
+  untilNotFull(batchSize, signal, () => expireRecharges(ports, { workspace: null, requestId: jobId, signal }))

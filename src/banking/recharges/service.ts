@@ -3,7 +3,9 @@ import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
   addMs,
+  assertFound,
   type Clock,
+  conflict,
   invalid,
   notFound,
   type OrderId,
@@ -63,8 +65,7 @@ const readTerms = async (
   input: RechargeInput,
   workspace: WorkspaceId,
 ): Promise<RechargeTerms> => {
-  const wallet = await ledger.readWallet({ wallet: input.wallet, workspace })
-  if (!wallet) throw notFound('unknown wallet')
+  const wallet = assertFound(await ledger.readWallet({ wallet: input.wallet, workspace }), 'unknown wallet')
   return computeTerms(input, wallet, channels)
 }
 
@@ -137,9 +138,9 @@ export const readRecharge = async (ports: RechargesPorts, scope: RechargeScope):
 
 /** Returns errors other than a used proof or reference unchanged. */
 const toConflict = (error: unknown): unknown => {
-  const conflict = (field: string, internal: string) => new Refusal('STATE.CONFLICT', { field, internal, cause: error })
-  if (isProofInUse(error)) return conflict('fileBizId', 'another recharge of the workspace has the same proof')
-  if (isReferenceUsed(error)) return conflict('externalReference', 'another recharge of the channel has the reference')
+  const inUse = (field: string, internal: string) => new Refusal('STATE.CONFLICT', { field, internal, cause: error })
+  if (isProofInUse(error)) return inUse('fileBizId', 'another recharge of the workspace has the same proof')
+  if (isReferenceUsed(error)) return inUse('externalReference', 'another recharge of the channel has the reference')
   return error
 }
 
@@ -171,8 +172,7 @@ const changeRecharge = (
 ): Promise<Order> =>
   ports.ledger.replayOnRefusal(context.key, async () => {
     const order = await ports.ledger.readOrder({ id, type: 'RECHARGE', workspace: context.workspace })
-    if (expiredAt(order, rechargeExpiry, ports.clock.now()) !== null)
-      throw new Refusal('STATE.CONFLICT', { internal: 'the recharge has expired' })
+    if (expiredAt(order, rechargeExpiry, ports.clock.now()) !== null) throw conflict('the recharge has expired')
     try {
       return await executeChange(ports, await toChange(order), context)
     } catch (error) {
@@ -193,8 +193,7 @@ export const submitRechargeProof = (
   context: CommandContext<WorkspaceId>,
 ): Promise<Order> =>
   changeRecharge(ports, id, context, async () => {
-    const proof = await ports.fileOf(context.workspace, file)
-    if (!proof) throw notFound('unknown file')
+    const proof = assertFound(await ports.fileOf(context.workspace, file), 'unknown file')
     if (!ports.isProof(proof)) throw invalid('fileBizId', 'not a valid type or size for a proof')
     return {
       parties: [],

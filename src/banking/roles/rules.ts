@@ -1,8 +1,6 @@
 import type { OwnerNoticeKind } from '../../api/notices.ts'
 import type { Grant } from '../../contract/permissions.ts'
-import { type Permission, Refusal, type RoleType, type WorkspaceAccess } from '../../kernel/index.ts'
-
-const denied = (internal: string): Refusal => new Refusal('ACCESS.PERMISSION_DENIED', { internal })
+import { denied, type Permission, type RoleType, type WorkspaceAccess } from '../../kernel/index.ts'
 
 export const assertMayReassign = (access: WorkspaceAccess, current: RoleType): void => {
   if (current === 'OWNER' && !access.isOwner) throw denied('only an owner can change the role of an owner')

@@ -4,12 +4,12 @@ import { assertKnownPermissions, type Grant } from '../../contract/permissions.t
 import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
+  assertFound,
   type Caller,
+  conflict,
   type Ids,
   type Instant,
-  notFound,
   type Permission,
-  Refusal,
   type RoleId,
   type WorkspaceAccess,
   type WorkspaceId,
@@ -91,13 +91,6 @@ export interface RoleContext {
   access: WorkspaceAccess
 }
 
-const assertFound = (role: RoleRow | undefined): RoleRow => {
-  if (!role) throw notFound('no such role in this workspace')
-  return role
-}
-
-const conflict = (internal: string): Refusal => new Refusal('STATE.CONFLICT', { internal })
-
 /** For the audit log. */
 const grantDetail = (permissionCodes: readonly string[]) => ({ permissions: permissionCodes.toSorted().join(',') })
 
@@ -105,7 +98,7 @@ export const listRoles = ({ database }: RolePorts, workspaceId: WorkspaceId): Pr
   listRoleRows(database, workspaceId)
 
 export const readRole = async ({ database }: RolePorts, workspaceId: WorkspaceId, id: RoleId): Promise<RoleRow> =>
-  assertFound(await roleById(database, { workspaceId, id }))
+  assertFound(await roleById(database, { workspaceId, id }), 'no such role in this workspace')
 
 export interface CreateRoleInput {
   name: string
@@ -161,7 +154,7 @@ const changeRole = <T>(
   ports.transaction(async (tx) => {
     const workspaceId = context.access.id
     await assertMayChange(ports, tx, context)
-    const role = assertFound(await lockRole(tx, { workspaceId, id }))
+    const role = assertFound(await lockRole(tx, { workspaceId, id }), 'no such role in this workspace')
     assertCustom(role)
     const result = await change(tx, role)
     await recordSuccess(tx, context.auditContext, { workspaceId, targetId: id, detail })
@@ -254,9 +247,11 @@ export const changeMemberRole = (
     const { access, auditContext } = context
     const { accountId: actorId, at } = auditContext
     await assertMayChange(ports, tx, context)
-    const role = assertFound(await roleById(tx, { workspaceId: access.id, id: roleId }))
-    const member = await members.find(tx, accountId, access.id)
-    if (!member) throw notFound('no such member of this workspace')
+    const role = assertFound(
+      await roleById(tx, { workspaceId: access.id, id: roleId }),
+      'no such role in this workspace',
+    )
+    const member = assertFound(await members.find(tx, accountId, access.id), 'no such member of this workspace')
     assertMayReassign(access, member.roleType)
     await members.assertMayGrant(tx, grantorOf(context), role)
     if (role.type !== 'OWNER') await members.assertMayDemote(tx, actorId, member, at)
@@ -276,8 +271,7 @@ export const restoreMember = (ports: RolePorts, accountId: AccountId, context: R
     const { accountId: actorId, at } = auditContext
     await assertMayChange(ports, tx, context)
     await ports.members.assertMayRestore(tx, actorId, access.id)
-    const member = await ports.members.find(tx, accountId, access.id)
-    if (!member) throw notFound('no such member of this workspace')
+    const member = assertFound(await ports.members.find(tx, accountId, access.id), 'no such member of this workspace')
     const role = { type: member.roleType, permissionCodes: member.permissionCodes }
     await ports.members.assertMayGrant(tx, grantorOf(context), role)
     if (!(await ports.members.restore(tx, member, role, grantedBy(context))))

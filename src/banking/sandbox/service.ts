@@ -2,10 +2,10 @@ import type { DomainPorts } from '../../api/domain.ts'
 import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
+  denied,
   type Instant,
   type Money,
   parseMoney,
-  Refusal,
   type WorkspaceAccess,
   type WorkspaceId,
   type WorkspaceKind,
@@ -95,8 +95,6 @@ const endOrder = (ledger: Ledger, workspace: WorkspaceId, order: OpenOrder, { ac
       ...(order.holds && { endHolds: 'RELEASED' as const }),
     },
   })
-
-const denied = (internal: string): Refusal => new Refusal('ACCESS.PERMISSION_DENIED', { internal })
 
 export const seedSandbox = async (
   { ledger }: Pick<SandboxPorts, 'ledger'>,

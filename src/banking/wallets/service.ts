@@ -2,13 +2,13 @@ import type { DomainPorts } from '../../api/domain.ts'
 import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
+  assertFound,
   type Clock,
+  conflict,
   type Ids,
   type Instant,
   invalid,
-  notFound,
   type Page,
-  Refusal,
   type WalletId,
   type WorkspaceAccess,
   type WorkspaceId,
@@ -91,15 +91,14 @@ export const createWallet = (
     await ports.members.assertAccess(tx, auditContext.accountId, access)
     const opening = { workspaceId: access.id, currency, name, at: auditContext.at }
     const wallet = await openMissingWallet(ports, tx, opening)
-    if (!wallet) throw new Refusal('STATE.CONFLICT', { internal: `the workspace has a wallet in ${currency}` })
+    if (!wallet) throw conflict(`the workspace has a wallet in ${currency}`)
     await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: wallet, detail: { currency } })
     return readWallet({ ledger: ports.ledger.within(tx) }, { wallet, workspace: access.id })
   })
 
 /** Throws RESOURCE.NOT_FOUND for an unknown wallet. */
 export const readWallet = async ({ ledger }: Pick<WalletsPorts, 'ledger'>, scope: WalletScope): Promise<Wallet> => {
-  const wallet = await ledger.readWallet(scope)
-  if (!wallet) throw notFound('no such wallet')
+  const wallet = assertFound(await ledger.readWallet(scope), 'no such wallet')
   return wallet
 }
 
@@ -110,8 +109,10 @@ export const readBalance = async (
 ): Promise<{ balance: Balance; asOf: Instant }> => {
   const now = clock.now()
   const isPast = at !== undefined && at < now
-  const balance = await (isPast ? ledger.readBalanceAt(scope, at) : ledger.readBalance(scope))
-  if (!balance) throw notFound('no such wallet')
+  const balance = assertFound(
+    await (isPast ? ledger.readBalanceAt(scope, at) : ledger.readBalance(scope)),
+    'no such wallet',
+  )
   return { balance, asOf: isPast ? at : now }
 }
 
@@ -141,10 +142,9 @@ export const changeWalletStatus = (
   transaction(async (tx) => {
     const within = ledger.within(tx)
     const isChanged = await within.changeWalletStatus({ wallet, ...changes[change], at: auditContext.at })
-    const found = await within.readWallet({ wallet, workspace: null })
-    if (!found) throw notFound('no such wallet')
+    const found = assertFound(await within.readWallet({ wallet, workspace: null }), 'no such wallet')
     if (change !== 'freeze') await members.assertOutsider(tx, auditContext.accountId, found.workspaceBizId)
-    if (!isChanged) throw new Refusal('STATE.CONFLICT', { internal: `the wallet is ${found.status}, or has funds` })
+    if (!isChanged) throw conflict(`the wallet is ${found.status}, or has funds`)
     await recordSuccess(tx, auditContext, { workspaceId: found.workspaceBizId, targetId: wallet, detail: { reason } })
     return found
   })

@@ -5,9 +5,11 @@ import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
   addMs,
+  assertFound,
   bizId,
   type Caller,
   type Clock,
+  conflict,
   type Ids,
   type Instant,
   invalid,
@@ -122,8 +124,7 @@ const insertNewChannel = async (
     sealed: ports.secretBox.seal('withdrawal-account', channel.bizId, Buffer.from(accountNumber)),
     digests: ports.digest.candidates('withdrawal-account', ...accountParts(input)),
   }
-  if (!(await insertChannel(tx, channel, account)))
-    throw new Refusal('STATE.CONFLICT', { internal: 'the workspace already has this account' })
+  if (!(await insertChannel(tx, channel, account))) throw conflict('the workspace already has this account')
   return channel
 }
 
@@ -197,7 +198,7 @@ export const createChannel = async (
     const member = { accountId: command.actor, workspaceId: command.workspace }
     await ports.members.assertNotHeld(tx, member, ['withdrawal-channel:manage'], command.receivedAt)
     if ((await countOpenChannels(tx, command.workspace)) >= ports.maxPerWorkspace)
-      throw new Refusal('STATE.CONFLICT', { internal: 'the workspace has the maximum number of withdrawal channels' })
+      throw conflict('the workspace has the maximum number of withdrawal channels')
     const channel = await insertNewChannel(ports, tx, input, command)
     await recordSuccess(tx, auditContext, { workspaceId: command.workspace, targetId: channel.bizId })
     await ports.notices.queue(tx, {
@@ -232,9 +233,8 @@ export const reactivateChannel = (
     await members.assertMayRestore(tx, auditContext.accountId, access.id)
     const restored = await restoreChannel(tx, scope, { enabledBy: auditContext.accountId, at: auditContext.at })
     if (!restored) {
-      const channel = await readChannel(tx, id, access.id)
-      if (!channel) throw notFound('no such withdrawal channel in this workspace')
-      throw new Refusal('STATE.CONFLICT', { internal: `the channel is ${channel.channelStatus}` })
+      const channel = assertFound(await readChannel(tx, id, access.id), 'no such withdrawal channel in this workspace')
+      throw conflict(`the channel is ${channel.channelStatus}`)
     }
     const detail = { status: restored.channelStatus }
     await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: id, detail })
@@ -256,13 +256,12 @@ const decideOnChannel = (
   decide: Decision,
 ): Promise<Channel> =>
   transaction(async (tx) => {
-    const channel = await lockChannel(tx, id)
-    if (!channel) throw notFound('no such withdrawal channel')
+    const channel = assertFound(await lockChannel(tx, id), 'no such withdrawal channel')
     const within = ledger.within(tx)
     await within.assertDifferentPerson(channel.createdBy, auditContext.accountId)
     await within.assertOutsider(channel.workspaceBizId, auditContext.accountId)
     const to = decide(channel.channelStatus)
-    if (!to) throw new Refusal('STATE.CONFLICT', { internal: `the channel is ${channel.channelStatus}` })
+    if (!to) throw conflict(`the channel is ${channel.channelStatus}`)
     await recordSuccess(tx, auditContext, {
       workspaceId: channel.workspaceBizId,
       targetId: id,

@@ -3,9 +3,9 @@ import type { OwnerNoticeKind, OwnerNotices } from '../../api/notices.ts'
 import { type Database, sqlState } from '../../database/index.ts'
 import {
   type AccountId,
+  assertFound,
   formatMoney,
   type Instant,
-  notFound,
   type OrderId,
   Refusal,
   type WorkspaceId,
@@ -56,10 +56,8 @@ const readTerms = async (
   input: WithdrawalInput,
   workspace: WorkspaceId,
 ): Promise<WithdrawalTerms> => {
-  const wallet = await ledger.readWallet({ wallet: input.wallet, workspace })
-  if (!wallet) throw notFound('unknown wallet')
-  const channel = await channelOf(workspace, input.channel)
-  if (!channel) throw notFound('unknown withdrawal channel')
+  const wallet = assertFound(await ledger.readWallet({ wallet: input.wallet, workspace }), 'unknown wallet')
+  const channel = assertFound(await channelOf(workspace, input.channel), 'unknown withdrawal channel')
   return computeTerms(input, wallet, channel, payouts)
 }
 

@@ -2,10 +2,12 @@ import type { DomainPorts } from '../../api/domain.ts'
 import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
+  assertFound,
+  conflict,
+  denied,
   type Instant,
   notFound,
   type Page,
-  Refusal,
   type WorkspaceId,
   type WorkspaceKind,
   type WorkspaceStatus,
@@ -37,7 +39,7 @@ export const statusChanges = {
 export type StatusCommand = keyof typeof statusChanges
 
 const assertStatus = (current: WorkspaceStatus, { from }: StatusChange): void => {
-  if (current !== from) throw new Refusal('STATE.CONFLICT', { internal: `the workspace is ${current}, not ${from}` })
+  if (current !== from) throw conflict(`the workspace is ${current}, not ${from}`)
 }
 
 export interface WorkspaceServicePorts extends OpeningPorts {
@@ -51,13 +53,8 @@ export interface WorkspaceServicePorts extends OpeningPorts {
 }
 
 /** Throws the same refusal as authorization, after which a membership can end. */
-const assertFound = (row: WorkspaceRow | undefined): WorkspaceRow => {
-  if (row === undefined) throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the membership has just ended' })
-  return row
-}
-
 export const readWorkspace = async ({ database }: WorkspaceServicePorts, id: WorkspaceId): Promise<WorkspaceRow> =>
-  assertFound(await workspaceById(database, id))
+  assertFound(await workspaceById(database, id), 'the membership has just ended', denied)
 
 export interface CreateWorkspaceInput {
   name: string
@@ -77,7 +74,7 @@ export const createWorkspace = (
     const opening = { ...input, ownerId: auditContext.accountId, joinSource: 'CREATION', at: auditContext.at } as const
     const { workspaceId } = await openWorkspaceWithWallets(ports, opening, tx)
     await recordSuccess(tx, auditContext, { workspaceId, targetId: workspaceId, detail: { kind: input.kind } })
-    return assertFound(await workspaceById(tx, workspaceId))
+    return assertFound(await workspaceById(tx, workspaceId), 'the membership has just ended', denied)
   })
 
 export const updateWorkspace = (
@@ -105,8 +102,7 @@ export const changeWorkspaceStatus = (
   auditContext: AuditContext,
 ): Promise<WorkspaceRow & { pending: PendingOrders }> =>
   transaction(async (tx) => {
-    const workspace = await lockWorkspace(tx, id)
-    if (!workspace) throw notFound('no such workspace')
+    const workspace = assertFound(await lockWorkspace(tx, id), 'no such workspace')
     if (command === 'unfreeze') await members.assertOutsider(tx, auditContext.accountId, id)
     assertStatus(workspace.status, statusChanges[command])
     const changed = await setWorkspaceStatus(tx, id, statusChanges[command].to, auditContext.at)

@@ -10,17 +10,17 @@ import {
 import type { IdentityPorts } from '../ports.ts'
 import { type Account, accountByEmail, accountById, insertAccount, lockAccount } from './store.ts'
 
-const assertFound = (account: Account | undefined): Account => {
+const assertExists = (account: Account | undefined): Account => {
   if (!account) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the account does not exist' })
   return account
 }
 
 /** Throws ACCESS.TOKEN_INVALID if the account does not exist. */
 export const ownAccount = async (store: Database | Tx, { portal, accountId }: Caller): Promise<Account> =>
-  assertFound(await accountById(store, portal, accountId))
+  assertExists(await accountById(store, portal, accountId))
 
 export const lockOwnAccount = async (tx: Tx, { portal, accountId }: Caller): Promise<Account> =>
-  assertFound(await lockAccount(tx, portal, accountId))
+  assertExists(await lockAccount(tx, portal, accountId))
 
 export interface ProvidedAccount {
   portal: Portal

@@ -66,7 +66,7 @@ export const insertLoginAttempt = (
   at: Instant,
 ): Statements<boolean> => {
   const row = rowOf(attempt, at)
-  const inserted = sql`
+  return rawQuery(sql`
     INSERT INTO login_sessions
       (token_digest, portal, kind, account_biz_id, client_digest, attempts_left, created_at, expires_at)
     SELECT ${row.token_digest}::bytea, portal, 'LOGIN', biz_id, ${row.client_digest}::bytea, ${row.attempts_left}::int,
@@ -74,8 +74,7 @@ export const insertLoginAttempt = (
     FROM accounts
     WHERE portal = ${row.portal} AND biz_id = ${verified.id} AND password_hash = ${verified.passwordHash}
     FOR SHARE
-    RETURNING token_digest`
-  return rawQuery(inserted).hasRow()
+    RETURNING token_digest`).hasRow()
 }
 
 type PendingKey = { portal: Portal; digest: Uint8Array; now: Date }

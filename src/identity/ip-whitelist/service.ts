@@ -1,5 +1,5 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
-import { type AccountId, type Caller, type Ids, type Portal, Refusal } from '../../kernel/index.ts'
+import { type AccountId, type Caller, conflict, type Ids, type Portal } from '../../kernel/index.ts'
 import { auditContextOf, recordSuccess } from '../../platform/audit/index.ts'
 import { containsAddress, ipVersion, parseRange } from '../../platform/ip-ranges.ts'
 import { lockOwnAccount, ownAccount } from '../accounts/service.ts'
@@ -29,7 +29,7 @@ const toNewEntry = (ids: Ids, address: string) => ({
 /** Throws STATE.CONFLICT if the list would lock the caller out. */
 const assertCoversCaller = (addresses: string[], clientIp: string): void => {
   if (addresses.some((address) => containsAddress(parseRange(address), clientIp))) return
-  throw new Refusal('STATE.CONFLICT', { internal: 'the whitelist does not contain the caller’s address' })
+  throw conflict('the whitelist does not contain the caller’s address')
 }
 
 const changeWhitelist = async <T>(

@@ -1,5 +1,5 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
-import { areWithin, Refusal } from '../../kernel/index.ts'
+import { areWithin, conflict, Refusal } from '../../kernel/index.ts'
 import { auditContextOf, recordSuccess } from '../../platform/audit/index.ts'
 import { lockOwnAccount, ownAccount } from '../accounts/service.ts'
 import type { Account } from '../accounts/store.ts'
@@ -13,8 +13,6 @@ import type { MfaPorts } from './service.ts'
 import { activatePendingSecret, lockOtp, putPendingSecret, readOtp, removeOtp } from './store.ts'
 import { openSecret, otpauthUri, sealSecret, secretBytes, secretText, timeStepOf } from './totp.ts'
 import { verifyCode, verifyStrongFactor } from './verify.ts'
-
-const conflict = (internal: string): Refusal => new Refusal('STATE.CONFLICT', { internal })
 
 /** The active secret stays valid until the first code of the new one is verified. */
 export const setupAuthenticator = async (ports: MfaPorts, context: CallerContext) => {

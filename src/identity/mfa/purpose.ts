@@ -4,6 +4,7 @@ import {
   bizId,
   type Caller,
   chains,
+  denied,
   domainOf,
   formatMoney,
   invalid,
@@ -15,7 +16,6 @@ import {
   type OrderId,
   parseMoney,
   portalOfChain,
-  Refusal,
   type RoleId,
   type WalletId,
   type Words,
@@ -81,8 +81,7 @@ const parseFields = (operation: Operation, given: Record<string, unknown>): Reco
 }
 
 const assertPermission = ({ policy: { permission } }: Operation, rights: WorkspaceAccess['permissions']): void => {
-  if (permission !== null && !rights.has(permission))
-    throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: `lacks ${permission}` })
+  if (permission !== null && !rights.has(permission)) throw denied(`lacks ${permission}`)
 }
 
 /**

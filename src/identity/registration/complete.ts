@@ -3,9 +3,9 @@ import {
   type AccountId,
   type AccountStatus,
   addMs,
+  conflict,
   type Instant,
   invalid,
-  Refusal,
   type RequestContext,
 } from '../../kernel/index.ts'
 import { recordSuccess, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
@@ -70,8 +70,7 @@ const insertRegistered = async (
   const { portal } = context
   if (!(await run(tx, spendAttempt(portal, registration.digest, now))))
     throw sessionNotFound('the registration is spent')
-  if (!(await insertAccount(tx, account, now)))
-    throw new Refusal('STATE.CONFLICT', { internal: 'an account with this address was created concurrently' })
+  if (!(await insertAccount(tx, account, now))) throw conflict('an account with this address was created concurrently')
   const opening = { ownerId: account.id, name: account.name, kind: 'LIVE', joinSource: 'REGISTRATION' } as const
   await openWorkspace(tx, { ...opening, at: now })
   const token = mintToken(randomness)
@@ -95,8 +94,7 @@ export const completeRegistration = async (
   const now = ports.clock.now()
   assertRegistrationOpen(ports, context.portal)
   const registration = await findRegistration(ports, sessionId, context, now)
-  if (registration.emailVerifiedAt === null)
-    throw new Refusal('STATE.CONFLICT', { internal: 'the address is not verified' })
+  if (registration.emailVerifiedAt === null) throw conflict('the address is not verified')
   const { defaultCountry } = profile
   if (defaultCountry !== undefined && !ports.isCountry(defaultCountry)) throw invalid('defaultCountry')
   const account = toNewAccount(ports, registration, profile, context, now)

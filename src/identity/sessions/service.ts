@@ -36,7 +36,7 @@ export interface SessionPorts extends IdentityPorts {
   sessionCache: SessionCache
 }
 
-const assertFound = (found: SessionConfiguration | undefined): SessionConfiguration => {
+const assertExists = (found: SessionConfiguration | undefined): SessionConfiguration => {
   if (!found) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the account does not exist' })
   return found
 }
@@ -44,7 +44,7 @@ const assertFound = (found: SessionConfiguration | undefined): SessionConfigurat
 export const getSessionConfiguration = async (
   { database }: SessionPorts,
   { portal, accountId }: Caller,
-): Promise<SessionConfiguration> => assertFound(await readSessionConfiguration(database, portal, accountId))
+): Promise<SessionConfiguration> => assertExists(await readSessionConfiguration(database, portal, accountId))
 
 /**
  * Locks the caller's account until the end of the transaction. Throws ACCESS.TOKEN_INVALID if the caller's session has
@@ -87,7 +87,7 @@ export const configureSessions = async (
       targetId: accountId,
       detail: { maxSessions },
     })
-    return { ended, configuration: assertFound(await readSessionConfiguration(tx, portal, accountId)) }
+    return { ended, configuration: assertExists(await readSessionConfiguration(tx, portal, accountId)) }
   })
   for (const id of ended) sessionCache.invalidate(id)
   return configuration

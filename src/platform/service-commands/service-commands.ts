@@ -1,5 +1,5 @@
 import { type Database, inTransaction } from '../../database/index.ts'
-import { type AccountId, type Clock, minutes, Refusal, type WorkspaceId } from '../../kernel/index.ts'
+import { type AccountId, type Clock, minutes, Refusal, untilNotFull, type WorkspaceId } from '../../kernel/index.ts'
 import { type AuditContext, recordRefusal, recordSuccess } from '../audit/index.ts'
 import type { JobKind } from '../jobs/index.ts'
 import type { CommandKey } from './store.ts'
@@ -71,8 +71,6 @@ export const expiredCommandCleanup = ({ database, clock }: Ports): JobKind => ({
   name: 'serviceCommands.deleteExpired',
   attempts: 1,
   everyMs: minutes(10),
-  work: async (_payload, { signal }) => {
-    for (let deleted = batchSize; deleted === batchSize && !signal.aborted; )
-      deleted = await store.deleteExpired(database, clock.now(), batchSize)
-  },
+  work: (_payload, { signal }) =>
+    untilNotFull(batchSize, signal, (limit) => store.deleteExpired(database, clock.now(), limit)),
 })
