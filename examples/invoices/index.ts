@@ -50,6 +50,7 @@ export default domain({
   locales: new URL('./locales/', import.meta.url),
   settings: z.strictObject({ secondPersonFrom: z.string().default('1000.00') }),
   migrations,
+  needs: ['blobs', 'clock', 'database', 'ids', 'ledger', 'once', 'transaction', 'words'],
   create: ({ blobs, clock, database, ids, ledger, once, settings, transaction, words }) => {
     const view = ({ biz_id, amount, currency, due_on, status, created_at }: Invoice, locale: Locale) => ({
       bizId: biz_id,

@@ -44,6 +44,7 @@ export default domain({
   }),
   migrations,
 
+  needs: ['accounts', 'clock', 'database', 'ids', 'ledger', 'mailer', 'once', 'signInUrl', 'words'],
   create: async ({ accounts, clock, database, ids, ledger, mailer, once, settings, signInUrl, words }) => {
     await ledger.provideFunds('LOANS', Object.entries(settings.capital).map(([code, text]) => moneyOf(text, code)))
 

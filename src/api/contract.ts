@@ -44,6 +44,7 @@ export {
   flowDirection,
   flowType,
   flowTypeCode,
+  ledgerTypes,
   orderDecision,
   orderOperations,
   orderSort,

@@ -17,17 +17,16 @@ import {
 } from '../kernel/index.ts'
 import type { JobKind } from '../platform/jobs/index.ts'
 import type { KeyedColumns } from '../platform/key-rotation/index.ts'
-import type { DomainPorts, OpenedWorkspace, SandboxReset } from './ports.ts'
+import type { OpenedWorkspace, PortName, PortsOf, SandboxReset } from './ports.ts'
 
 export type {
   AccountsPort,
+  DeploymentPort,
   DomainPorts,
-  FactorsPort,
+  DomainServices,
   HooksPort,
   IdempotentRequest,
-  LockedWorkspace,
   OpenedWorkspace,
-  Recipient,
   SandboxReset,
   SessionsPort,
   WorkspacesPort,
@@ -65,8 +64,12 @@ export interface DomainParts<Operations> {
 export type PermissionActions = readonly string[] | (PermissionMarks & { readonly actions: readonly string[] })
 
 /** Operations that a module adds to Portico, with their declarations. */
-export interface DomainDefinition<Operations extends object, Settings extends z.ZodType>
-  extends SettingsDeclaration<Settings> {
+export interface DomainDefinition<
+  Operations extends object,
+  Settings extends z.ZodType,
+  Needs extends readonly PortName[] = readonly PortName[],
+  Uses extends readonly string[] = readonly string[],
+> extends SettingsDeclaration<Settings> {
   /** The part of each operation id before the dot. */
   name: string
   /** The description of the OpenAPI tag. */
@@ -114,8 +117,10 @@ export interface DomainDefinition<Operations extends object, Settings extends z.
   /** The columns of the domain's tables that depend on the secret key. `portico keys reseal` seals them again. */
   keyedColumns?: KeyedColumns
   /** Domains that must be present. They are created first. */
-  uses?: readonly string[]
-  create(ports: DomainPorts<z.output<Settings>>): DomainParts<Operations> | Promise<DomainParts<Operations>>
+  uses?: Uses
+  /** The ports that `create` gets. It can reach no other part of Portico through its ports. */
+  needs?: Needs
+  create(ports: PortsOf<z.output<Settings>, Needs, Uses>): DomainParts<Operations> | Promise<DomainParts<Operations>>
 }
 
 /** A domain with any operations and settings. */
@@ -138,8 +143,13 @@ const isModule = (value: unknown): boolean =>
  * Declares a domain. TypeScript infers the types of its handlers and settings. Errors at start name the file and line of
  * the call.
  */
-export const domain = <const Operations extends object, Settings extends z.ZodType = z.ZodType<Record<string, never>>>(
-  definition: DomainDefinition<Operations, Settings>,
+export const domain = <
+  const Operations extends object,
+  Settings extends z.ZodType = z.ZodType<Record<string, never>>,
+  const Needs extends readonly PortName[] = [],
+  const Uses extends readonly string[] = [],
+>(
+  definition: DomainDefinition<Operations, Settings, Needs, Uses>,
 ): Domain => {
   const { operations } = definition
   // The composition calls `create`'s handlers only with validated requests.

@@ -20,6 +20,7 @@ export {
   containsText,
   type Database,
   inWorkspace,
+  isDatabaseUnavailable,
   isValidAt,
   type Json,
   type Migration,
@@ -28,6 +29,7 @@ export {
   readPage,
   sqlMigration,
   sqlState,
+  statement,
   type Timestamp,
   type Tx,
   timestamptz,
@@ -95,11 +97,14 @@ export {
   type CommandContext,
   chargeParties,
   commandOrigin,
+  computeCharge,
+  dailyLimits,
   type Entry,
   endedStatuses,
   expiredAt,
   feeEntries,
   feeParties,
+  formerMemberHours,
   type Hold,
   type HouseParty,
   isOwnOrder,
@@ -114,7 +119,10 @@ export {
   operatorContext,
   operatorDecision,
   type Party,
+  parseConfiguredAmount,
+  parseTariff,
   reachedAt,
+  rechargeExpiry,
   tariffSettings,
   toCodedValue,
   toFlowAmountView,
@@ -129,7 +137,7 @@ export {
   viewerOf,
   type WalletParty,
 } from '../ledger/index.ts'
-export { auditContextOf, recordRefusal, recordSuccess } from '../platform/audit/index.ts'
+export { AuditVerifier, auditContextOf, recordRefusal, recordSuccess } from '../platform/audit/index.ts'
 export {
   addOrphanBlobs,
   claimBlob,
@@ -140,6 +148,9 @@ export {
   readForm,
   storeContent,
 } from '../platform/blobs/index.ts'
+export { countries } from '../platform/countries.ts'
+export { fixedRates, openRateProvider, toRatio } from '../platform/exchange-rates.ts'
+export { containsAddress, parseRange } from '../platform/ip-ranges.ts'
 export { enqueueJob, enqueueJobs, type JobFacts, type JobKind } from '../platform/jobs/index.ts'
 export { bytesOf, textOf } from '../platform/key-rotation/index.ts'
 export {
@@ -155,4 +166,4 @@ export {
   type WorkspacesPort,
 } from './domain.ts'
 export type { GivenPower, NoticesByDomain, OwnerNotice, OwnerNoticeKind, OwnerNotices } from './notices.ts'
-export type { DomainServices } from './services.ts'
+export type { DomainServices } from './ports.ts'

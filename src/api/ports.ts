@@ -1,7 +1,7 @@
 /** The parts of a process that domains can get. Each is a power: `config check` lists those of each extension. */
 import type { Logger } from 'pino'
 import type { Configuration } from '../config/index.ts'
-import type { Catalogue } from '../contract/index.ts'
+import type { PermissionRow } from '../contract/permissions.ts'
 import type { Database, OpenDatabase, ReadSnapshot, Tx } from '../database/index.ts'
 import type {
   AccountId,
@@ -11,6 +11,7 @@ import type {
   Ids,
   Instant,
   Locale,
+  Permission,
   Portal,
   Randomness,
   RecoveredAccount,
@@ -29,7 +30,6 @@ import type { DomainCache } from '../platform/cache/index.ts'
 import type { KeyedDigest, SecretBox } from '../platform/crypto/index.ts'
 import type { DomainLimits } from '../platform/limits/index.ts'
 import type { Mailer } from '../platform/mail/index.ts'
-import type { DomainServices } from './services.ts'
 
 /** A request of an operation whose policy sets `idempotent`. */
 export interface IdempotentRequest extends RequestContext {
@@ -40,6 +40,8 @@ export interface IdempotentRequest extends RequestContext {
 
 /** Ends and checks sessions of accounts. */
 export interface SessionsPort {
+  /** How long a step-up lasts: `mfa.stepUpMs`. */
+  stepUpMs: number
   /**
    * Ends all sessions of an account and forgets its known devices, wrong codes and mailed codes. Returns the ids of the sessions that were active. The
    * caller must have locked the account's row.
@@ -81,6 +83,10 @@ export interface Recipient {
 }
 
 export interface AccountsPort {
+  /** How long before a recovery a thief may have acted: `passwords.suspicionWindowMs`. */
+  suspicionWindowMs: number
+  /** Whether consumers cannot register with an address or be invited at it: `portals.CONSUMER.refusedDomains`. */
+  isRefusedEmail(email: string): boolean
   /** Returns undefined if the account does not exist. */
   read(portal: Portal, id: AccountId): Promise<Recipient | undefined>
 }
@@ -121,6 +127,22 @@ export interface OpenedWorkspace {
 export interface SandboxReset {
   workspaceId: WorkspaceId
   at: Instant
+}
+
+/** The permissions that the domains of this process declare. */
+export interface PermissionsPort {
+  /** Those that roles can have, with their marks. */
+  workspace: readonly PermissionRow[]
+  /** The workspace permissions that API keys can have. */
+  apiKey: readonly Permission[]
+  operator: readonly Permission[]
+}
+
+/** Which domains are on. */
+export interface DeploymentPort {
+  hasDomain(name: string): boolean
+  /** The codes of a coded family without those of domains that are off. */
+  codesOf(family: string): readonly string[]
 }
 
 /** Runs the hooks of all domains in the order of their creation. */
@@ -200,8 +222,8 @@ export interface DomainPorts<Settings = unknown> {
   hooks: HooksPort
   /** Writes JSON lines with the domain's name. Never log a secret, a body or an address. */
   logger: Logger
-  /** The declarations of all domains in this process. */
-  catalogue: Catalogue
+  permissions: PermissionsPort
+  deployment: DeploymentPort
   /** The whole configuration. */
   configuration: Configuration
   /** The settings in `domains.<name>` of the configuration, or at `settingsKey`, parsed by the `settings` schema. */
@@ -213,3 +235,62 @@ export interface DomainPorts<Settings = unknown> {
   /** Returns the service of a domain listed in `uses`. */
   use<Name extends keyof DomainServices>(name: Name): DomainServices[Name]
 }
+
+declare global {
+  /**
+   * Services of domains outside this package. Add one with `declare global { interface PorticoServices { ... } }`.
+   */
+  interface PorticoServices {}
+}
+
+/**
+ * Services by domain. Portico's own domains add theirs by declaration merging: `declare module '../../api/ports.ts'
+ * { interface DomainServices { members: Members } }`.
+ */
+export interface DomainServices extends PorticoServices {}
+
+/** The names for `needs`. Every domain also gets `settings`, and with `uses` the function `use`. */
+export type PortName = Exclude<keyof DomainPorts, 'settings' | 'use'>
+
+/** The ports of a domain with these `needs` and `uses`. */
+export type PortsOf<Settings, Needs extends readonly PortName[], Uses extends readonly string[]> = Pick<
+  DomainPorts<Settings>,
+  Needs[number] | 'settings'
+> & {
+  /** Returns the service of a domain listed in `uses`. */
+  use<Name extends Uses[number] & keyof DomainServices>(name: Name): DomainServices[Name]
+}
+
+const ports: Readonly<Record<PortName, true>> = {
+  database: true,
+  transaction: true,
+  withoutTimeouts: true,
+  inSnapshot: true,
+  once: true,
+  ledger: true,
+  clock: true,
+  ids: true,
+  randomness: true,
+  words: true,
+  mailer: true,
+  blobs: true,
+  cache: true,
+  limits: true,
+  secretBox: true,
+  digest: true,
+  accounts: true,
+  sessions: true,
+  factors: true,
+  workspaces: true,
+  hooks: true,
+  logger: true,
+  permissions: true,
+  deployment: true,
+  configuration: true,
+  isCountry: true,
+  signInUrl: true,
+}
+
+export const isPortName = (name: unknown): name is PortName => typeof name === 'string' && Object.hasOwn(ports, name)
+
+export const portNames: readonly PortName[] = Object.keys(ports).filter(isPortName).toSorted()

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
-import type { LoadedDomain } from '../api/domain.ts'
+import type { DomainPorts, LoadedDomain } from '../api/domain.ts'
 import { AssertionClaims } from '../backends/index.ts'
 import { bankingDomains } from '../banking/index.ts'
 import { inPackage, packageVersion } from '../config/env.ts'
@@ -163,3 +163,16 @@ export const findUnservedOperations = (
   unserved: readonly string[],
   settings: Pick<Configuration, 'backends'>,
 ): string[] => unserved.filter((id) => !isRoutable(domainOf(id)) || placeOf(settings, domainOf(id)) === 'in-process')
+
+/** The ports about the declarations of all domains. */
+export const declarationPorts = (catalogue: Catalogue): Pick<DomainPorts, 'permissions' | 'deployment'> => ({
+  permissions: {
+    workspace: catalogue.permissionTable.workspace,
+    apiKey: catalogue.apiKeyPermissions,
+    operator: catalogue.operatorPermissions,
+  },
+  deployment: {
+    hasDomain: (name) => catalogue.summaries.has(name),
+    codesOf: (family) => catalogue.codedFamilies.get(family)?.codes ?? [],
+  },
+})

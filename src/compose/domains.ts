@@ -1,11 +1,11 @@
 import type { Logger } from 'pino'
-import type { DomainParts, DomainPorts, HooksPort, IdempotentRequest, LoadedDomain } from '../api/domain.ts'
-import type { DomainServices } from '../api/services.ts'
+import type { DomainParts, LoadedDomain } from '../api/domain.ts'
+import type { DomainPorts, DomainServices, HooksPort, IdempotentRequest } from '../api/ports.ts'
 import { type HandlerDeadline, internalError, replyText } from '../backends/index.ts'
 import { type Configuration, ConfigurationError, maxReplyBytesOf } from '../config/index.ts'
 import type { Catalogue } from '../contract/index.ts'
 import { assertNoTransaction, type Database, inTransaction, type Tx } from '../database/index.ts'
-import { ExecutedOnce, type HandlerChecks, withChecks } from '../extensions/index.ts'
+import { ExecutedOnce, type HandlerChecks, selectPorts, withChecks } from '../extensions/index.ts'
 import {
   accountById,
   areFactorsSet,
@@ -19,6 +19,7 @@ import {
   createHandlerTable,
   domainOf,
   type HandlerTable,
+  isInDomains,
   isPassThrough,
   isRecord,
   type Operation,
@@ -34,6 +35,7 @@ import { isCountry } from '../platform/countries.ts'
 import { highestRate } from '../platform/exchange-rates.ts'
 import type { JobKind } from '../platform/jobs/index.ts'
 import { createDomainLimits } from '../platform/limits/index.ts'
+import { declarationPorts } from './catalogue.ts'
 import { parseSettings } from './extensions.ts'
 import { linksOf } from './identity.ts'
 import type { Infrastructure } from './infrastructure.ts'
@@ -216,6 +218,8 @@ class DomainBuilder {
         }),
       ledger,
       accounts: {
+        suspicionWindowMs: configuration.passwords.suspicionWindowMs,
+        isRefusedEmail: (email) => isInDomains(email, configuration.portals.CONSUMER.refusedDomains),
         read: async (portal, id) => {
           assertNoTransaction('accounts')
           const account = await accountById(database, portal, id)
@@ -223,6 +227,7 @@ class DomainBuilder {
         },
       },
       sessions: {
+        stepUpMs: configuration.mfa.stepUpMs,
         end: async (tx, account, reason, at) => {
           await identity.forgetFailures(tx, account)
           return endSessions(tx, account, reason, at)
@@ -266,7 +271,7 @@ class DomainBuilder {
           return suspended
         },
       },
-      catalogue,
+      ...declarationPorts(catalogue),
       configuration,
       isCountry,
       signInUrl: (portal) => linksOf(configuration, portal).signIn,
@@ -305,7 +310,7 @@ class DomainBuilder {
   }
 
   async build(domain: LoadedDomain, settings: unknown, logger: Logger): Promise<void> {
-    const parts = await domain.create({
+    const ports: DomainPorts = {
       ...this.#shared,
       cache: createDomainCache(this.#infrastructure.cache, domain.name),
       limits: createDomainLimits(this.#infrastructure.limits, domain.name),
@@ -316,7 +321,8 @@ class DomainBuilder {
         return inTransaction(this.#infrastructure.database, work, { owner: domain.name, port: 'transaction' })
       },
       use: this.#use(domain),
-    })
+    }
+    const parts = await domain.create(selectPorts(domain, ports))
     const errors = partErrors(domain, parts)
     if (errors.length > 0) throw new ConfigurationError(errors)
     // Handlers are paired by export name, which `domain` does not change.
@@ -357,7 +363,7 @@ export const composeDomains = async (domains: readonly LoadedDomain[], parents: 
   })
   await ledger.registerTypes()
   await recordSetting(infrastructure, separationSetting(money.separationOfDuties))
-  await ledger.ensureHouseAccounts(money.currencies)
+  if (domains.some(({ needs }) => needs?.includes('ledger'))) await ledger.ensureHouseAccounts(money.currencies)
   const builder = new DomainBuilder(parents, ledger)
   await using closing = new AsyncDisposableStack()
   for (const domain of inOrderOfUse(domains)) await builder.build(domain, settings.get(domain.name), logger)

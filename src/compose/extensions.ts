@@ -195,9 +195,18 @@ export const enabledDomains = (
   return enabled
 }
 
-/** Throws a ConfigurationError for operations with a workspace, if no domain knows the members of workspaces. */
-export const assertWorkspaces = (domains: readonly LoadedDomain[], passThrough: readonly Operation[] = []): void => {
-  const missing = ['workspaces', 'members'].filter((name) => !domains.some((each) => each.isOurs && each.name === name))
+/** Throws a ConfigurationError for what only Portico's own domains can do, such as to let members into a workspace. */
+export const assertPresent = (
+  domains: readonly LoadedDomain[],
+  { portals }: Pick<Configuration, 'portals'>,
+  passThrough: readonly Operation[],
+): void => {
+  const lacks = (name: string): boolean => !domains.some((each) => each.isOurs && each.name === name)
+  if (portals.CONSUMER.selfRegistration === 'approval' && lacks('operators'))
+    throw new ConfigurationError([
+      "portals.CONSUMER.selfRegistration: approval needs operators of Portico's own domains; use open or closed",
+    ])
+  const missing = ['workspaces', 'members'].filter(lacks)
   if (missing.length === 0) return
   const needs = ({ policy }: Operation): string =>
     `policy.workspace: '${policy.workspace}' needs ${missing.join(' and ')} of Portico's own domains; use 'none'`
@@ -211,6 +220,14 @@ export const assertWorkspaces = (domains: readonly LoadedDomain[], passThrough: 
           return withCallSite(`${domain.source}: operations.${key}.${needs(operation)}`, site)
         }),
     ),
+    ...domains
+      .filter(({ needs }) => needs?.includes('workspaces'))
+      .map((domain) =>
+        withCallSite(
+          `${domain.source}: needs: workspaces is a port of ${missing.join(' and ')}, which are missing`,
+          domain,
+        ),
+      ),
     ...passThrough.filter(isOfWorkspace).map((operation) => `${operation.id}: ${needs(operation)}`),
   ]
   if (errors.length > 0) throw new ConfigurationError(errors)

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { DomainServices } from '../api/services.ts'
+import type { DomainServices } from '../api/ports.ts'
 import {
   type Configuration,
   ConfigurationError,

@@ -34,7 +34,7 @@ import {
 import { findUnservedOperations } from './catalogue.ts'
 import { composeDomains } from './domains.ts'
 import type { Loaded } from './extensions.ts'
-import { assertBackends, assertWorkspaces, catalogueOf, withDomainLimits } from './extensions.ts'
+import { assertBackends, assertPresent, catalogueOf, withDomainLimits } from './extensions.ts'
 import { composeIdentity, purposePorts } from './identity.ts'
 import { openInfrastructure } from './infrastructure.ts'
 import { type JobPace, type RunJob, startJobs } from './jobs.ts'
@@ -162,7 +162,7 @@ const composeParts = async (
   if (isGateway) assertBackends(loaded.domains, catalogue, settings)
   const passThrough = isGateway ? passThroughOf(settings, catalogue) : []
   const operations = [...catalogue.operations, ...operationsBelow(passThrough)]
-  assertWorkspaces(loaded.domains, operationsBelow(passThrough))
+  assertPresent(loaded.domains, settings, operationsBelow(passThrough))
   const infrastructure = await openInfrastructure(settings, catalogue, loaded, !isGateway, { logger, clock }, building)
   const metrics = createMetrics()
   const perimeter = createPerimeterMetrics(metrics.registry)

@@ -58,7 +58,7 @@ const refuseApiKeys: AuthenticationPort['apiKey'] = async () => {
   throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the domain apiKeys is off' })
 }
 
-/** `assertWorkspaces` allows no operation with a workspace then. */
+/** `assertPresent` allows no operation with a workspace then. */
 const refuseWorkspaces = async (): Promise<never> => {
   throw new Error('the domain members is missing')
 }

@@ -184,7 +184,7 @@ export const schema = z.strictObject({
         .describe('Settings of the domain with this name, or `off` to remove the domain.'),
     )
     .describe(
-      'Settings of domains, by domain name. `off` removes a domain together with its operations, permissions and jobs.',
+      'Settings of domains, by domain name. `off` removes a domain together with its operations, permissions and jobs. `banking: off` removes all of Portico’s own domains.',
     ),
   assertion: z.strictObject({
     ttlMs: lifetimeMs(1_000).describe(

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { portNames } from '../api/ports.ts'
 import { permissionMarks } from '../contract/permissions.ts'
 import { PolicyShape, permissionMarkShape, RateGroupsShape } from '../contract/policy-shape.ts'
 import { chains, isRecord, methods, passThroughReplies } from '../kernel/index.ts'
@@ -79,6 +80,13 @@ const directory = z.instanceof(URL).refine(({ protocol }) => protocol === 'file:
 const isFunction = (value: unknown): boolean => typeof value === 'function'
 
 const tree = z.record(z.string(), z.unknown())
+const Needs = z
+  .array(z.enum(portNames, { error: ({ input }) => `'${input}' is not one of the ports ${portNames.join(', ')}` }))
+  .superRefine((names, context) => {
+    for (const [index, name] of names.entries())
+      if (names.indexOf(name) < index)
+        context.addIssue({ code: 'custom', path: [index], message: `lists ${name} twice` })
+  })
 
 /** The fields that `domain` of portico takes. */
 export const Definition = z.strictObject({
@@ -124,6 +132,7 @@ export const Definition = z.strictObject({
     .strictObject({ sealed: z.array(z.custom<object>(isRecord)), digests: z.array(z.custom<object>(isRecord)) })
     .optional(),
   uses: z.array(z.string()).optional(),
+  needs: Needs.optional(),
   contract: z.custom<object>(isRecord, 'must be a module').optional(),
   create: z.custom(isFunction, 'must be a function'),
 })

@@ -1,6 +1,16 @@
 import type { Logger } from 'pino'
+import type { LoadedDomain } from '../api/domain.ts'
+import { type DomainPorts, isPortName } from '../api/ports.ts'
 import type { HandlerDeadline } from '../backends/index.ts'
-import { type AnyHandler, type AnyRequest, type HandlerTable, type Idempotency, Refusal } from '../kernel/index.ts'
+import { ConfigurationError } from '../config/index.ts'
+import {
+  type AnyHandler,
+  type AnyRequest,
+  type HandlerTable,
+  type Idempotency,
+  Refusal,
+  withCallSite,
+} from '../kernel/index.ts'
 import { inOperation } from '../platform/telemetry/index.ts'
 
 interface Executed {
@@ -100,4 +110,22 @@ export const withChecks = (handlers: HandlerTable, checks: HandlerChecks): Handl
         return idempotency ? runIdempotent(id, run, idempotency, checks) : run()
       })
   return new Map([...handlers].map(([id, handler]) => [id, checked(id, handler)]))
+}
+
+/**
+ * The ports in `needs` and nothing else. Reading another port throws a ConfigurationError, because without types it would
+ * be undefined until a request needs it.
+ */
+export const selectPorts = (domain: LoadedDomain, ports: DomainPorts): DomainPorts => {
+  const { source, needs = [], uses = [] } = domain
+  const names: (keyof DomainPorts)[] = [...needs, 'settings', ...(uses.length > 0 ? (['use'] as const) : [])]
+  const selected = Object.fromEntries(names.map((name) => [name, ports[name]]))
+  // `create` is typed by `needs`, so it reads no other port.
+  return new Proxy<object>(selected, {
+    get: (target, key) => {
+      if (isPortName(key) && !Object.hasOwn(target, key))
+        throw new ConfigurationError([withCallSite(`${source}: needs: is missing ${key}, which create reads`, domain)])
+      return Reflect.get(target, key)
+    },
+  }) as DomainPorts
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Domain } from '../api/domain.ts'
+import { portNames } from '../api/ports.ts'
 import { member } from '../contract/policies.ts'
 import { isRecord, keepCallSite, type Operation, type Policy } from '../kernel/index.ts'
 import { Actions, Definition } from './definition.ts'
@@ -105,6 +106,7 @@ class ValidParts {
       ),
       contract: isRecord(contract) ? { ...contract, ...operations } : undefined,
       settings: this.has('settings') ? settings : z.unknown(),
+      ...(!this.has('needs') && { needs: portNames }),
       // Without operations, every handler would lack one.
       ...(!(this.has('create') && isRecord(declared)) && { create: () => ({ handlers }) }),
     }

@@ -17,13 +17,13 @@ test('the list of private names has no unused entry and does not grow', () => {
 })
 
 test.each([
-  ["import { a } from '../../kernel/index.ts'", ['kernel/index.ts a']],
-  ["import { a as b, type C } from '../../kernel/index.ts'", ['kernel/index.ts a']],
-  ["import * as kernel from '../../kernel/index.ts'", ['kernel/index.ts *']],
-  ["import '../../kernel/index.ts'", ['kernel/index.ts *']],
-  ["export { a } from '../../kernel/index.ts'", ['kernel/index.ts a']],
-  ["export * from '../../kernel/index.ts'", ['kernel/index.ts *']],
-  ["const a = await import('../../kernel/index.ts')", ['kernel/index.ts *']],
+  ["import { a } from '../../ledger/index.ts'", ['ledger/index.ts a']],
+  ["import { a as b, type C } from '../../ledger/index.ts'", ['ledger/index.ts a']],
+  ["import * as ledger from '../../ledger/index.ts'", ['ledger/index.ts *']],
+  ["import '../../ledger/index.ts'", ['ledger/index.ts *']],
+  ["export { a } from '../../ledger/index.ts'", ['ledger/index.ts a']],
+  ["export * from '../../ledger/index.ts'", ['ledger/index.ts *']],
+  ["const a = await import('../../ledger/index.ts')", ['ledger/index.ts *']],
   ["import { a } from '../transfers/contract.ts'", ['banking/transfers/contract.ts a']],
   ["import { Refusal } from '../../kernel/index.ts'", []],
   ["import type { A } from '../../kernel/index.ts'", []],

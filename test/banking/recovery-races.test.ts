@@ -77,7 +77,7 @@ describe.each(stores)('recovery of an account on $name', (store) => {
           assertSessionOpen,
           stepUpMs,
         },
-        ...{ mailer: { send: async () => undefined }, portalUrl: '', refusedDomains: [] },
+        ...{ mailer: { send: async () => undefined }, portalUrl: '', isRefusedEmail: () => false },
         settings: { ...accessSettings.invitations, maxPerDay },
       }).handlers,
     ])

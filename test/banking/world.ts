@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { DomainPorts } from '../../src/api/domain.ts'
+import type { DeploymentPort, DomainPorts } from '../../src/api/domain.ts'
 import {
   createMembers,
   type Members,
@@ -8,7 +8,7 @@ import {
 import type { createWallets } from '../../src/banking/wallets/index.ts'
 import { createWorkspaces, hasWorkspace, lockWorkspace, type Workspaces } from '../../src/banking/workspaces/index.ts'
 import { localeDirectories } from '../../src/compose/catalogue.ts'
-import { codedFamilies, codes, permissionTable } from '../../src/contract/index.ts'
+import { bankingCatalogue, codedFamilies, codes, permissionTable } from '../../src/contract/index.ts'
 import { type Database, inTransaction, type OpenDatabase, type Tx } from '../../src/database/index.ts'
 import { parsePathParameters } from '../../src/gateway/pipeline/stages/input.ts'
 
@@ -275,4 +275,9 @@ export const refusalOf = async (call: Promise<unknown>): Promise<string> => {
     throw error
   }
   return 'none'
+}
+
+/** Every domain is on. */
+export const deployment: Pick<DeploymentPort, 'codesOf'> = {
+  codesOf: (family) => bankingCatalogue.codedFamilies.get(family)?.codes ?? [],
 }

@@ -37,7 +37,9 @@ test('new domain writes a domain in TypeScript, and lists its files and the next
   const texts = files.map((file) => readFileSync(join(folder, 'loans', file), 'utf8')).join('\n')
   expect(texts).not.toMatch(/card.?order/i)
   expect(texts).toContain("summary: 'Create a loan'")
-  expect((await checked('loans', 'index.ts')).err).toBe('')
+  expect((await checked('loans', 'index.ts')).err).toBe(
+    'portico: extensions: ./loans/index.ts: loans needs clock, database, ids, once\n',
+  )
 })
 
 test('new domain --javascript --item: several words, an irregular plural and a vowel', async () => {
@@ -47,7 +49,9 @@ test('new domain --javascript --item: several words, an irregular plural and a v
   for (const text of ["'oldMice.create'", "'/old-mice/{old_mouse_id}'", 'createOldMouse', "'Create an old mouse'"])
     expect(contract).toContain(text)
   expect(filesOf('old-mice').filter((file) => file.endsWith('.ts'))).toEqual([])
-  expect((await checked('old-mice', 'index.js')).err).toBe('')
+  expect((await checked('old-mice', 'index.js')).err).toBe(
+    'portico: extensions: ./old-mice/index.js: oldMice needs clock, database, ids, once\n',
+  )
 })
 
 test.each([

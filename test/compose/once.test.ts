@@ -39,6 +39,7 @@ const stamps = domain({
   summary: 'Stamps.',
   operations: contract,
   ledger,
+  needs: ['once', 'ledger'],
   create: ({ once, ledger: book }) => ({
     handlers: {
       createStamp: (request) =>

@@ -117,6 +117,7 @@ const memos = domain({
       },
     },
   ],
+  needs: ['database', 'blobs', 'ids', 'once', 'transaction'],
   create: ({ database, blobs, ids, once, transaction }) => {
     const scans = new Map<string, Awaited<ReturnType<typeof storeContent>>>()
     return {

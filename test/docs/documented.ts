@@ -83,6 +83,11 @@ export const documented: Documented[] = [
     begins,
     notRun: 'test/package/publish.test.ts runs every block of the page in the folder of a domain',
   })),
+  ...['export PORTICO_CONFIG=portico.yaml', 'npx portico serve'].map((begins) => ({
+    file: 'docs/guides/without-a-bank.md',
+    begins,
+    notRun: 'test/docs/without-a-bank.test.ts runs every block of the page in an empty folder',
+  })),
   ...['npm init -y', 'npx tsc', 'node --watch main.ts'].map((begins) => ({
     file: 'docs/guides/your-own-domain.md',
     begins,

@@ -149,6 +149,20 @@ describe('a broken extension', () => {
       "d.mails = { directory: new URL('./mails/', import.meta.url), templates: { blocked: ['card'] } }",
       'blocked',
     ],
+    ['an unknown port', "d.needs = ['clok']", "needs.0: 'clok' is not one of the ports accounts, blobs, "],
+    ['a port twice', "d.needs = ['clock', 'ids', 'clock']", 'needs.2: lists clock twice'],
+    ['settings as a port', "d.needs = ['settings']", "needs.0: 'settings' is not one of the ports accounts, "],
+    [
+      'a port that create reads without naming it',
+      "d.needs = ['clock']; d.create = ({ clock, secretBox }) => ({ handlers: {} })",
+      'needs: is missing secretBox, which create reads',
+    ],
+    [
+      'a needless call of use',
+      "d.create = ({ use }) => { use('members'); return { handlers: {} } }",
+      'create: use is not a function',
+    ],
+    ['the name of the bank', "d.name = 'banking'; o.id = 'banking.card'", 'the name banking is used twice'],
     ['the name of the kernel', "d.name = 'kernel'; o.id = 'kernel.card'", 'the name kernel is used twice'],
     ['the name of the pipeline', "d.name = 'pipeline'; o.id = 'pipeline.card'", 'the name pipeline is used twice'],
     [
@@ -329,7 +343,8 @@ describe('a broken extension', () => {
     await writeFile(join(home, 'package.json'), JSON.stringify(manifest))
     await extension('', undefined, join(home, 'main.js'))
     const { code, out, err } = await runProgram(['config', 'check'], { extensions: ['@acme/cards'] }, { cwd })
-    if (error === null) expect([code, out, err]).toEqual([0, expect.stringContaining("- '@acme/cards'"), ''])
+    const needs = 'portico: extensions: @acme/cards: cards needs no ports\n'
+    if (error === null) expect([code, out, err]).toEqual([0, expect.stringContaining("- '@acme/cards'"), needs])
     else {
       expect([code, out]).toEqual([2, ''])
       expect(err).toContain(
@@ -340,7 +355,7 @@ describe('a broken extension', () => {
 
   test('config check skips the handlers of a domain whose create function needs a store, and says so', async () => {
     const file = await extension(
-      'd.create = async ({ database }) => { await database.selectFrom("audit_log").execute(); return { handlers: {} } }',
+      'd.needs = ["database"]; d.create = async ({ database }) => { await database.selectFrom("audit_log").execute(); return { handlers: {} } }',
     )
     const { code, err } = await runCli(['config', 'check'], { extensions: [file] })
     expect(code).toBe(0)

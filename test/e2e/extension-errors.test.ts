@@ -150,6 +150,7 @@ describe('config check reports the errors of every check in one run', () => {
 
   test('an operation without a handler, although create provides funds: exit code 2', async () => {
     const file = await extension(`d.ledger = { houseAccounts: ['CARDS'] }
+      d.needs = ['ledger']
       d.create = async ({ ledger }) => {
         await ledger.provideFunds('CARDS', [{ minor: 100n, currency: 'USD' }])
         return { handlers: {} }
@@ -168,6 +169,7 @@ describe('config check reports the errors of every check in one run', () => {
       `extensions: ${file}: repayLoan has no handler`,
     ])
     const complete = await runCli(['config', 'check'], { extensions: [loans.slice(7)], domains: { loans: settings } })
-    expect([complete.code, complete.err]).toEqual([0, ''])
+    const needs = 'accounts, clock, database, ids, ledger, mailer, once, signInUrl, words'
+    expect([complete.code, complete.err]).toEqual([0, `portico: extensions: ${loans.slice(7)}: loans needs ${needs}\n`])
   })
 })

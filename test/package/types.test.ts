@@ -67,6 +67,7 @@ const notes = domain({
   ledger: ledgerTypes,
   settings: z.strictObject({ maxNotes: z.int() }),
   ownerNotices: ['NOTE_SHARED'],
+  needs: ['ids'],
   create: ({ ids, settings }) => ({
     handlers: {
       readNote: async ({ params }) => {

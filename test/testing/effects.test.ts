@@ -89,6 +89,7 @@ const cards = (name: string, mistakes: Mistakes = {}): Domain => {
         },
       },
     ],
+    needs: ['database', 'ids', 'once'],
     create: ({ database, ids, once }) => {
       const issue: AnyHandler = async (request) => {
         const { body, caller, idempotency, workspace } = request
@@ -218,6 +219,7 @@ describe('startPortico', () => {
     name: 'reminders',
     summary: 'Reminders.',
     operations: {},
+    needs: ['clock'],
     create: ({ clock }) => ({
       handlers: {},
       jobs: [

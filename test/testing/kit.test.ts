@@ -131,6 +131,7 @@ const notes = (name: string, mistakes: Mistakes = {}): Domain => {
     name,
     summary: 'Notes.',
     operations,
+    needs: ['once', 'ids', 'transaction'],
     create: ({ once, ids, transaction }) => {
       const stored = new Map<string, { workspace: string | undefined; note: z.output<typeof Note> }>()
       const find = (noteId: string | undefined, { workspace }: AnyRequest) => {

@@ -17,6 +17,7 @@ export default domain({
   permissions: { workspace: { 'card-order': ['read', 'create'] } },
   locales: new URL('./locales/', import.meta.url),
   migrations,
+  needs: ['clock', 'database', 'ids', 'once'],
   create: ({ clock, database, ids, once }) => ({
     handlers: {
       createCardOrder: (request) =>

@@ -48,7 +48,7 @@ declare module '../../api/notices.ts' {
   }
 }
 
-declare module '../../api/services.ts' {
+declare module '../../api/ports.ts' {
   interface DomainServices {
     apiKeys: Pick<ApiKeys, 'authenticate'>
   }
@@ -66,7 +66,22 @@ export default domain({
   defaults: { maxPerWorkspace: 100, maxLifeMs: days(365), addressList: 'replace' },
   productionRules: { maxLifeMs: 'maximum' },
   uses: ['members'],
-  create: ({ use, sessions, catalogue, configuration, logger, ...ports }) => {
+  needs: [
+    'accounts',
+    'clock',
+    'database',
+    'digest',
+    'ids',
+    'logger',
+    'mailer',
+    'permissions',
+    'randomness',
+    'sessions',
+    'signInUrl',
+    'transaction',
+    'words',
+  ],
+  create: ({ use, sessions, permissions, logger, ...ports }) => {
     const { memberships, notices, enter } = use('members')
     const { handlers, mailJobs, authenticate, settle } = createApiKeys({
       ...ports,
@@ -81,10 +96,10 @@ export default domain({
         powerOf: (permissionCodes) => memberships.powerOf({ type: 'CUSTOM', permissionCodes }),
         assertOutsider: (tx, account, workspace) => memberships.assertOutsider(tx, account, workspace),
       },
-      permissions: catalogue.apiKeyPermissions,
+      permissions: permissions.apiKey,
       assertAddressAllowed: sessions.assertAddressAllowed,
       assertSessionOpen: sessions.assertOpen,
-      stepUpMs: configuration.mfa.stepUpMs,
+      stepUpMs: sessions.stepUpMs,
       onError: (error) => logger.warn({ err: error }, 'last use of an API key could not be stored'),
     })
     const service = { authenticate }

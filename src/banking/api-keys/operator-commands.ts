@@ -105,7 +105,7 @@ export const enableEndedKey = (
   })
 
 export interface EndingMailPorts {
-  accounts: AccountsPort
+  accounts: Pick<AccountsPort, 'read'>
   mailer: Mailer
   words: Words
   signInUrl(portal: Portal): string

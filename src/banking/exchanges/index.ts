@@ -60,7 +60,7 @@ export const createExchanges = ({ words, logger, ...options }: ExchangesOptions)
   }
 }
 
-declare module '../../api/services.ts' {
+declare module '../../api/ports.ts' {
   interface DomainServices {
     exchanges: Pick<Exchanges, 'readGains' | 'ratesInForce'>
   }
@@ -78,6 +78,7 @@ export default domain({
   checkSettings: checkExchangeSettings,
   productionRules: { band: 'maximum' },
   uses: ['wallets'],
+  needs: ['clock', 'configuration', 'database', 'ids', 'ledger', 'logger', 'transaction', 'words'],
   create: async ({ configuration, settings, ledger, clock, logger, ...ports }) => {
     const rates = await openRates(settings, clock, logger)
     await ledger.provideFunds('LIQUIDITY', liquidityOf(settings))

@@ -1,4 +1,4 @@
-import type { Catalogue } from '../../contract/index.ts'
+import type { DeploymentPort } from '../../api/domain.ts'
 import {
   bizId,
   createHandlerTable,
@@ -35,11 +35,11 @@ export const createHandlers = (
   ports: ExportPorts & {
     words: Words
     ledger: Pick<Ledger, 'parseFlowType'>
-    catalogue: Pick<Catalogue, 'codedFamilies'>
+    deployment: Pick<DeploymentPort, 'codesOf'>
   },
 ): HandlerTable => {
   const { words } = ports
-  const offered: ReadonlySet<string> = new Set(ports.catalogue.codedFamilies.get('exportType')?.codes)
+  const offered: ReadonlySet<string> = new Set(ports.deployment.codesOf('exportType'))
   const assertOffered = (type: ExportType | undefined): void => {
     if (type !== undefined && !offered.has(type)) throw invalid('exportType', 'the domain of this list is off')
   }

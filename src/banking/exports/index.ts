@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import { declaredBy, domain } from '../../api/domain.ts'
+import { type DeploymentPort, declaredBy, domain } from '../../api/domain.ts'
 import { lifetimeMs } from '../../config/values.ts'
-import type { Catalogue } from '../../contract/index.ts'
 import type { Tx } from '../../database/index.ts'
 import { days, type HandlerTable, type Instant, minutes, type Words, type WorkspaceId } from '../../kernel/index.ts'
 import { addOrphanBlobs, deleteOrphanBlobs } from '../../platform/blobs/index.ts'
@@ -20,7 +19,7 @@ import { deleteExportsOf, expireExports } from './store.ts'
 
 export interface ExportsOptions extends Omit<ExportJobPorts, 'settings'> {
   words: Words
-  catalogue: Pick<Catalogue, 'codedFamilies'>
+  deployment: Pick<DeploymentPort, 'codesOf'>
   settings: ExportJobPorts['settings']
 }
 
@@ -75,6 +74,7 @@ export default domain({
   settingsKey: 'exports',
   defaults: { lifeMs: days(7) },
   migrations,
+  needs: ['blobs', 'clock', 'database', 'deployment', 'ids', 'inSnapshot', 'ledger', 'transaction', 'words'],
   create: (ports) => {
     const { handlers, jobs, clean } = createExports(ports)
     return { handlers, jobs, onSandboxReset: clean }

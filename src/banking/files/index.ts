@@ -84,7 +84,7 @@ export const createFiles = ({ settings, clock, ...ports }: FilesOptions): Files 
   }
 }
 
-declare module '../../api/services.ts' {
+declare module '../../api/ports.ts' {
   interface DomainServices {
     files: Pick<Files, 'fileOf' | 'keepAsProof' | 'serves'>
   }
@@ -98,6 +98,7 @@ export default domain({
   settings: fileSettings,
   settingsKey: 'files',
   defaults: fileDefaults,
+  needs: ['blobs', 'clock', 'configuration', 'database', 'deployment', 'ids', 'transaction', 'words'],
   create: ({ configuration, settings, ...ports }) => {
     const orphanAfterMs = orphanRetentionMs(configuration.requests.uploadTimeoutMs)
     const { handlers, jobs, clean, ...service } = createFiles({ ...ports, settings: { ...settings, orphanAfterMs } })

@@ -1,5 +1,4 @@
-import type { DomainPorts } from '../../api/domain.ts'
-import type { Catalogue } from '../../contract/index.ts'
+import type { DeploymentPort, DomainPorts } from '../../api/domain.ts'
 import type { Database, Tx } from '../../database/index.ts'
 import {
   addMs,
@@ -54,7 +53,7 @@ export interface FilePorts {
   blobs: Blobs
   ids: Ids
   purposes: PurposeRules
-  catalogue: Pick<Catalogue, 'codedFamilies'>
+  deployment: Pick<DeploymentPort, 'codesOf'>
   quotas: Quotas
   /** Retention of bytes without a row. */
   orphanAfterMs: number
@@ -87,7 +86,7 @@ const isQuotaRefusal = (error: unknown): boolean =>
   error instanceof Refusal && (error.code === 'FILE.QUOTA_EXCEEDED' || error.code === 'ACCESS.RATE_LIMITED')
 
 /** Stores nothing if the upload is rejected or interrupted. */
-const receiveUpload = async ({ blobs, purposes, catalogue }: FilePorts, blobKey: string, form: Upload) => {
+const receiveUpload = async ({ blobs, purposes, deployment }: FilePorts, blobKey: string, form: Upload) => {
   const maxBytes = maxBytesOf(purposes)
   let isStored = false
   try {
@@ -96,7 +95,7 @@ const receiveUpload = async ({ blobs, purposes, catalogue }: FilePorts, blobKey:
       isStored = true
       return content
     })
-    const purpose: FilePurpose = parsePurpose(fields.purpose, catalogue.codedFamilies.get('filePurpose')?.codes ?? [])
+    const purpose: FilePurpose = parsePurpose(fields.purpose, deployment.codesOf('filePurpose'))
     assertPurpose(purposes[purpose], { size: received.sizeBytes, type: received.contentType })
     return { ...received, purpose }
   } catch (error) {

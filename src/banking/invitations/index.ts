@@ -30,14 +30,15 @@ export default domain({
   settingsKey: 'access.invitations',
   defaults: { lifeMs: days(7), maxPending: 200, maxPerDay: 200, maxPerDayToAddress: 5 },
   uses: ['members'],
-  create: ({ use, signInUrl, sessions, configuration, ...ports }) => {
+  needs: ['accounts', 'database', 'ids', 'mailer', 'sessions', 'signInUrl', 'transaction', 'words'],
+  create: ({ use, accounts, signInUrl, sessions, ...ports }) => {
     const { handlers } = createInvitations({
       ...ports,
       members: use('members').memberships,
       notices: use('members').notices,
       assertSessionOpen: sessions.assertOpen,
       portalUrl: signInUrl('CONSUMER'),
-      refusedDomains: configuration.portals.CONSUMER.refusedDomains,
+      isRefusedEmail: accounts.isRefusedEmail,
     })
     return { handlers, onAccountRecovered: suspendInvitations }
   },

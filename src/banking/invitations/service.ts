@@ -10,7 +10,6 @@ import {
   type Ids,
   type Instant,
   invalid,
-  isInDomains,
   type Locale,
   parseLocale,
   type RecoveredAccount,
@@ -80,8 +79,8 @@ export interface InvitationPorts {
   mailer: Pick<Mailer, 'send'>
   /** Sign-in page that the email links to. Never taken from a request. */
   portalUrl: string
-  /** Mail domains that cannot be invited. */
-  refusedDomains: readonly string[]
+  /** Whether an address cannot be invited. */
+  isRefusedEmail(email: string): boolean
   settings: InvitationSettings
 }
 
@@ -181,7 +180,7 @@ export const createInvitation = async (
   input: CreateInvitationInput,
   context: InvitationContext,
 ): Promise<InvitationRow> => {
-  if (isInDomains(input.email, ports.refusedDomains)) throw invalid('email', 'a refused mail domain')
+  if (ports.isRefusedEmail(input.email)) throw invalid('email', 'a refused mail domain')
   const invitation = await storeInvitation(ports, input, context)
   try {
     await mailInvitation(ports, invitation, input.locale)

@@ -95,7 +95,7 @@ declare module '../../api/notices.ts' {
   }
 }
 
-declare module '../../api/services.ts' {
+declare module '../../api/ports.ts' {
   interface DomainServices {
     members: Pick<Members, 'memberships' | 'notices' | 'enter' | 'identify'>
   }
@@ -116,16 +116,30 @@ export default domain({
   profileDefaults: { production: { payoutHoldMs: hours(72) } },
   productionRules: { payoutHoldMs: 'minimum' },
   migrations,
-  create: ({ workspaces, catalogue, configuration, settings, signInUrl, ...ports }) => {
+  needs: [
+    'accounts',
+    'cache',
+    'clock',
+    'configuration',
+    'database',
+    'ids',
+    'mailer',
+    'permissions',
+    'signInUrl',
+    'transaction',
+    'words',
+    'workspaces',
+  ],
+  create: ({ workspaces, permissions, configuration, settings, signInUrl, ...ports }) => {
     const { handlers, ...service } = createMembers({
       ...ports,
-      permissionTable: catalogue.permissionTable.workspace,
+      permissionTable: permissions.workspace,
       settings: membershipSettings(settings, configuration.mfa.stepUpMs),
       lockWorkspace: workspaces.lock,
       hasWorkspace: workspaces.exists,
     })
     const mails = { ...ports, ...configuration.notices, portalUrl: signInUrl('CONSUMER') }
-    const { suspicionWindowMs } = configuration.passwords
+    const { suspicionWindowMs } = ports.accounts
     const cleanup = async () => {
       await deleteFormerMemberships(ports.database)
       await deleteGrantsBefore(ports.database, addMs(ports.clock.now(), -suspicionWindowMs))

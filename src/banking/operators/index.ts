@@ -37,7 +37,7 @@ export const createOperators = (ports: OperatorsPorts): Operators => ({
   countPendingApprovals: () => countPendingApprovals(ports.database),
 })
 
-declare module '../../api/services.ts' {
+declare module '../../api/ports.ts' {
   interface DomainServices {
     operators: Pick<Operators, 'countPendingApprovals'>
   }
@@ -47,6 +47,20 @@ export default domain({
   name: 'operators',
   ...declaredBy(contract),
   locales: new URL('./locales/', import.meta.url),
+  needs: [
+    'clock',
+    'database',
+    'hooks',
+    'ids',
+    'ledger',
+    'mailer',
+    'sessions',
+    'signInUrl',
+    'transaction',
+    'withoutTimeouts',
+    'words',
+    'workspaces',
+  ],
   create: ({ sessions, workspaces, hooks, ...ports }) => {
     const { handlers, jobs, countPendingApprovals } = createOperators({
       ...ports,

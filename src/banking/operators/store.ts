@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { ProfileRow } from '../../contract/account-fields.ts'
 import { containsEmail, type Database, readByKeys, readPage, type Tx, timestamptz } from '../../database/index.ts'
 import {
   type AccountId,
@@ -10,7 +11,6 @@ import {
   type Portal,
   toDate,
 } from '../../kernel/index.ts'
-import type { ProfileRow } from '../profile/contract.ts'
 
 type Store = Database | Tx
 

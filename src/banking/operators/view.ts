@@ -1,3 +1,4 @@
+import { toProfileView } from '../../contract/account-fields.ts'
 import {
   accountPortal,
   auditOutcome,
@@ -9,7 +10,6 @@ import {
   type Words,
 } from '../../kernel/index.ts'
 import type { Posting } from '../../ledger/index.ts'
-import { toProfileView } from '../profile/contract.ts'
 import type { LedgerReport } from './ledger-check.ts'
 import type { AccountRow, AuditRow } from './store.ts'
 

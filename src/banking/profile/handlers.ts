@@ -1,3 +1,4 @@
+import { toProfileView } from '../../contract/account-fields.ts'
 import { createHandlerTable, type HandlerTable, type Words } from '../../kernel/index.ts'
 import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
@@ -6,8 +7,7 @@ import { type ProfilePorts, readProfile, updateProfile } from './service.ts'
 export const createHandlers = (ports: ProfilePorts & { words: Words }): HandlerTable => {
   const { words } = ports
   return createHandlerTable(contract, {
-    readProfile: async ({ caller, locale }) =>
-      contract.toProfileView(words, await readProfile(ports, caller.accountId), locale),
+    readProfile: async ({ caller, locale }) => toProfileView(words, await readProfile(ports, caller.accountId), locale),
     updateProfile: async (request) => {
       const { accountName, accountPhone, defaultLanguage, defaultTimezone, defaultCountry } = request.body
       const changes = {
@@ -17,7 +17,7 @@ export const createHandlers = (ports: ProfilePorts & { words: Words }): HandlerT
         timezone: defaultTimezone,
         country: defaultCountry,
       }
-      return contract.toProfileView(words, await updateProfile(ports, changes, auditContextOf(request)), request.locale)
+      return toProfileView(words, await updateProfile(ports, changes, auditContextOf(request)), request.locale)
     },
   })
 }

@@ -13,4 +13,9 @@ export const createProfile = (ports: ProfilePorts & { words: Words }): { handler
   handlers: createHandlers(ports),
 })
 
-export default domain({ name: 'profile', ...declaredBy(contract), create: createProfile })
+export default domain({
+  name: 'profile',
+  ...declaredBy(contract),
+  needs: ['database', 'isCountry', 'transaction', 'words'],
+  create: createProfile,
+})

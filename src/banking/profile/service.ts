@@ -1,8 +1,8 @@
 import type { DomainPorts } from '../../api/domain.ts'
+import type { ProfileRow } from '../../contract/account-fields.ts'
 import type { Database } from '../../database/index.ts'
 import { type AccountId, invalid, Refusal } from '../../kernel/index.ts'
 import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
-import type { ProfileRow } from './contract.ts'
 import { type ProfileChanges, profileById, updateProfile as updateProfileRow } from './store.ts'
 
 export interface ProfilePorts {

@@ -1,6 +1,6 @@
+import type { ProfileRow } from '../../contract/account-fields.ts'
 import type { Database, Tx } from '../../database/index.ts'
 import { type AccountId, type Instant, toDate } from '../../kernel/index.ts'
-import type { ProfileRow } from './contract.ts'
 
 const columns = [
   'biz_id as id',

@@ -49,13 +49,26 @@ export default domain({
   profileDefaults: { development: { factorResetDelayMs: 0 } },
   productionRules: { factorResetDelayMs: 'minimum' },
   uses: ['members'],
-  create: ({ use, sessions, catalogue, factors, ledger, ...ports }) => {
+  needs: [
+    'clock',
+    'database',
+    'factors',
+    'ids',
+    'ledger',
+    'mailer',
+    'permissions',
+    'sessions',
+    'signInUrl',
+    'transaction',
+    'words',
+  ],
+  create: ({ use, sessions, permissions, factors, ledger, ...ports }) => {
     const { handlers, jobs, mailJobs } = createProposals({
       ...ports,
       factors,
       members: use('members').memberships,
       notices: use('members').notices,
-      permissions: catalogue.operatorPermissions,
+      permissions: permissions.operator,
       assertDifferentPerson: (tx, one, other) => ledger.within(tx).assertDifferentPerson(one, other),
       onSessionsEnded: sessions.invalidate,
     })

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import {
   amount,
   bizId,
+  channelType,
   coded,
   codeOf,
   currency,
@@ -14,13 +15,11 @@ import {
   text,
   timestamp,
 } from '../../contract/fields.ts'
-
 import { page } from '../../contract/lists.ts'
 import type { Permissions } from '../../contract/permissions.ts'
 import { operator } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 import { orderOperations } from '../../ledger/contract.ts'
-import { channelType } from '../withdrawal-channels/contract.ts'
 
 export const summary = 'Incoming payments and their proofs. Operators confirm or reject them.'
 

@@ -1,3 +1,4 @@
+import { channelType } from '../../contract/fields.ts'
 import {
   bizId,
   createHandlerTable,
@@ -28,7 +29,6 @@ import {
   viewerOf,
 } from '../../ledger/index.ts'
 import { auditContextOf } from '../../platform/audit/index.ts'
-import { channelType } from '../withdrawal-channels/contract.ts'
 import * as contract from './contract.ts'
 import { withExpiry } from './expiry.ts'
 import { toRecharge } from './order.ts'

@@ -53,6 +53,7 @@ export default domain({
   checkSettings: checkRechargeSettings,
   productionRules: { referenceRequired: 'fixed' },
   uses: ['wallets', 'files'],
+  needs: ['blobs', 'clock', 'database', 'ledger', 'transaction', 'words'],
   create: ({ use, ...ports }) => {
     const { fileOf, keepAsProof, serves } = use('files')
     const { handlers, jobs, clean } = createRecharges({

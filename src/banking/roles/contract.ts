@@ -6,8 +6,6 @@ import { type Permissions, permissionCodes as permissionCodesOf } from '../../co
 import { member } from '../../contract/policies.ts'
 import { operation, roleType } from '../../kernel/index.ts'
 
-import { Membership } from '../members/contract.ts'
-
 export const summary = 'Roles of a workspace, their permissions, and their assignment to members.'
 
 export const permissions = {
@@ -49,13 +47,13 @@ const PermissionNode = z.object({
 /** The permissions of a role that the recovery of an account suspended. */
 const SuspendedPermissions = Role.pick({ bizId: true, roleName: true, permissionCodes: true })
 
-const MemberRole = Membership.pick({
-  userBizId: true,
-  workspaceBizId: true,
-  workspaceRoleBizId: true,
-  workspaceRoleName: true,
-  isOwner: true,
-  updatedAt: true,
+const MemberRole = z.object({
+  userBizId: bizId,
+  workspaceBizId: bizId,
+  workspaceRoleBizId: bizId,
+  workspaceRoleName: z.string(),
+  isOwner: z.boolean(),
+  updatedAt: timestamp,
 })
 
 const roleName = line(64)

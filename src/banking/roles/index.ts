@@ -51,15 +51,15 @@ export default domain({
   settingsKey: 'access.roles',
   defaults: { maxPerWorkspace: 100 },
   uses: ['members'],
-  create: ({ use, sessions, catalogue, configuration, ...ports }) => {
+  needs: ['accounts', 'database', 'ids', 'permissions', 'sessions', 'transaction', 'words'],
+  create: ({ use, accounts: { suspicionWindowMs }, sessions, permissions, ...ports }) => {
     const { handlers } = createRoles({
       ...ports,
       members: use('members').memberships,
       assertSessionOpen: sessions.assertOpen,
       notices: use('members').notices,
-      permissionTable: catalogue.permissionTable.workspace,
+      permissionTable: permissions.workspace,
     })
-    const { suspicionWindowMs } = configuration.passwords
     return {
       handlers,
       onAccountRecovered: (tx, { accountId, at }) =>

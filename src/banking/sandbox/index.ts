@@ -27,6 +27,7 @@ export default domain({
   ...declaredBy(contract),
   locales: new URL('./locales/', import.meta.url),
   uses: ['members', 'wallets'],
+  needs: ['database', 'hooks', 'ledger', 'transaction'],
   create: ({ use, hooks, ...ports }) => {
     const { handlers, seed } = createSandbox({
       ...ports,

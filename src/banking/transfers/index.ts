@@ -32,6 +32,7 @@ export default domain({
   defaults: { transferFee: {}, transferApprovalFrom: {} },
   checkSettings: checkTransferSettings,
   uses: ['wallets', 'members'],
+  needs: ['database', 'ledger', 'words'],
   create: ({ database, ledger, words, use, settings }) => {
     const { memberships } = use('members')
     return createTransfers({

@@ -28,6 +28,7 @@ export default domain({
   ...declaredBy(contract),
   locales: new URL('./locales/', import.meta.url),
   uses: ['members'],
+  needs: ['clock', 'configuration', 'database', 'ids', 'ledger', 'transaction', 'words'],
   create: ({ use, configuration, ...ports }) => {
     const { memberships } = use('members')
     const { handlers, openWallets: onWorkspaceOpened } = createWallets({

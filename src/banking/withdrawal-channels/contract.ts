@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { country } from '../../contract/account-fields.ts'
 import {
   bizId,
+  channelType,
   coded,
   codeOf,
   currency,
@@ -38,7 +39,7 @@ export const withdrawalChannelStatus = codedFamily('withdrawalChannelStatus', {
 })
 export type WithdrawalChannelStatus = CodeOf<typeof withdrawalChannelStatus>
 
-export const channelType = codedFamily('channelType', { BANK: 10091101, CRYPTO: 10091102, CARD: 10091103 })
+export { channelType }
 export type ChannelType = CodeOf<typeof channelType>
 
 const payoutChannelType = codeOf(channelType).extract(['BANK', 'CRYPTO']).meta({ title: 'PayoutChannelType' })

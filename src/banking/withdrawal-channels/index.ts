@@ -61,7 +61,7 @@ declare module '../../api/notices.ts' {
   }
 }
 
-declare module '../../api/services.ts' {
+declare module '../../api/ports.ts' {
   interface DomainServices {
     withdrawalChannels: Pick<WithdrawalChannels, 'channelOf' | 'maskedAccountOf'>
   }
@@ -84,7 +84,20 @@ export default domain({
   settingsKey: 'money.withdrawal',
   defaults: { maxChannelsPerWorkspace: 100 },
   uses: ['members'],
-  create: ({ use, sessions, configuration, settings: { maxChannelsPerWorkspace }, ...ports }) => {
+  needs: [
+    'accounts',
+    'clock',
+    'database',
+    'digest',
+    'ids',
+    'isCountry',
+    'ledger',
+    'secretBox',
+    'sessions',
+    'transaction',
+    'words',
+  ],
+  create: ({ use, accounts, sessions, settings: { maxChannelsPerWorkspace }, ...ports }) => {
     const { memberships, notices } = use('members')
     const { handlers, clean, suspend, channelOf, maskedAccountOf } = createWithdrawalChannels({
       ...ports,
@@ -92,7 +105,7 @@ export default domain({
       notices,
       assertSessionOpen: sessions.assertOpen,
       maxPerWorkspace: maxChannelsPerWorkspace,
-      suspendYoungerThanMs: configuration.passwords.suspicionWindowMs,
+      suspendYoungerThanMs: accounts.suspicionWindowMs,
     })
     const service = { channelOf, maskedAccountOf }
     return { handlers, service, onSandboxReset: clean, onAccountRecovered: suspend }

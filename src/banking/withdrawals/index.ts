@@ -43,6 +43,7 @@ export default domain({
   defaults: { payouts: defaultPayouts },
   checkSettings: checkWithdrawalSettings,
   uses: ['members', 'wallets', 'withdrawalChannels'],
+  needs: ['database', 'ledger', 'transaction', 'words'],
   create: ({ database, transaction, ledger, words, use, settings }) => {
     const { memberships, notices } = use('members')
     return createWithdrawals({

@@ -1,5 +1,4 @@
-import { declaredBy, domain, type WorkspacesPort } from '../../api/domain.ts'
-import type { DomainServices } from '../../api/services.ts'
+import { type DomainServices, declaredBy, domain } from '../../api/domain.ts'
 import type { Tx } from '../../database/index.ts'
 import type { HandlerTable, Words } from '../../kernel/index.ts'
 import * as contract from './contract.ts'
@@ -38,7 +37,7 @@ export const createWorkspaces = (ports: WorkspacePorts): Workspaces => ({
   addRole: insertRole,
 })
 
-declare module '../../api/services.ts' {
+declare module '../../api/ports.ts' {
   interface DomainServices {
     workspaces: Pick<Workspaces, 'open' | 'openWithWallets' | 'addRole'> & WorkspacesPort
   }
@@ -50,13 +49,13 @@ export default domain({
   locales: new URL('./locales/', import.meta.url),
   migrations,
   uses: ['members'],
-  create: ({ use, hooks, catalogue, ...ports }) => {
+  needs: ['database', 'deployment', 'hooks', 'ids', 'ledger', 'transaction', 'words'],
+  create: ({ use, hooks, deployment, ...ports }) => {
     const { handlers, ...opening } = createWorkspaces({
       ...ports,
       members: use('members').memberships,
       openWallets: hooks.workspaceOpened,
-      countPendingOrders: (tx, id, at) =>
-        countPendingOrders(ports.ledger, tx, id, at, (name) => catalogue.summaries.has(name)),
+      countPendingOrders: (tx, id, at) => countPendingOrders(ports.ledger, tx, id, at, deployment.hasDomain),
     })
     const service: DomainServices['workspaces'] = {
       ...opening,

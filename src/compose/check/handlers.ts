@@ -1,10 +1,13 @@
-import type { DomainPorts, LoadedDomain } from '../../api/domain.ts'
-import type { Configuration } from '../../config/index.ts'
+import type { LoadedDomain } from '../../api/domain.ts'
+import type { DomainPorts } from '../../api/ports.ts'
+import { type Configuration, ConfigurationError } from '../../config/index.ts'
 import type { Catalogue } from '../../contract/index.ts'
+import { selectPorts } from '../../extensions/index.ts'
 import { messageOf, type Portal, type Words, withCallSite } from '../../kernel/index.ts'
 import { isCountry } from '../../platform/countries.ts'
 import { systemClock, systemIds, systemRandomness } from '../../platform/runtime/index.ts'
 import { createLogger } from '../../platform/telemetry/index.ts'
+import { declarationPorts } from '../catalogue.ts'
 import { partErrors } from '../domains.ts'
 import { linksOf } from '../identity.ts'
 
@@ -36,10 +39,11 @@ export interface CheckedParts {
   settings: ReadonlyMap<string, unknown>
 }
 
-const portsFor = ({ name }: LoadedDomain, { configuration, catalogue, words, settings }: CheckedParts): DomainPorts => {
+const portsFor = (domain: LoadedDomain, { configuration, catalogue, words, settings }: CheckedParts): DomainPorts => {
+  const { name } = domain
   const available = {
     ledger,
-    catalogue,
+    ...(catalogue && declarationPorts(catalogue)),
     configuration,
     words,
     settings: settings.get(name),
@@ -52,9 +56,10 @@ const portsFor = ({ name }: LoadedDomain, { configuration, catalogue, words, set
     use: (used: string) => unavailablePort(`use(${used})`),
   }
   // The proxy returns a value for every port, so the cast holds.
-  return new Proxy<object>(available, {
+  const all = new Proxy<object>(available, {
     get: (target, key) => Reflect.get(target, key) ?? (typeof key === 'symbol' ? undefined : unavailablePort(key)),
   }) as DomainPorts
+  return selectPorts(domain, all)
 }
 
 export interface HandlerCheck {
@@ -76,6 +81,7 @@ const checkDomain = async (domain: LoadedDomain, parts: CheckedParts): Promise<H
     await created.close?.()
     return { errors, skipped: [] }
   } catch (error) {
+    if (error instanceof ConfigurationError) return { errors: error.errors, skipped: [] }
     if (error instanceof PortUnavailable) return skip(`create calls ${error.message}`)
     const isComplete = parts.catalogue && parts.words && parts.settings.has(name)
     return isComplete

@@ -11,7 +11,7 @@ import { mailTextsOf, wordsOf } from '../catalogue.ts'
 import { inOrderOfUse } from '../domains.ts'
 import {
   assertBackends,
-  assertWorkspaces,
+  assertPresent,
   enabledDomains,
   joinDomains,
   loadAll,
@@ -67,7 +67,7 @@ export const checkConfiguration = async (
   await attempt(() => assertBackends(domains, catalogue, settings))
   errors.push(...tlsFileErrors(settings, variables.NODE_EXTRA_CA_CERTS, systemClock.now()))
   const passThrough = (await attempt(() => passThroughOf(settings, catalogue))) ?? []
-  await attempt(() => assertWorkspaces(domains, operationsBelow(passThrough)))
+  await attempt(() => assertPresent(domains, settings, operationsBelow(passThrough)))
   await attempt(() => mailTextsOf(domains))
   const words = await attempt(() => wordsOf(catalogue, domains))
   const parsed = readSettings(domains, settings)

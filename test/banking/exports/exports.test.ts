@@ -13,7 +13,6 @@ import {
   listExports,
   recordProgress,
 } from '../../../src/banking/exports/store.ts'
-import { bankingCatalogue } from '../../../src/contract/index.ts'
 import { createSnapshotReader, type Database, inTransaction } from '../../../src/database/index.ts'
 import { addMs } from '../../../src/kernel/index.ts'
 import type { Ledger } from '../../../src/ledger/index.ts'
@@ -22,7 +21,7 @@ import type { JobFacts } from '../../../src/platform/jobs/index.ts'
 import { systemIds as ids } from '../../../src/platform/runtime/index.ts'
 import { everyStore, type TestStore } from '../../ledger/stores.ts'
 import { createTestBank, type TestBank, type TestWallet } from '../../ledger/test-bank.ts'
-import { callerOf, outgoingOf, transactionOf, words } from '../world.ts'
+import { callerOf, deployment, outgoingOf, transactionOf, words } from '../world.ts'
 
 const facts: JobFacts = { jobId: '', attempt: 1, signal: new AbortController().signal, drop: () => undefined }
 const wallets = 2
@@ -51,7 +50,7 @@ describe('exports', () => {
     const kind = name === 'PGlite' ? 'embedded' : 'postgres'
     const inSnapshot = createSnapshotReader({ database, named: () => database, kind }, journal.clock)
     const settings = { pageSize: 7, lifeMs: 60_000 }
-    const ports = { blobs, catalogue: bankingCatalogue, clock: journal.clock, ids, words, inSnapshot, settings }
+    const ports = { blobs, deployment, clock: journal.clock, ids, words, inSnapshot, settings }
     const createDomain = (ledger: Ledger, store: Database = database) =>
       createExports({ ...ports, database: store, transaction: transactionOf(store), ledger })
     const requestExport = async (type: 'FLOWS' | 'TRANSFERS', filters: object = {}) => {

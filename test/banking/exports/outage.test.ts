@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createExports, exportAttempts } from '../../../src/banking/exports/index.ts'
 import { createExport, readExport } from '../../../src/banking/exports/service.ts'
-import { bankingCatalogue } from '../../../src/contract/index.ts'
 import { createSnapshotReader } from '../../../src/database/index.ts'
 import { type Blobs, openBlobs } from '../../../src/platform/blobs/index.ts'
 import { createJobRunner } from '../../../src/platform/jobs/index.ts'
@@ -12,7 +11,7 @@ import { systemIds as ids } from '../../../src/platform/runtime/index.ts'
 import { loadSettings } from '../../harness/settings.ts'
 import { testDatabase } from '../../identity/database.ts'
 import { createTestBank } from '../../ledger/test-bank.ts'
-import { transactionOf, words } from '../world.ts'
+import { deployment, transactionOf, words } from '../world.ts'
 
 const settings = loadSettings({})
 const minute = 60_000
@@ -55,7 +54,7 @@ const runExportDuring = async (outageMs: number): Promise<{ status: string; trie
     blobs,
     inSnapshot: createSnapshotReader({ database, named: () => database, kind: 'embedded' }, clock),
   }
-  const { jobs } = createExports({ ...ports, catalogue: bankingCatalogue, ledger, words, settings: settings.exports })
+  const { jobs } = createExports({ ...ports, deployment, ledger, words, settings: settings.exports })
   const runner = createJobRunner({
     ...ports,
     kinds: jobs,

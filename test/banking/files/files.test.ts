@@ -5,7 +5,6 @@ import { Readable } from 'node:stream'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createFiles } from '../../../src/banking/files/index.ts'
 import { uploadFile } from '../../../src/banking/files/service.ts'
-import { bankingCatalogue } from '../../../src/contract/index.ts'
 import { inTransaction } from '../../../src/database/index.ts'
 import { Refusal, type Upload } from '../../../src/kernel/index.ts'
 import type { AuditContext } from '../../../src/platform/audit/index.ts'
@@ -14,7 +13,7 @@ import { systemIds as ids } from '../../../src/platform/runtime/index.ts'
 import { encodeMultipart } from '../../harness/multipart.ts'
 import { testDatabase } from '../../identity/database.ts'
 import { createTestBank, type TestBank } from '../../ledger/test-bank.ts'
-import { refusalOf, transactionOf, words } from '../world.ts'
+import { deployment, refusalOf, transactionOf, words } from '../world.ts'
 
 const hour = 3_600_000
 const purposes = {
@@ -56,7 +55,7 @@ describe('uploads', () => {
     transaction: transactionOf(store.database),
     ids,
     blobs,
-    catalogue: bankingCatalogue,
+    deployment,
     ...changes,
   })
   const actNow = (): AuditContext => ({

@@ -6,7 +6,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createFiles, type FilesOptions } from '../../../src/banking/files/index.ts'
 import { exceededPart } from '../../../src/banking/files/rules.ts'
 import { deleteFile, findFile, uploadFile } from '../../../src/banking/files/service.ts'
-import { bankingCatalogue } from '../../../src/contract/index.ts'
 import { inTransaction } from '../../../src/database/index.ts'
 import { type AccountId, days, hours, Refusal, type WorkspaceId } from '../../../src/kernel/index.ts'
 import type { AuditContext } from '../../../src/platform/audit/index.ts'
@@ -15,7 +14,7 @@ import { systemIds as ids } from '../../../src/platform/runtime/index.ts'
 import { encodeMultipart } from '../../harness/multipart.ts'
 import { everyStore, type TestStore } from '../../ledger/stores.ts'
 import { createTestBank, type TestBank } from '../../ledger/test-bank.ts'
-import { refusalOf, transactionOf, words } from '../world.ts'
+import { deployment, refusalOf, transactionOf, words } from '../world.ts'
 
 const rule = { maxBytes: 1_000, types: ['text/plain'] }
 const purposes = { RECHARGE_PROOF: rule, DOCUMENT: rule, AVATAR: rule }
@@ -59,7 +58,7 @@ describe.each(stores)('upload quotas on $name', ({ database }: TestStore) => {
     transaction: transactionOf(database),
     ids,
     blobs,
-    catalogue: bankingCatalogue,
+    deployment,
     purposes,
     quotas,
     orphanAfterMs: hours(1),
@@ -71,7 +70,7 @@ describe.each(stores)('upload quotas on $name', ({ database }: TestStore) => {
       transaction: transactionOf(database),
       ids,
       blobs,
-      catalogue: bankingCatalogue,
+      deployment,
       clock: bank.clock,
       words,
       settings,

@@ -74,7 +74,7 @@ beforeAll(async () => {
     notices: world.members.notices,
     mailer: { send },
     portalUrl: 'https://portal.example',
-    refusedDomains: [],
+    isRefusedEmail: () => false,
     settings,
   }).handlers
 })

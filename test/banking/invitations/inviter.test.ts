@@ -40,7 +40,7 @@ beforeAll(async () => {
     mailer,
     words,
     portalUrl: '',
-    refusedDomains: [],
+    isRefusedEmail: () => false,
     notices: world.members.notices,
     stepUpMs,
     assertSessionOpen: alwaysOpen,

@@ -35,7 +35,7 @@ const handlers: HandlerTable = new Map([
     ...shared,
     mailer,
     portalUrl: '',
-    refusedDomains: [],
+    isRefusedEmail: () => false,
     settings: unbounded,
   }).handlers,
 ])

@@ -68,7 +68,7 @@ beforeAll(async () => {
   handlers = new Map([
     ...createRoles({ ...shared, permissionTable: permissionTable.workspace, settings: accessSettings.roles }).handlers,
     ...createInvitations({
-      ...{ ...shared, mailer, portalUrl: '', refusedDomains: [] },
+      ...{ ...shared, mailer, portalUrl: '', isRefusedEmail: () => false },
       settings: accessSettings.invitations,
     }).handlers,
   ])

@@ -85,7 +85,7 @@ describe.each(stores)('concurrency on $name', (store) => {
         notices,
         mailer,
         portalUrl: '',
-        refusedDomains: [],
+        isRefusedEmail: () => false,
         words,
         settings: accessSettings.invitations,
       }).handlers,

@@ -167,7 +167,7 @@ describe('isolation: an operation changes no rows of other workspaces, accounts 
       onSessionsEnded: () => undefined,
       withoutTimeouts,
     }
-    const invitations = { mailer, portalUrl: '', refusedDomains: [], settings: accessSettings.invitations }
+    const invitations = { mailer, portalUrl: '', isRefusedEmail: () => false, settings: accessSettings.invitations }
     const roles = {
       assertSessionOpen: alwaysOpen,
       permissionTable: permissionTable.workspace,

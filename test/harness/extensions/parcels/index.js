@@ -66,6 +66,7 @@ export default domain({
   permissions: { workspace: { parcel: ['send'] } },
   rateGroups: { parcels: { account: { limit: 120, windowMs: 3_600_000 } } },
   locales: new URL('./locales/', import.meta.url),
+  needs: ['ids', 'once'],
   create: ({ ids, once }) => ({
     handlers: {
       findParcels: async ({ query }) => query,
