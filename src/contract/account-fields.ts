@@ -1,18 +1,5 @@
 import * as z from 'zod'
-import {
-  type AccountId,
-  type AccountStatus,
-  accountPortal,
-  accountStatus,
-  canonicalEmail,
-  type Instant,
-  type Locale,
-  locales,
-  type Portal,
-  toIso,
-  type Words,
-} from '../kernel/index.ts'
-import { bizId, coded, timestamp } from './fields.ts'
+import { canonicalEmail, locales } from '../kernel/index.ts'
 
 /** RFC 5321, 4.5.3.1. */
 const mailable = /^[^@]{1,64}@[^@]{1,253}$/
@@ -108,53 +95,4 @@ export const phone = z
 export const suspendedCredentials = z.record(z.string(), z.int()).meta({
   description: 'Number of suspended credentials by domain',
   examples: [{ apiKeys: 2, invitations: 1, withdrawalChannels: 1 }],
-})
-
-/** An account as its owner and operators see it. */
-export const Profile = z.object({
-  bizId,
-  institutionBizId: bizId,
-  accountEmail: z.string(),
-  accountPhone: z.string(),
-  accountName: z.string(),
-  accountRemark: z.string().nullable(),
-  accountPortal: coded(accountPortal),
-  accountStatus: coded(accountStatus),
-  createdAt: timestamp,
-  updatedAt: timestamp,
-  defaultLanguage: z.string(),
-  defaultTimezone: z.string(),
-  defaultCountry: z.string(),
-})
-
-export interface ProfileRow {
-  id: AccountId
-  institutionId: string
-  email: string
-  phone: string
-  name: string
-  remark: string | null
-  portal: Portal
-  status: AccountStatus
-  createdAt: Instant
-  updatedAt: Instant
-  language: string
-  timezone: string
-  country: string
-}
-
-export const toProfileView = (words: Words, row: ProfileRow, locale: Locale): z.input<typeof Profile> => ({
-  bizId: row.id,
-  institutionBizId: row.institutionId,
-  accountEmail: row.email,
-  accountPhone: row.phone,
-  accountName: row.name,
-  accountRemark: row.remark,
-  accountPortal: words.coded(accountPortal, row.portal, locale),
-  accountStatus: words.coded(accountStatus, row.status, locale),
-  createdAt: toIso(row.createdAt),
-  updatedAt: toIso(row.updatedAt),
-  defaultLanguage: row.language,
-  defaultTimezone: row.timezone,
-  defaultCountry: row.country,
 })

@@ -2,7 +2,6 @@ import * as z from 'zod'
 import {
   accountStatus,
   type CodedFamily,
-  codedFamily,
   invalid,
   isCurrency,
   type Money,
@@ -178,6 +177,3 @@ export const operatorOrderFields = {
 
 /** Filters of an operator's list over all workspaces. */
 export const workspaceFilters = { workspaceId: id.optional(), workspaceKind: codeOf(workspaceKind).optional() }
-
-/** How money leaves or reaches a workspace. The domain `withdrawalChannels` declares it. */
-export const channelType = codedFamily('channelType', { BANK: 10091101, CRYPTO: 10091102, CARD: 10091103 })

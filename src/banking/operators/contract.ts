@@ -1,10 +1,10 @@
 import * as z from 'zod'
-import { Profile, suspendedCredentials } from '../../contract/account-fields.ts'
+import { suspendedCredentials } from '../../contract/account-fields.ts'
 import { bizId, coded, codeOf, decimal, id, reason, text, timestamp } from '../../contract/fields.ts'
 import { listQuery, page } from '../../contract/lists.ts'
-
 import type { Permissions } from '../../contract/permissions.ts'
 import { operator } from '../../contract/policies.ts'
+import { Profile } from '../../contract/shared-schemas.ts'
 import { accountPortal, accountStatus, auditOutcome, operation } from '../../kernel/index.ts'
 
 export const summary = 'Accounts, workspaces, ledger, and audit log, for operators.'

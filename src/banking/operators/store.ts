@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { ProfileRow } from '../../contract/account-fields.ts'
+import type { ProfileRow } from '../../contract/shared-schemas.ts'
 import { containsEmail, type Database, readByKeys, readPage, type Tx, timestamptz } from '../../database/index.ts'
 import {
   type AccountId,

@@ -1,4 +1,4 @@
-import { toProfileView } from '../../contract/account-fields.ts'
+import { toProfileView } from '../../contract/shared-schemas.ts'
 import {
   accountPortal,
   auditOutcome,

@@ -1,7 +1,7 @@
-import { country, language, Profile, phone, timezone } from '../../contract/account-fields.ts'
+import { country, language, phone, timezone } from '../../contract/account-fields.ts'
 import { line, partialUpdate } from '../../contract/fields.ts'
-
 import { everyPortal, own } from '../../contract/policies.ts'
+import { Profile } from '../../contract/shared-schemas.ts'
 import { operation } from '../../kernel/index.ts'
 
 export const summary = 'The profile of the signed-in account.'

@@ -1,4 +1,4 @@
-import { toProfileView } from '../../contract/account-fields.ts'
+import { toProfileView } from '../../contract/shared-schemas.ts'
 import { createHandlerTable, type HandlerTable, type Words } from '../../kernel/index.ts'
 import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'

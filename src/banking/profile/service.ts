@@ -1,5 +1,5 @@
 import type { DomainPorts } from '../../api/domain.ts'
-import type { ProfileRow } from '../../contract/account-fields.ts'
+import type { ProfileRow } from '../../contract/shared-schemas.ts'
 import type { Database } from '../../database/index.ts'
 import { type AccountId, invalid, Refusal } from '../../kernel/index.ts'
 import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'

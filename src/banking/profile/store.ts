@@ -1,4 +1,4 @@
-import type { ProfileRow } from '../../contract/account-fields.ts'
+import type { ProfileRow } from '../../contract/shared-schemas.ts'
 import type { Database, Tx } from '../../database/index.ts'
 import { type AccountId, type Instant, toDate } from '../../kernel/index.ts'
 

@@ -2,7 +2,6 @@ import * as z from 'zod'
 import {
   amount,
   bizId,
-  channelType,
   coded,
   codeOf,
   currency,
@@ -18,6 +17,7 @@ import {
 import { page } from '../../contract/lists.ts'
 import type { Permissions } from '../../contract/permissions.ts'
 import { operator } from '../../contract/policies.ts'
+import { channelType } from '../../contract/shared-schemas.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 import { orderOperations } from '../../ledger/contract.ts'
 

@@ -1,4 +1,4 @@
-import { channelType } from '../../contract/fields.ts'
+import { channelType } from '../../contract/shared-schemas.ts'
 import {
   bizId,
   createHandlerTable,

@@ -2,7 +2,6 @@ import * as z from 'zod'
 import { country } from '../../contract/account-fields.ts'
 import {
   bizId,
-  channelType,
   coded,
   codeOf,
   currency,
@@ -14,9 +13,9 @@ import {
   workspaceFilters,
 } from '../../contract/fields.ts'
 import { listQuery, page } from '../../contract/lists.ts'
-
 import type { Permissions } from '../../contract/permissions.ts'
 import { member, money, operator } from '../../contract/policies.ts'
+import { channelType } from '../../contract/shared-schemas.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 
 export const summary = 'Payout accounts. Operators verify them.'

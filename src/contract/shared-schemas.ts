@@ -1,0 +1,66 @@
+import * as z from 'zod'
+import {
+  type AccountId,
+  type AccountStatus,
+  accountPortal,
+  accountStatus,
+  codedFamily,
+  type Instant,
+  type Locale,
+  type Portal,
+  toIso,
+  type Words,
+} from '../kernel/index.ts'
+import { bizId, coded, timestamp } from './fields.ts'
+
+/** An account as its owner and operators see it. */
+export const Profile = z.object({
+  bizId,
+  institutionBizId: bizId,
+  accountEmail: z.string(),
+  accountPhone: z.string(),
+  accountName: z.string(),
+  accountRemark: z.string().nullable(),
+  accountPortal: coded(accountPortal),
+  accountStatus: coded(accountStatus),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+  defaultLanguage: z.string(),
+  defaultTimezone: z.string(),
+  defaultCountry: z.string(),
+})
+
+export interface ProfileRow {
+  id: AccountId
+  institutionId: string
+  email: string
+  phone: string
+  name: string
+  remark: string | null
+  portal: Portal
+  status: AccountStatus
+  createdAt: Instant
+  updatedAt: Instant
+  language: string
+  timezone: string
+  country: string
+}
+
+export const toProfileView = (words: Words, row: ProfileRow, locale: Locale): z.input<typeof Profile> => ({
+  bizId: row.id,
+  institutionBizId: row.institutionId,
+  accountEmail: row.email,
+  accountPhone: row.phone,
+  accountName: row.name,
+  accountRemark: row.remark,
+  accountPortal: words.coded(accountPortal, row.portal, locale),
+  accountStatus: words.coded(accountStatus, row.status, locale),
+  createdAt: toIso(row.createdAt),
+  updatedAt: toIso(row.updatedAt),
+  defaultLanguage: row.language,
+  defaultTimezone: row.timezone,
+  defaultCountry: row.country,
+})
+
+/** How money leaves or reaches a workspace. The domain `withdrawalChannels` declares it. */
+export const channelType = codedFamily('channelType', { BANK: 10091101, CRYPTO: 10091102, CARD: 10091103 })
