@@ -54,6 +54,7 @@ interface Session {
   usedAt: number
   /** Null before the first step-up. */
   steppedUp: number | null
+  factors: Failures
   /** Expiry of the newest access token. */
   accessUntil: number
   ended: boolean
@@ -61,7 +62,8 @@ interface Session {
   tokens: (number | null)[]
 }
 
-export const limits = { failures: 3, attempts: 3, maxSessions: 3, backups: 10 }
+/** A session has half of the account's failures, rounded up. */
+export const limits = { failures: 3, ofSession: 2, attempts: 3, maxSessions: 3, backups: 10 }
 const [minute, hour] = [60, 3_600]
 const lives = { login: 10 * minute, link: 30 * minute, access: 15 * minute, idle: 30 * minute, session: 12 * hour }
 const window = 15 * minute
@@ -76,7 +78,7 @@ export const strangersDevice = 2
 
 const none = (): Failures => ({ since: 0, count: 0, inARow: 0, blockedUntil: null })
 /** More than ten times the limit in a row also leads to a lockout. */
-const effectiveFailures = ({ count, inARow }: Failures): number => Math.max(count, inARow - 9 * limits.failures)
+const effectiveFailures = ({ count, inARow }: Failures, limit: number): number => Math.max(count, inARow - 9 * limit)
 
 export const createSignInModel = (accountCount: number) => {
   const accounts = Array.from(
@@ -107,22 +109,20 @@ export const createSignInModel = (accountCount: number) => {
     !guarded || addresses.includes(address)
 
   /** Counts a failure in advance. Returns whether the check may continue. */
-  const count = (tried: Failures): boolean => {
+  const count = (tried: Failures, limit = limits.failures): boolean => {
     if (tried.blockedUntil !== null && now < tried.blockedUntil) return false
     const isOver =
-      tried.count >= limits.failures
-        ? now - (tried.blockedUntil ?? tried.since) >= 24 * hour
-        : now - tried.since >= window
+      tried.count >= limit ? now - (tried.blockedUntil ?? tried.since) >= 24 * hour : now - tried.since >= window
     const last = Math.max(tried.since, tried.blockedUntil ?? 0)
     tried.inARow = now - last >= 24 * hour ? 1 : tried.inARow + 1
     if (tried.count === 0 || isOver) Object.assign(tried, { since: now, count: 1 })
     else tried.count += 1
-    const wait = Math.min(hour, minute * 2 ** (effectiveFailures(tried) - limits.failures))
-    tried.blockedUntil = effectiveFailures(tried) >= limits.failures ? now + wait : null
+    const wait = Math.min(hour, minute * 2 ** (effectiveFailures(tried, limit) - limit))
+    tried.blockedUntil = effectiveFailures(tried, limit) >= limit ? now + wait : null
     return true
   }
-  const withdraw = (tried: Failures): void => {
-    tried.blockedUntil = effectiveFailures(tried) > limits.failures ? now : null
+  const withdraw = (tried: Failures, limit = limits.failures): void => {
+    tried.blockedUntil = effectiveFailures(tried, limit) > limit ? now : null
     tried.count -= 1
     tried.inARow -= 1
   }
@@ -170,7 +170,7 @@ export const createSignInModel = (accountCount: number) => {
     account.known.add(login.device)
     endAll(account, account.maxSessions - 1)
     const times = { startedAt: now, usedAt: now, steppedUp: null, accessUntil: now + lives.access }
-    sessions.push({ account, device: login.device, ...times, ended: false, tokens: [null] })
+    sessions.push({ account, device: login.device, ...times, factors: none(), ended: false, tokens: [null] })
     return 'none'
   }
 
@@ -236,9 +236,14 @@ export const createSignInModel = (accountCount: number) => {
         account.guarded = false
         return 'none'
       case 'stepUp':
-        if (!count(account.factors)) return 'ACCESS.RATE_LIMITED'
+        if (!count(session.factors, limits.ofSession)) return 'ACCESS.RATE_LIMITED'
+        if (!count(account.factors)) {
+          withdraw(session.factors, limits.ofSession)
+          return 'ACCESS.RATE_LIMITED'
+        }
         if (!command.right) return 'AUTH.CODE_INVALID'
-        account.factors = none()
+        Object.assign(session.factors, none())
+        Object.assign(account.factors, none())
         session.steppedUp = now
         return 'none'
       default:
@@ -254,6 +259,7 @@ export const createSignInModel = (accountCount: number) => {
     link.account.known.clear()
     // A course is shorter than the suspicion window, so the codes are young.
     link.account.backups = 0
+    Object.assign(link.account.factors, none())
     endAll(link.account, 0)
     return 'none'
   }
