@@ -71,11 +71,12 @@ export function gatewayPipeline(parts: PipelineParts): Pipeline {
   const reauthorize = reauthorizeAfter([authenticate, workspace, permission], settings.access.leaseMs)
   const checkCaller = checkCallerBy([authenticate, workspace, permission])
   const { maxBufferedBytes } = settings.streams
-  const isBoundToPurpose = settings.mfa.binding === 'purpose'
-  const findStepUp = isBoundToPurpose
-    ? spendStepUpBy(stepUps)
-    : findStepUpBy(authenticateStage(authentication, resolveClient, 'store'))
-  const serve = recordCommandsStage(parts.recorded, dispatchStage(backends.backendOf, findStepUp))
+  const { binding, stepUpMs } = settings.mfa
+  const findStepUp =
+    binding === 'purpose'
+      ? spendStepUpBy(stepUps)
+      : findStepUpBy(authenticateStage(authentication, resolveClient, 'store'), stepUpMs)
+  const serve = recordCommandsStage(parts.recorded, dispatchStage(backends.backendOf))
   const relayEvents = relayEventsStage({ streams, checkCaller, maxBufferedBytes }, serve)
   const relaySockets = relaySocketsStage({ streams, checkCaller, onClosed: parts.onSocketClosed }, relayEvents)
   const dispatch = invalidateAccess(access, relaySockets)
@@ -100,7 +101,7 @@ export function gatewayPipeline(parts: PipelineParts): Pipeline {
     secureChannel: secureChannelStage(channel, settings),
     validate: validateStage(settings),
     idempotency: idempotencyStage,
-    ...(isBoundToPurpose && { stepUp: stepUpStage(findStepUp) }),
+    stepUp: stepUpStage(findStepUp, binding),
     serve: tracing ? tracing.withSpan(dispatch) : dispatch,
   }
 }

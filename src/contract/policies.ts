@@ -100,7 +100,7 @@ export const listImpliedRefusals = (operation: Operation, chainId: ChainId): Cod
     [policy.caller === 'account', ['ACCESS.TOKEN_MISSING', 'ACCESS.TOKEN_INVALID', 'ACCESS.IP_NOT_ALLOWED']],
     [policy.workspace !== 'none', ['ACCESS.WORKSPACE_REQUIRED', 'ACCESS.PERMISSION_DENIED', 'WORKSPACE.NOT_ACTIVE']],
     [policy.permission !== null, ['ACCESS.PERMISSION_DENIED']],
-    [policy.stepUp, ['ACCESS.STEP_UP_REQUIRED']],
+    [policy.stepUp !== false, ['ACCESS.STEP_UP_REQUIRED']],
     [policy.idempotent, ['REQUEST.IN_PROGRESS', 'REQUEST.ID_REUSED']],
     [operation.reply === 'socket', ['ACCESS.ORIGIN_NOT_ALLOWED', 'REQUEST.UPGRADE_REQUIRED']],
     [true, failures],

@@ -34,7 +34,9 @@ export const PolicyShape = z.strictObject({
     .refine((text) => /^[a-z][a-z-]*:[a-z][a-z-]*$/.test(text), 'must be a permission such as loan:create')
     .nullable()
     .describe('Permission that the caller needs, such as `loan:create`. `null` if authentication is enough.'),
-  stepUp: z.boolean().describe('Whether a recent second factor is required.'),
+  stepUp: z
+    .union([z.boolean(), z.literal('maybe')])
+    .describe('Whether a recent second factor is required. With `maybe`, the handler or service decides.'),
   channel: z.enum(['none', 'optional']),
   rate: rateGroupName.describe('Rate limit group of `limits.groups` that the requests count towards.'),
   idempotent: z.boolean(),

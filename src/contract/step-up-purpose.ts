@@ -12,8 +12,8 @@ const isTexts = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string')
 
 /** Whether some or all requests need a step-up. An anonymous caller cannot step up. */
-export const canDemandStepUp = ({ policy, refuses }: Operation): boolean =>
-  policy.caller === 'account' && (policy.stepUp || refuses.includes('ACCESS.STEP_UP_REQUIRED'))
+export const canDemandStepUp = ({ policy }: Pick<Operation, 'policy'>): boolean =>
+  policy.caller === 'account' && policy.stepUp !== false
 
 /** Fields at the top level. Other schemas than objects have none. */
 const fieldsOf = (schema: unknown): Record<string, z.ZodType> => {

@@ -147,12 +147,15 @@ const exampleErrors = (key: string, { query, body, reply, examples = {} }: Opera
   })
 }
 
-const policyErrors = (key: string, { policy }: Operation): string[] => {
-  if (policy.caller === 'account') return []
+const policyErrors = (key: string, { policy, refuses }: Operation): string[] => {
+  if (policy.caller === 'account')
+    return policy.stepUp === false && refuses.includes('ACCESS.STEP_UP_REQUIRED')
+      ? [`operations.${key}.refuses: ACCESS.STEP_UP_REQUIRED needs \`stepUp: 'maybe'\` in \`policy\``]
+      : []
   const forbidden = {
     workspace: policy.workspace !== 'none',
     permission: policy.permission !== null,
-    stepUp: policy.stepUp,
+    stepUp: policy.stepUp !== false,
     idempotent: policy.idempotent,
   }
   return Object.entries(forbidden)

@@ -56,8 +56,8 @@ export interface Policy {
   workspace: 'none' | 'optional' | 'required'
   /** The permission that the caller needs. Null requires none. */
   permission: Permission | null
-  /** Requires a second factor verified within the last `mfa.stepUpMs`. */
-  stepUp: boolean
+  /** Requires a second factor verified within the last `mfa.stepUpMs`. With `maybe`, the handler decides. */
+  stepUp: boolean | 'maybe'
   /** Whether the secure channel can carry the body. A portal's configuration may require it. */
   channel: 'none' | 'optional'
   /** The rate limit group. */

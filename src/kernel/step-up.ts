@@ -7,8 +7,8 @@ export const isSteppedUp = ({ steppedUpAt }: Pick<Caller, 'steppedUpAt'>, at: In
   steppedUpAt !== null && areWithin(stepUpMs, steppedUpAt, at)
 
 /**
- * Throws ACCESS.STEP_UP_REQUIRED. For operations of which only some requests need a step-up. Such an operation lists
- * the code in `refuses`.
+ * Throws ACCESS.STEP_UP_REQUIRED. For operations with the policy `stepUp: 'maybe'`, of which only some requests need a
+ * step-up.
  */
 export const assertSteppedUp = (caller: Pick<Caller, 'steppedUpAt'> | null, at: Instant, stepUpMs: number): void => {
   if (!caller || !isSteppedUp(caller, at, stepUpMs)) throw new Refusal('ACCESS.STEP_UP_REQUIRED')

@@ -30,7 +30,11 @@ const describePolicy = (operation: Operation, chain: Chain): string => {
   const rules: [boolean, string][] = [
     [policy.caller === 'anonymous', 'Requires no token.'],
     [policy.permission !== null, `Requires the permission \`${policy.permission}\`.`],
-    [policy.stepUp, 'Requires a recent second factor (`security/step-up`), by default of the last five minutes.'],
+    [
+      policy.stepUp === true,
+      'Requires a recent second factor (`security/step-up`), by default of the last five minutes.',
+    ],
+    [policy.stepUp === 'maybe', 'Some requests require a recent second factor (`security/step-up`).'],
     [canDemandStepUp(operation), confirmsSentence(operation)],
     [reply === 'socket', 'Opens a WebSocket connection.'],
     [policy.idempotent, 'Happens once per X-Request-Id.'],

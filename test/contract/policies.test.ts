@@ -218,7 +218,7 @@ describe('policies', () => {
   })
 
   it('the operations that require step-up', () => {
-    const steppedUp = catalogue.filter((operation) => operation.policy.stepUp).map(({ id }) => id)
+    const steppedUp = catalogue.filter((operation) => operation.policy.stepUp === true).map(({ id }) => id)
     expect(steppedUp.toSorted(), editHere).toEqual([
       'apiKeys.create',
       'apiKeys.deleteAny',
@@ -269,6 +269,22 @@ describe('policies', () => {
       'withdrawals.fail',
       'withdrawals.reject',
       'workspaces.limitMember',
+    ])
+  })
+
+  it('the operations whose handler decides whether a request requires step-up', () => {
+    const deciding = catalogue.filter((operation) => operation.policy.stepUp === 'maybe').map(({ id }) => id)
+    expect(deciding.toSorted(), editHere).toEqual([
+      'apiKeys.delete',
+      'apiKeys.disable',
+      'invitations.create',
+      'mfa.otpRevoke',
+      'roles.create',
+      'roles.delete',
+      'roles.update',
+      'transfers.create',
+      'withdrawals.create',
+      'workspaces.leave',
     ])
   })
 

@@ -123,8 +123,7 @@ describe('an operation whose `confirms` is wrong is refused at start', () => {
     [
       'a missing id of an operation that may demand a step-up',
       {
-        policy: { ...member, workspace: 'required', permission: null },
-        refuses: ['ACCESS.STEP_UP_REQUIRED'],
+        policy: { ...member, workspace: 'required', permission: null, stepUp: 'maybe' },
         confirms: [],
       },
       'must list amount',

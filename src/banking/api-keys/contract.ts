@@ -75,11 +75,11 @@ const get = { method: 'GET', chains: ['consumer'], policy: reading, body: 'none'
 const command = {
   method: 'POST',
   chains: ['consumer'],
-  policy: managing,
+  policy: { ...managing, stepUp: 'maybe' },
   confirms: ['apiKeyBizId'],
   body: z.strictObject({ apiKeyBizId: id }),
   reply: ApiKey,
-  refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT', 'ACCESS.STEP_UP_REQUIRED'],
+  refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT'],
 } as const
 
 export const listApiKeys = operation({

@@ -99,10 +99,10 @@ export const createInvitation = operation({
   id: 'invitations.create',
   path: '/invitations',
   summary: 'Invite a person to a workspace with a role',
-  policy: managing,
+  policy: { ...managing, stepUp: 'maybe' },
   confirms: ['email', 'roleBizId'],
   body: z.strictObject({ email, roleBizId: id, message: text(512).optional() }),
-  refuses: [...command.refuses, 'ACCESS.STEP_UP_REQUIRED', 'ACCESS.PAYOUT_HOLD'],
+  refuses: [...command.refuses, 'ACCESS.PAYOUT_HOLD'],
 })
 
 export const cancelInvitation = operation({

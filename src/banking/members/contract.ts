@@ -112,10 +112,11 @@ export const leaveWorkspace = operation({
   id: 'workspaces.leave',
   path: '/workspaces/current/leave',
   summary: 'Leave a workspace',
+  policy: { ...ownMembership.policy, stepUp: 'maybe' },
   withoutEntry: true,
   reply: nothing,
   confirms: [],
-  refuses: ['WORKSPACE.LAST_OWNER', 'ACCESS.STEP_UP_REQUIRED'],
+  refuses: ['WORKSPACE.LAST_OWNER'],
 })
 
 const list = {

@@ -120,11 +120,11 @@ export const createRole = operation({
   id: 'roles.create',
   path: '/roles',
   summary: 'Create a role',
-  policy: { ...managing, workspace: 'optional' },
+  policy: { ...managing, workspace: 'optional', stepUp: 'maybe' },
   confirms: ['roleName', 'permissionCodes'],
   body: z.strictObject({ roleName, description: description.optional(), permissionCodes }),
   reply: Role,
-  refuses: ['STATE.CONFLICT', 'ACCESS.STEP_UP_REQUIRED', 'ACCESS.PAYOUT_HOLD'],
+  refuses: ['STATE.CONFLICT', 'ACCESS.PAYOUT_HOLD'],
 })
 
 export const updateRole = operation({
@@ -132,13 +132,13 @@ export const updateRole = operation({
   id: 'roles.update',
   path: '/roles/update',
   summary: 'Update the name or description of a role',
+  policy: { ...post.policy, stepUp: 'maybe' },
   confirms: ['roleBizId', 'roleName', 'description'],
   body: z
     .strictObject({ roleBizId: id, roleName: roleName.optional(), description: description.optional() })
     .refine(({ roleBizId: _, ...changes }) => changesSomething(changes))
     .meta({ minProperties: 2 }),
   reply: Role,
-  refuses: [...post.refuses, 'ACCESS.STEP_UP_REQUIRED'],
 })
 
 export const deleteRole = operation({
@@ -146,10 +146,10 @@ export const deleteRole = operation({
   id: 'roles.delete',
   path: '/roles/delete',
   summary: 'Delete an unused role',
+  policy: { ...post.policy, stepUp: 'maybe' },
   confirms: ['roleBizId'],
   body: z.strictObject({ roleBizId: id }),
   reply: nothing,
-  refuses: [...post.refuses, 'ACCESS.STEP_UP_REQUIRED'],
 })
 
 export const setRolePermissions = operation({

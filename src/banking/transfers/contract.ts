@@ -76,7 +76,7 @@ export const createTransfer = operation({
   path: '/transfer/command/create',
   chains,
   summary: 'Transfer funds between two wallets',
-  policy: { ...orders.create.policy, workspace: 'optional' },
+  policy: { ...orders.create.policy, workspace: 'optional', stepUp: 'maybe' },
   confirms: ['sourceWalletBizId', 'targetWalletBizId', 'amount', 'currency'],
   body: TransferRequest,
   refuses: [
@@ -84,7 +84,6 @@ export const createTransfer = operation({
     'WALLET.INSUFFICIENT_FUNDS',
     'WALLET.LIMIT_EXCEEDED',
     'WALLET.NOT_ACTIVE',
-    'ACCESS.STEP_UP_REQUIRED',
     'ACCESS.PAYOUT_HOLD',
   ],
 })

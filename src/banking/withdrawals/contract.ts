@@ -84,7 +84,7 @@ export const createWithdrawal = operation({
   id: 'withdrawals.create',
   path: '/withdrawals',
   summary: 'Request a payout and hold its funds',
-  policy: { ...orders.create.policy, workspace: 'optional' },
+  policy: { ...orders.create.policy, workspace: 'optional', stepUp: 'maybe' },
   confirms: ['walletBizId', 'withdrawalChannelBizId', 'amount'],
   body: WithdrawalRequest,
   refuses: [
@@ -93,7 +93,6 @@ export const createWithdrawal = operation({
     'WALLET.INSUFFICIENT_FUNDS',
     'WALLET.LIMIT_EXCEEDED',
     'WALLET.NOT_ACTIVE',
-    'ACCESS.STEP_UP_REQUIRED',
     'ACCESS.PAYOUT_HOLD',
   ],
 })

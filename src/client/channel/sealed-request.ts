@@ -4,7 +4,7 @@ import type { SealRule } from '../options.ts'
 import type { Channel } from './channel.ts'
 
 const isSensitive = ({ policy, body }: Operation): boolean =>
-  policy.stepUp ||
+  policy.stepUp === true ||
   policy.rate === 'login' ||
   policy.rate === 'password' ||
   (policy.caller === 'anonymous' && body !== 'none')

@@ -144,8 +144,10 @@ export class Call implements IncomingRequest {
   sealReply: ((text: string) => string) | null = null
   /** Set by the `authenticate` stage. */
   caller: Caller | null = null
-  /** Set by the `stepUp` stage or dispatch: when the step-up that this call has spent was verified. */
+  /** Set by the `stepUp` stage: when the step-up that this call has spent was verified. */
   steppedUpAt: Instant | null = null
+  /** Set by the `stepUp` stage: why there is no step-up. Only operators see it. */
+  missingStepUp: string | null = null
   /** Set by the `workspace` stage, or by `authenticate` for an API key. */
   workspace: WorkspaceAccess | null = null
   /** Set by the `validate` stage. */

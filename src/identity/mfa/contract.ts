@@ -115,10 +115,10 @@ export const revokeOtp = operation({
   id: 'mfa.otpRevoke',
   path: '/security/mfa/otp/revoke',
   summary: 'Remove the authenticator',
-  policy: verification,
+  policy: { ...verification, stepUp: 'maybe' },
   body: z.strictObject({ code: oneTimeCode.optional() }).optional(),
   reply: MfaEntry,
-  refuses: ['ACCESS.STEP_UP_REQUIRED', 'AUTH.AUTHENTICATOR_REQUIRED', 'AUTH.CODE_INVALID', 'STATE.CONFLICT'],
+  refuses: ['AUTH.AUTHENTICATOR_REQUIRED', 'AUTH.CODE_INVALID', 'STATE.CONFLICT'],
 })
 
 /** A purpose is refused like the command that it names. */

@@ -1,4 +1,4 @@
-import { inTransaction, type Tx } from '../../database/index.ts'
+import { type Database, inTransaction, type Tx } from '../../database/index.ts'
 import type { StepUpCommand, StepUpPort } from '../../gateway/pipeline/ports.ts'
 import { addMs, type Idempotency, type Instant } from '../../kernel/index.ts'
 import { recordSuccess } from '../../platform/audit/index.ts'
@@ -27,17 +27,35 @@ const reasonOf = (recent: readonly RecentStepUp[], own: RecentStepUp | undefined
   return recent.length === 0 ? 'no recent step-up' : 'the recent step-ups have other purposes'
 }
 
-const spend = async (
-  { ids }: Pick<IdentityPorts, 'ids'>,
-  tx: Tx,
-  { caller, context, workspaceId, purpose, idempotency }: StepUpCommand,
+/** Undefined if the step-up can be spent. */
+const readSpent = async (
+  store: Database | Tx,
+  session: OwnSession,
+  digest: string,
+  spentBy: string,
   now: Instant,
+): Promise<{ verifiedAt: Instant } | { reason: string } | undefined> => {
+  const recent = await recentStepUps(store, session, now)
+  const own = recent.find(({ purposeDigest }) => Buffer.from(purposeDigest).equals(toBytes(digest)))
+  if (own?.spentBy === null) return undefined
+  return own?.spentBy === spentBy ? { verifiedAt: own.verifiedAt } : { reason: reasonOf(recent, own) }
+}
+
+/** Most commands with the policy `stepUp: 'maybe'` have no step-up, so one read precedes the transaction. */
+const spend = async (
+  { clock, database, ids }: StepUpPorts,
+  session: OwnSession,
+  { context, workspaceId, purpose, idempotency }: StepUpCommand,
 ): ReturnType<StepUpPort['spend']> => {
-  const session = assertSession(caller)
+  const now = clock.now()
   const digest = digestOfPurpose(purpose)
   const spentBy = idempotency ? keyOf(idempotency) : ids.next()
-  const verifiedAt = await spendStepUp(tx, session, toBytes(digest), spentBy, now)
-  if (verifiedAt !== undefined) {
+  const spent = await readSpent(database, session, digest, spentBy, now)
+  if (spent) return spent
+  return inTransaction(database, async (tx) => {
+    const verifiedAt = await spendStepUp(tx, session, toBytes(digest), spentBy, now)
+    if (verifiedAt === undefined)
+      return (await readSpent(tx, session, digest, spentBy, now)) ?? { reason: 'the step-up for this purpose is gone' }
     // The command has a separate entry, which depends on its outcome.
     const detail = { event: 'SPENT', operation: context.operationId, purposeDigest: digest }
     await recordSuccess(
@@ -46,16 +64,15 @@ const spend = async (
       { workspaceId, targetId: session.sessionId, detail },
     )
     return { verifiedAt }
-  }
-  const recent = await recentStepUps(tx, session, now)
-  const own = recent.find(({ purposeDigest }) => Buffer.from(purposeDigest).equals(toBytes(digest)))
-  return own?.spentBy === spentBy ? { verifiedAt: own.verifiedAt } : { reason: reasonOf(recent, own) }
+  })
 }
 
+type StepUpPorts = Pick<IdentityPorts, 'clock' | 'database' | 'ids'>
+
 /** Spends step-ups that are bound to a purpose, each one in one transaction with its audit entry. */
-export const createStepUps = (ports: Pick<IdentityPorts, 'clock' | 'database' | 'ids'>): StepUpPort => ({
+export const createStepUps = (ports: StepUpPorts): StepUpPort => ({
   spend: async (command) =>
     command.caller.sessionId === null
       ? { reason: 'an API key cannot step up' }
-      : inTransaction(ports.database, (tx) => spend(ports, tx, command, ports.clock.now())),
+      : spend(ports, assertSession(command.caller), command),
 })

@@ -47,7 +47,11 @@ const describeDuties = (operation: Operation): string => {
     [policy.caller === 'anonymous', 'The assertion can lack `sub`, because the operation needs no sign-in.'],
     [policy.workspace !== 'none', 'The assertion contains `workspace`. Return data of this workspace only.'],
     [policy.permission !== null, `The gateway has checked the permission \`${policy.permission}\`.`],
-    [policy.stepUp, 'The gateway has checked a recent second factor.'],
+    [policy.stepUp === true, 'The gateway has checked a recent second factor.'],
+    [
+      policy.stepUp === 'maybe',
+      'If the request needs a second factor, and the assertion lacks `steppedUpAt`, refuse with `ACCESS.STEP_UP_REQUIRED`.',
+    ],
     [
       policy.idempotent,
       '`X-Request-Id` is the idempotency key: return the first response again for the same body, and refuse another body with `REQUEST.ID_REUSED`.',

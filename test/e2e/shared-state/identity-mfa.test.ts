@@ -221,7 +221,7 @@ describe('operations that require a fresh second factor', needsStore(), () => {
   beforeEach(stopClock)
   afterEach(restartClock)
 
-  const guarded = routes.filter(({ operation }) => operation.policy.stepUp)
+  const guarded = routes.filter(({ operation }) => operation.policy.stepUp === true)
 
   test('403 ACCESS.STEP_UP_REQUIRED on each operation that declares it; 200 after a step-up', async () => {
     const [owner, operator] = [await signIn(portico), await signIn(portico, 'operator@demo.test')]

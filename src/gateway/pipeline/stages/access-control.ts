@@ -40,7 +40,7 @@ const toCredential = (call: Call, resolveClient: ResolveClient, source: SessionS
     clientHash,
     clientIp,
     // Another replica can have just verified the second factor.
-    bypassCache: (call.operation.policy.stepUp || source === 'store') && !call.isStreamOpen,
+    bypassCache: (call.operation.policy.stepUp === true || source === 'store') && !call.isStreamOpen,
     isStreamOpen: call.isStreamOpen || undefined,
     receivedAt: call.caller ? call.receivedAt : undefined,
   }
@@ -66,7 +66,7 @@ export function isCachedBy(
   return (call) => {
     const { policy, withoutEntry } = call.operation
     const isSelfChain = call.portal === null
-    if (policy.caller === 'anonymous' || policy.stepUp || withoutEntry || isSelfChain) return false
+    if (policy.caller === 'anonymous' || policy.stepUp === true || withoutEntry || isSelfChain) return false
     if (call.headers.isRepeated(headers.workspaceId.field)) return false
     const token = bearerPattern.exec(call.headers.informative('authorization'))?.[1]
     const accountId = token === undefined ? undefined : authentication.cachedAccount(token, call.receivedAt)
@@ -134,7 +134,8 @@ const assertPermission = ({ operation: { policy }, workspace, caller }: Call): v
 export function permissionStage({ stepUpMs, binding }: Pick<Configuration['mfa'], 'stepUpMs' | 'binding'>): Stage {
   return (call) => {
     assertPermission(call)
-    if (binding === 'session' && call.operation.policy.stepUp) assertSteppedUp(call.caller, call.receivedAt, stepUpMs)
+    if (binding === 'session' && call.operation.policy.stepUp === true)
+      assertSteppedUp(call.caller, call.receivedAt, stepUpMs)
   }
 }
 

@@ -11,7 +11,6 @@ import {
   StreamReply,
 } from '../../../kernel/index.ts'
 import { type Call, clientDisconnected, isCommand, type Stage } from '../call.ts'
-import type { FindStepUp } from './step-up.ts'
 
 /** A frozen reply is converted only once per schema. A stored reply was converted before its command was committed. */
 class ReplySerializer {
@@ -37,26 +36,20 @@ const assertHandshake = ({ operation, handshake }: Call): void => {
   throw new Refusal('REQUEST.UPGRADE_REQUIRED', { headers })
 }
 
-/** A domain service cannot read sessions. */
-const findNoStepUp: FindStepUp = async () => ({ isFound: false })
-
-/** Operations of which only some requests need a step-up look for one only if refused, and are then handled again. */
-const handleAgainAfterStepUp = async (backend: Backend, call: Call, findStepUp: FindStepUp): Promise<unknown> => {
-  try {
-    return await backend.handle(call)
-  } catch (error) {
-    if (!(error instanceof Refusal) || error.code !== 'ACCESS.STEP_UP_REQUIRED') throw error
-    const { isFound, reason } = await findStepUp(call)
-    if (isFound) return backend.handle(call)
-    throw reason === undefined ? error : new Refusal(error.code, { ...error.detail, internal: reason, cause: error })
+/** A code that the operation does not declare is a fault of its backend. */
+const toDeclared = ({ operation, missingStepUp }: Call, { replyError }: Backend, error: unknown): unknown => {
+  if (!(error instanceof Refusal)) return error
+  const isStepUp = error.code === 'ACCESS.STEP_UP_REQUIRED'
+  if (!declaresRefusal(operation, error.code)) {
+    const field = isStepUp ? "`policy.stepUp: 'maybe'`" : '`refuses`'
+    return replyError(`${operation.id} refused with ${error.code}, which it does not declare in ${field}`)
   }
+  if (!isStepUp || missingStepUp === null) return error
+  return new Refusal(error.code, { ...error.detail, internal: missingStepUp, cause: error })
 }
 
-/** A code that the operation does not declare is a fault of its backend. */
-const toDeclared = ({ operation }: Call, { replyError }: Backend, error: unknown): unknown =>
-  error instanceof Refusal && !declaresRefusal(operation, error.code)
-    ? replyError(`${operation.id} refused with ${error.code}, which it does not declare in \`refuses\``)
-    : error
+/** Rejects where a backend throws. */
+const handleOnce = async (backend: Backend, call: Call): Promise<unknown> => backend.handle(call)
 
 /** A handler that nobody waits for may fail for that reason. */
 const assertAwaited = (call: Call, cause?: unknown): void => {
@@ -67,16 +60,13 @@ const assertAwaited = (call: Call, cause?: unknown): void => {
 const isBytes = (reply: unknown): reply is StreamReply | SocketReply =>
   reply instanceof StreamReply || reply instanceof SocketReply
 
-export function dispatchStage(
-  backendOf: (operation: Operation) => Backend,
-  findStepUp: FindStepUp = findNoStepUp,
-): Stage {
+export function dispatchStage(backendOf: (operation: Operation) => Backend): Stage {
   const serializer = new ReplySerializer()
   return async (call) => {
     assertHandshake(call)
     assertAwaited(call)
     const backend = backendOf(call.operation)
-    const reply = await handleAgainAfterStepUp(backend, call, findStepUp).catch((error: unknown) => {
+    const reply = await handleOnce(backend, call).catch((error: unknown) => {
       assertAwaited(call, error)
       throw toDeclared(call, backend, error)
     })

@@ -1,5 +1,5 @@
 import { canonicalPurpose, confirmedFields } from '../../../contract/step-up-purpose.ts'
-import { Refusal } from '../../../kernel/index.ts'
+import { isSteppedUp, Refusal } from '../../../kernel/index.ts'
 import type { Call, Stage } from '../call.ts'
 import type { StepUpPort } from '../ports.ts'
 
@@ -9,14 +9,18 @@ interface FoundStepUp {
   reason?: string
 }
 
-/** Finds a step-up for a call that was refused without one, and sets `steppedUpAt` of its caller. */
+/** Finds the step-up of a call, and sets `steppedUpAt` of its caller. */
 export type FindStepUp = (call: Call) => Promise<FoundStepUp>
 
-/** For `mfa.binding: session`. Another replica may have verified it. `authenticate` must read the session from the store. */
-export function findStepUpBy(authenticate: Stage): FindStepUp {
+/**
+ * For `mfa.binding: session`. Another replica may have verified it, so `authenticate` must read the session from the
+ * store.
+ */
+export function findStepUpBy(authenticate: Stage, stepUpMs: number): FindStepUp {
   return async (call) => {
     const { caller, workspace } = call
     if (!caller || caller.apiKeyId !== null) return { isFound: false }
+    if (isSteppedUp(caller, call.receivedAt, stepUpMs)) return { isFound: true }
     await authenticate(call)
     call.workspace = workspace
     return { isFound: call.caller !== null && call.caller.steppedUpAt !== caller.steppedUpAt }
@@ -51,13 +55,19 @@ export function spendStepUpBy(stepUps: StepUpPort): FindStepUp {
 }
 
 /**
- * For operations that always need a step-up. Follows the validation, because the purpose depends on the input. Throws
+ * Follows the validation, because the purpose depends on the input. If the policy is `maybe`, the handler decides. With
+ * `mfa.binding: session`, the permission stage has checked the operations that always need a step-up. Throws
  * ACCESS.STEP_UP_REQUIRED.
  */
-export function stepUpStage(spendStepUp: FindStepUp): Stage {
-  const spend = async (call: Call): Promise<void> => {
-    const { isFound, reason } = await spendStepUp(call)
-    if (!isFound) throw new Refusal('ACCESS.STEP_UP_REQUIRED', reason === undefined ? {} : { internal: reason })
+export function stepUpStage(findStepUp: FindStepUp, binding: 'purpose' | 'session'): Stage {
+  const find = async (call: Call, isRequired: boolean): Promise<void> => {
+    const { isFound, reason = null } = await findStepUp(call)
+    call.missingStepUp = reason
+    if (!isFound && isRequired)
+      throw new Refusal('ACCESS.STEP_UP_REQUIRED', reason === null ? {} : { internal: reason })
   }
-  return (call) => (call.operation.policy.stepUp ? spend(call) : undefined)
+  return (call) => {
+    const { stepUp } = call.operation.policy
+    return stepUp === 'maybe' || (stepUp && binding === 'purpose') ? find(call, stepUp === true) : undefined
+  }
 }

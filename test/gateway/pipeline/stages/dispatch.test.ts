@@ -4,9 +4,19 @@ import * as z from 'zod'
 import { listTimezones } from '../../../../src/banking/constants/contract.ts'
 import { downloadFile } from '../../../../src/banking/files/contract.ts'
 import { updateProfile } from '../../../../src/banking/profile/contract.ts'
-import { clientDisconnected } from '../../../../src/gateway/pipeline/call.ts'
-import { dispatchStage } from '../../../../src/gateway/pipeline/stages/index.ts'
-import { freezeReply, type Operation, Refusal, SocketReply, StreamReply, toPage } from '../../../../src/kernel/index.ts'
+import { type Call, clientDisconnected } from '../../../../src/gateway/pipeline/call.ts'
+import { dispatchStage, stepUpStage } from '../../../../src/gateway/pipeline/stages/index.ts'
+import {
+  assertSteppedUp,
+  bizId,
+  freezeReply,
+  type Instant,
+  type Operation,
+  Refusal,
+  SocketReply,
+  StreamReply,
+  toPage,
+} from '../../../../src/kernel/index.ts'
 import { arrivedCall } from '../../../harness/call.ts'
 import { portalCall, refused } from './portal-call.ts'
 
@@ -116,40 +126,57 @@ describe('a refusal', () => {
 })
 
 describe('ACCESS.STEP_UP_REQUIRED of a handler', () => {
-  const refuse = (code: 'ACCESS.STEP_UP_REQUIRED' | 'STATE.CONFLICT') => {
-    let calls = 0
-    const handle = async () => {
-      calls += 1
-      if (calls === 1) throw new Refusal(code)
-      return 'handled again'
+  const served = async (stepUp: false | 'maybe', steppedUpAt: Instant | null) => {
+    const call = portalCall({ ...listTimezones, reply: z.string(), policy: { ...listTimezones.policy, stepUp } })
+    const handled: unknown[] = []
+    const backend = {
+      handle: async ({ caller }: Call) => {
+        handled.push(caller?.steppedUpAt)
+        assertSteppedUp(caller, call.receivedAt, 1_000)
+        return 'done'
+      },
+      replyError: (internal: string) => new Refusal('SYSTEM.INTERNAL_ERROR', { internal }),
+      maxReplyBytes: () => 100,
     }
-    const replyError = (internal: string) => new Refusal('SYSTEM.INTERNAL_ERROR', { internal })
-    return { handle, replyError, maxReplyBytes: () => 100 }
-  }
-  const served = async (code: Parameters<typeof refuse>[0], hasSteppedUp: boolean) => {
-    const call = portalCall({
-      ...listTimezones,
-      reply: z.string(),
-      refuses: ['ACCESS.STEP_UP_REQUIRED', 'STATE.CONFLICT'],
-    })
-    const backend = refuse(code)
-    const stage = dispatchStage(
-      () => backend,
-      async () => ({ isFound: hasSteppedUp }),
+    const caller = {
+      accountId: bizId<'account'>('01990000-0000-7000-8000-000000000001'),
+      portal: 'CONSUMER',
+      sessionId: null,
+      apiKeyId: null,
+      steppedUpAt: null,
+      permissions: new Set<never>(),
+    } as const
+    call.caller = caller
+    const find = async () => {
+      if (steppedUpAt === null) return { isFound: false, reason: 'no recent step-up' }
+      call.caller = { ...caller, steppedUpAt }
+      return { isFound: true }
+    }
+    const outcome = Promise.resolve(stepUpStage(find, 'purpose')(call)).then(() => dispatchStage(() => backend)(call))
+    const error: unknown = await outcome.then(
+      () => undefined,
+      (caught: unknown) => caught,
     )
-    return (await refused(() => stage(call))) ?? call.reply
+    return { reply: error instanceof Refusal ? [error.code, error.detail.internal] : call.reply, handled }
   }
 
-  test('the handler runs again if the caller has stepped up at another replica', async () => {
-    expect(await served('ACCESS.STEP_UP_REQUIRED', true)).toBe('"handled again"')
+  test('the step-up is found before the handler runs, once', async () => {
+    const now = portalCall(listTimezones).receivedAt
+    expect(await served('maybe', now)).toEqual({ reply: '"done"', handled: [now] })
   })
 
-  test('the refusal remains if the caller has not stepped up', async () => {
-    expect(await served('ACCESS.STEP_UP_REQUIRED', false)).toEqual(['ACCESS.STEP_UP_REQUIRED', undefined])
+  test('403: the handler runs once without a step-up, and operators see the reason', async () => {
+    const reply = ['ACCESS.STEP_UP_REQUIRED', 'no recent step-up']
+    expect(await served('maybe', null)).toEqual({ reply, handled: [null] })
   })
 
-  test('other refusals do not read the session', async () => {
-    expect(await served('STATE.CONFLICT', true)).toEqual(['STATE.CONFLICT', undefined])
+  test('500: the policy does not declare it', async () => {
+    const { reply, handled } = await served(false, null)
+    expect(handled).toEqual([null])
+    expect(reply).toEqual([
+      'SYSTEM.INTERNAL_ERROR',
+      "constants.timezones refused with ACCESS.STEP_UP_REQUIRED, which it does not declare in `policy.stepUp: 'maybe'`",
+    ])
   })
 })
 

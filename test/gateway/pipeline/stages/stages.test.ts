@@ -85,6 +85,7 @@ test('stages run in order: authentication and permission precede the body', () =
     'secureChannel',
     'validate',
     'idempotency',
+    'stepUp',
     'serve',
   ])
 })
