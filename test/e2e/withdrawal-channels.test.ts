@@ -27,7 +27,7 @@ describe('withdrawal channels', () => {
       channelStatus: { code: 'PENDING_VERIFICATION' },
       rejectReason: null,
     })
-    expect(first.text).not.toMatch(/3704|payoutAccount(Number|Sealed)|createdBy/)
+    expect(first.text).not.toMatch(/37040044|payoutAccount(Number|Sealed)|createdBy/)
     expect((await web('POST', '/withdrawal-channels', body, { id })).body.data).toEqual(first.body.data)
     const other = await web('POST', '/withdrawal-channels', payoutAccount(), { id })
     expect(codeOf(other)).toEqual(reused)
