@@ -1,4 +1,5 @@
 import { type ReportError, throwError } from '../kernel/index.ts'
+import { isLifeCycle, type LifeCycle } from './life-cycle.ts'
 import { joinDeclarations } from './permissions.ts'
 
 /** The statuses of an order type, and the prefix of its order numbers. */
@@ -29,6 +30,8 @@ export interface LedgerTypeTable {
   readonly orders: ReadonlyMap<string, OrderTypeDeclaration & { readonly owner: string }>
   readonly flowTypes: ReadonlyMap<string, { readonly owner: string; readonly value: number }>
   readonly houseAccounts: ReadonlyMap<string, { readonly owner: string }>
+  /** By order type. A type that is declared without `orderType` has none. */
+  readonly lifeCycles: ReadonlyMap<string, LifeCycle>
 }
 
 const typesOf = (contract: object): LedgerTypes =>
@@ -45,6 +48,9 @@ export const collectLedgerTypes = (
   const orders = declared.flatMap(({ owner, orders: own = {} }) =>
     Object.entries(own).map(([name, type]) => [owner, name, { owner, ...type }, `ledger.orders.${name}`] as const),
   )
+  const lifeCycles = Object.values(contracts)
+    .flatMap((contract) => [...Object.values(contract), ...Object.values(typesOf(contract).orders ?? {})])
+    .filter(isLifeCycle)
   const flowTypes = declared.flatMap(({ owner, flowTypes: own = {} }) =>
     Object.entries(own).map(([name, value]) => [owner, name, { owner, value }, `ledger.flowTypes.${name}`] as const),
   )
@@ -65,5 +71,6 @@ export const collectLedgerTypes = (
     orders: joinDeclarations('order type', orders, report),
     flowTypes: joinDeclarations('flow type', flowTypes, report),
     houseAccounts: joinDeclarations('house account', houseAccounts, report),
+    lifeCycles: new Map(lifeCycles.map((type) => [type.name, type])),
   }
 }

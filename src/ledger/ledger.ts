@@ -1,3 +1,4 @@
+import type { LifeCycle } from '../contract/life-cycle.ts'
 import type { Database } from '../database/index.ts'
 import type { AccountId, Instant, Money, OrderId, Page, WorkspaceId } from '../kernel/index.ts'
 import { invalid } from '../kernel/index.ts'
@@ -78,6 +79,16 @@ export interface Ledger {
 
   /** Registers the types of this process's domains. Throws an Error if another domain has registered one. */
   registerTypes(): Promise<void>
+
+  /** Returns the time of the ledger's clock. */
+  now(): Instant {
+    return this.#ports.clock.now()
+  }
+
+  /** Returns the life cycle of an order type that a domain of this process declares with `orderType`, or undefined. */
+  lifeCycleOf(type: OrderType): LifeCycle | undefined {
+    return ledgerTypesOf(this.#ports).lifeCycles.get(type)
+  }
 
   /** Returns the flow type of a request. Throws VALIDATION.INVALID_PARAMETER for `field` if no domain declares it. */
   parseFlowType(text: string, field?: string): FlowType

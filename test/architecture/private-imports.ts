@@ -16,7 +16,7 @@ export const privateImports: Readonly<Record<string, string>> = {
   'banking/recharges/contract.ts rechargeFilters': listsOfExports,
   'banking/transfers/contract.ts transferFilters': listsOfExports,
   'banking/wallets/contract.ts flowFilters': listsOfExports,
-  'banking/withdrawals/contract.ts withdrawalFilters': listsOfExports,
+  'banking/withdrawals/contract.ts withdrawals': listsOfExports,
 }
 
 /** Every name of these modules is public to Portico's domains. */

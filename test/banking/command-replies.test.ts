@@ -14,8 +14,7 @@ import * as transfers from '../../src/banking/transfers/order.ts'
 import { withdrawalChannelStatus } from '../../src/banking/withdrawal-channels/contract.ts'
 import { toChannelView } from '../../src/banking/withdrawal-channels/handlers.ts'
 import { withdrawalStatus } from '../../src/banking/withdrawals/contract.ts'
-import { toWithdrawalView } from '../../src/banking/withdrawals/handlers.ts'
-import * as withdrawals from '../../src/banking/withdrawals/order.ts'
+import { newWithdrawal, toWithdrawalView } from '../../src/banking/withdrawals/order.ts'
 import { maxReplyBytesOf } from '../../src/config/index.ts'
 import { catalogue } from '../../src/contract/index.ts'
 import {
@@ -97,9 +96,9 @@ const withdrawalData = dataOf(
     .tuple(amounts, note)
     .map(([charge, remark]) => ({ ...charge, remark, tariff, channelType: 'BANK' as const, accountDigest: '' }))
     .map((terms) => ({ ...terms, wallet: ids.next<'wallet'>(), channel: ids.next() }))
-    .map((terms) => withdrawals.newWithdrawal(terms, context).data),
-  text.map((reason) => withdrawals.failureMove(order, reason).data),
-  note.map((reference) => withdrawals.completionMove(order, reference).data),
+    .map((terms) => newWithdrawal(terms, context).order.data),
+  text.map((failureReason) => ({ failureReason })),
+  note.map((externalReference) => ({ externalReference })),
 )
 
 const orderOf = (family: CodedFamily, data: fc.Arbitrary<OrderData>): fc.Arbitrary<Order> => {

@@ -9,7 +9,7 @@ import { exchangeFilters } from '../exchanges/contract.ts'
 import { rechargeFilters } from '../recharges/contract.ts'
 import { transferFilters } from '../transfers/contract.ts'
 import { flowFilters } from '../wallets/contract.ts'
-import { withdrawalFilters } from '../withdrawals/contract.ts'
+import { withdrawals } from '../withdrawals/contract.ts'
 
 export const summary = 'Lists exported as files by a background job.'
 
@@ -55,7 +55,7 @@ const filters = {
   TRANSFERS: transferFilters,
   EXCHANGES: exchangeFilters,
   RECHARGES: rechargeFilters,
-  WITHDRAWALS: withdrawalFilters,
+  WITHDRAWALS: withdrawals.filters,
   LOGIN_HISTORY: {},
 } as const satisfies Record<ExportType, z.ZodRawShape>
 

@@ -14,8 +14,8 @@ import {
 } from '../../contract/fields.ts'
 
 import type { Permissions } from '../../contract/permissions.ts'
-import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
-import { orderDecision, orderOperations, reasonedOrderDecision } from '../../ledger/contract.ts'
+import { codedFamily, operation } from '../../kernel/index.ts'
+import { orderType } from '../../ledger/order-types/contract.ts'
 
 export const summary = 'Payouts. Operators approve and settle them.'
 
@@ -32,7 +32,6 @@ export const withdrawalStatus = codedFamily('withdrawalStatus', {
   REJECTED: 10090905,
   FAILED: 10090906,
 })
-export type WithdrawalStatus = CodeOf<typeof withdrawalStatus>
 
 /** The amount is in the wallet's currency. The service checks its decimal places. */
 const WithdrawalRequest = z.strictObject({
@@ -60,9 +59,61 @@ const WithdrawalOrder = z.object({
   statusHistory: statusHistory(withdrawalStatus),
 })
 
-export const withdrawalFilters = { walletId: id.optional(), withdrawalStatus: codeOf(withdrawalStatus).optional() }
+/** The funds stay held from the request until the payout is completed or fails. */
+export const withdrawals = orderType('WITHDRAWAL', {
+  prefix: 'WDR',
+  outgoing: true,
+  group: 'withdrawal',
+  statuses: withdrawalStatus,
+  reply: WithdrawalOrder,
+  filters: { walletId: id.optional(), withdrawalStatus: codeOf(withdrawalStatus).optional() },
+  wallets: { source: 'walletBizId' },
+  columns: [
+    { name: 'withdrawalChannelBizId' },
+    { name: 'amount', currencyIn: 'currency' },
+    { name: 'currency' },
+    { name: 'feeAmount', currencyIn: 'currency' },
+    { name: 'netAmount', from: 'amount', minus: 'feeAmount', currencyIn: 'currency' },
+    { name: 'remark' },
+    { name: 'failureReason' },
+    { name: 'externalReference' },
+  ],
+  moves: {
+    create: { by: 'member', from: [], to: ['PENDING_APPROVAL'], holds: 'HELD' },
+    cancel: { by: 'member', from: ['PENDING_APPROVAL'], to: ['CANCELLED'], holds: 'RELEASED' },
+    approve: { by: 'operator', permission: 'withdrawal:approve', from: ['PENDING_APPROVAL'], to: ['PROCESSING'] },
+    reject: {
+      by: 'operator',
+      permission: 'withdrawal:approve',
+      from: ['PENDING_APPROVAL'],
+      to: ['REJECTED'],
+      holds: 'RELEASED',
+      reason: 'failureReason',
+      whileFrozen: true,
+    },
+    complete: {
+      by: 'operator',
+      permission: 'withdrawal:settle',
+      from: ['PROCESSING'],
+      to: ['COMPLETED'],
+      holds: 'CAPTURED',
+      sets: ['externalReference'],
+    },
+    fail: {
+      by: 'operator',
+      permission: 'withdrawal:settle',
+      from: ['PROCESSING'],
+      to: ['FAILED'],
+      holds: 'RELEASED',
+      reason: 'failureReason',
+      whileFrozen: true,
+    },
+    drop: { by: 'sandbox', from: ['PENDING_APPROVAL'], to: ['CANCELLED'], holds: 'RELEASED' },
+    dropPayout: { by: 'sandbox', from: ['PROCESSING'], to: ['FAILED'], holds: 'RELEASED', reason: 'failureReason' },
+  },
+})
 
-const orders = orderOperations(WithdrawalOrder, withdrawalFilters, 'withdrawal')
+const orders = withdrawals.operations
 
 export const listWithdrawals = operation({
   ...orders.list,
@@ -119,16 +170,18 @@ export const readAnyWithdrawal = operation({
   summary: 'Read a withdrawal of any workspace',
 })
 
+const approval = withdrawals.decision('approve')
+
 export const approveWithdrawal = operation({
-  ...orders.approve,
+  ...approval,
   id: 'withdrawals.approve',
   path: '/withdrawals/{withdrawal_id}/approve',
   summary: 'Approve a withdrawal',
-  refuses: [...orders.approve.refuses, 'CHANNEL.NOT_AVAILABLE', 'WALLET.NOT_ACTIVE'],
+  refuses: [...approval.refuses, 'CHANNEL.NOT_AVAILABLE', 'WALLET.NOT_ACTIVE'],
 })
 
 export const rejectWithdrawal = operation({
-  ...orders.reject,
+  ...withdrawals.reasonedDecision('reject'),
   id: 'withdrawals.reject',
   path: '/withdrawals/{withdrawal_id}/reject',
   summary: 'Reject a withdrawal and release its funds',
@@ -136,7 +189,7 @@ export const rejectWithdrawal = operation({
 
 /** Without a body, the handler gets undefined. */
 export const completeWithdrawal = operation({
-  ...orderDecision(WithdrawalOrder, 'withdrawal:settle'),
+  ...withdrawals.decision('complete'),
   id: 'withdrawals.complete',
   path: '/withdrawals/{withdrawal_id}/complete',
   summary: 'Mark a withdrawal as paid and debit the wallet',
@@ -144,7 +197,7 @@ export const completeWithdrawal = operation({
 })
 
 export const failWithdrawal = operation({
-  ...reasonedOrderDecision(WithdrawalOrder, 'withdrawal:settle'),
+  ...withdrawals.reasonedDecision('fail'),
   id: 'withdrawals.fail',
   path: '/withdrawals/{withdrawal_id}/fail',
   summary: 'Mark a withdrawal as failed and release its funds',

@@ -1,115 +1,128 @@
+import type { DomainPorts } from '../../api/domain.ts'
+import type { OwnerNoticeKind, OwnerNotices } from '../../api/notices.ts'
+import { type Database, sqlState } from '../../database/index.ts'
 import {
+  type AccountId,
   bizId,
   createHandlerTable,
   formatMoney,
   type HandlerTable,
-  mapPage,
-  toIsoOrNull,
+  type Instant,
+  notFound,
+  Refusal,
   type Words,
+  type WorkspaceId,
 } from '../../kernel/index.ts'
-import {
-  type ListedOrder,
-  memberContext,
-  type Order,
-  operatorContext,
-  reachedAt,
-  toCodedValue,
-  toOperatorOrderView,
-  toOrderQuery,
-  toOrderView,
-  type Viewer,
-  viewerOf,
-} from '../../ledger/index.ts'
+import { createOrders, type IdempotencyKey, type Ledger, type Order } from '../../ledger/index.ts'
 import * as contract from './contract.ts'
-import { toWithdrawal } from './order.ts'
+import { debitedParty, newWithdrawal, payoutPostings, toWithdrawal, toWithdrawalView } from './order.ts'
 import {
-  approveWithdrawal,
-  cancelWithdrawal,
-  completeWithdrawal,
-  createWithdrawal,
-  failWithdrawal,
-  readWithdrawal,
-  rejectWithdrawal,
-  type WithdrawalsPorts,
-} from './service.ts'
+  computeTerms,
+  type PayoutChannel,
+  type PayoutTariffs,
+  type WithdrawalInput,
+  type WithdrawalTerms,
+} from './rules.ts'
 
-export const toWithdrawalView = (order: Order, viewer: Viewer) => {
-  const { wallet, amount, fee, net, ...notes } = toWithdrawal(order)
-  return {
-    ...toOrderView(order, contract.withdrawalStatus, viewer),
-    ...notes,
-    walletBizId: wallet,
-    amount: formatMoney(amount),
-    currency: amount.currency,
-    feeAmount: formatMoney(fee),
-    netAmount: formatMoney(net),
-    withdrawalStatus: toCodedValue(contract.withdrawalStatus, order.status, viewer),
-    completedAt: toIsoOrNull(reachedAt(order, 'COMPLETED')),
-  }
+export interface WithdrawalsPorts {
+  database: Database
+  transaction: DomainPorts['transaction']
+  notices: OwnerNotices
+  ledger: Ledger
+  payouts: PayoutTariffs
+  /** Throws ACCESS.PAYOUT_HOLD if the member gained the permission recently. */
+  assertNotHeld(member: { accountId: AccountId; workspaceId: WorkspaceId }, at: Instant): Promise<void>
+  channelOf(workspace: WorkspaceId, channel: string): Promise<PayoutChannel | undefined>
 }
 
-const toListedWithdrawalView = (order: ListedOrder, viewer: Viewer) => ({
-  ...toWithdrawalView(order, viewer),
-  ...toOperatorOrderView(order, viewer),
-})
+const readTerms = async (
+  { ledger, payouts, channelOf }: WithdrawalsPorts,
+  input: WithdrawalInput,
+  workspace: WorkspaceId,
+): Promise<WithdrawalTerms> => {
+  const wallet = await ledger.readWallet({ wallet: input.wallet, workspace })
+  if (!wallet) throw notFound('unknown wallet')
+  const channel = await channelOf(workspace, input.channel)
+  if (!channel) throw notFound('unknown withdrawal channel')
+  return computeTerms(input, wallet, channel, payouts)
+}
 
-export const withdrawalHandlers = (ports: WithdrawalsPorts, words: Words): HandlerTable =>
-  createHandlerTable(contract, {
-    listWithdrawals: async (request) => {
-      const { query, workspace } = request
-      const scope = { type: 'WITHDRAWAL', workspace: workspace.id, status: query.withdrawalStatus } as const
-      const orders = await ports.ledger.listOrders(toOrderQuery(query, scope))
-      return mapPage(orders, (order) => toWithdrawalView(order, viewerOf(words, request)))
-    },
+/** The trigger in withdrawal-channels/schema.ts raises this error, also after a concurrent change. */
+const isInactiveChannel = (error: unknown): boolean => sqlState(error) === 'PW001'
 
-    readWithdrawal: async (request) => {
-      const scope = { id: bizId<'order'>(request.params.withdrawal_id), workspace: request.workspace.id }
-      return toWithdrawalView(await readWithdrawal(ports, scope), viewerOf(words, request))
-    },
+interface Notice {
+  key: IdempotencyKey
+  kind: OwnerNoticeKind
+  actorId: AccountId | null
+  /** The refusal if the channel is not active. */
+  ifInactive?: 'CHANNEL.NOT_AVAILABLE' | 'STATE.CONFLICT'
+}
 
-    createWithdrawal: async (request) => {
-      const { walletBizId, withdrawalChannelBizId, amount, remark = null } = request.body
-      const channel = bizId<'withdrawalChannel'>(withdrawalChannelBizId)
-      const input = { wallet: bizId<'wallet'>(walletBizId), channel, amount, remark }
-      return toWithdrawalView(await createWithdrawal(ports, input, memberContext(request)), viewerOf(words, request))
-    },
+/** Informs the owners in the same transaction. A repeated request informs nobody again. */
+const withNotice =
+  (
+    { transaction, ledger, notices }: WithdrawalsPorts,
+    { key, kind, actorId, ifInactive = 'CHANNEL.NOT_AVAILABLE' }: Notice,
+  ) =>
+  async (execute: (ledger: Ledger) => Promise<Order>): Promise<Order> => {
+    try {
+      return await transaction(async (tx) => {
+        const within = ledger.within(tx)
+        const isRepeated = (await within.findStoredResult(key)) !== undefined
+        const order = await execute(within)
+        if (isRepeated) return order
+        const { amount } = toWithdrawal(order)
+        const about = `${formatMoney(amount)} ${amount.currency}`
+        await notices.queue(tx, { kind, workspaceId: order.workspaceBizId, actorId, about, at: order.updatedAt })
+        return order
+      })
+    } catch (error) {
+      if (!isInactiveChannel(error)) throw error
+      throw new Refusal(ifInactive, { internal: 'the channel is no longer active', cause: error })
+    }
+  }
 
-    cancelWithdrawal: async (request) => {
-      const input = { id: bizId<'order'>(request.params.withdrawal_id) }
-      return toWithdrawalView(await cancelWithdrawal(ports, input, memberContext(request)), viewerOf(words, request))
-    },
+export const withdrawalHandlers = (ports: WithdrawalsPorts, words: Words): HandlerTable => {
+  const { ledger, assertNotHeld, channelOf } = ports
+  const orders = createOrders(contract.withdrawals, { ledger, words }, toWithdrawalView)
+  return createHandlerTable(contract, {
+    listWithdrawals: orders.list,
+    readWithdrawal: orders.read,
+    listAllWithdrawals: orders.listAll,
+    readAnyWithdrawal: orders.readAny,
 
-    listAllWithdrawals: async (request) => {
-      const { query } = request
-      const scope = { type: 'WITHDRAWAL', workspace: null, status: query.withdrawalStatus } as const
-      const orders = await ports.ledger.listOrders(toOrderQuery(query, scope))
-      return mapPage(orders, (order) => toListedWithdrawalView(order, viewerOf(words, request)))
-    },
+    createWithdrawal: orders.create(async ({ body }, context) => {
+      const { actor, key, workspace } = context
+      await assertNotHeld({ accountId: actor, workspaceId: workspace }, context.receivedAt)
+      const { walletBizId, withdrawalChannelBizId: channel, amount, remark = null } = body
+      const terms = await readTerms(ports, { wallet: bizId<'wallet'>(walletBizId), channel, amount, remark }, workspace)
+      const within = withNotice(ports, { key, kind: 'WITHDRAWAL_REQUESTED', actorId: actor })
+      return orders.open('create', context, { ...newWithdrawal(terms, context), within })
+    }),
 
-    readAnyWithdrawal: async (request) => {
-      const scope = { id: bizId<'order'>(request.params.withdrawal_id), workspace: null }
-      return toListedWithdrawalView(await readWithdrawal(ports, scope), viewerOf(words, request))
-    },
+    cancelWithdrawal: orders.move('cancel'),
+    rejectWithdrawal: orders.move('reject', ({ body }) => body),
+    failWithdrawal: orders.move('fail', ({ body }) => body),
 
-    approveWithdrawal: async (request) => {
-      const input = { id: bizId<'order'>(request.params.withdrawal_id) }
-      return toWithdrawalView(await approveWithdrawal(ports, input, operatorContext(request)), viewerOf(words, request))
-    },
+    /** A person who created or verified the payout account cannot approve. */
+    approveWithdrawal: orders.move('approve', async (_, { key }, read) => {
+      const order = await read()
+      const channel = await channelOf(order.workspaceBizId, toWithdrawal(order).withdrawalChannelBizId)
+      if (order.status === 'PENDING_APPROVAL' && channel?.channelStatus !== 'ACTIVE')
+        throw new Refusal('CHANNEL.NOT_AVAILABLE', {
+          internal: 'the channel was deactivated after the order was created',
+        })
+      return {
+        parties: [debitedParty(order)],
+        priorActors: channel?.actors ?? [],
+        within: withNotice(ports, { key, kind: 'WITHDRAWAL_APPROVED', actorId: null }),
+      }
+    }),
 
-    rejectWithdrawal: async (request) => {
-      const input = { id: bizId<'order'>(request.params.withdrawal_id), reason: request.body.reason }
-      return toWithdrawalView(await rejectWithdrawal(ports, input, operatorContext(request)), viewerOf(words, request))
-    },
-
-    completeWithdrawal: async (request) => {
-      const { params, body } = request
-      const input = { id: bizId<'order'>(params.withdrawal_id), externalReference: body?.externalReference ?? null }
-      const order = await completeWithdrawal(ports, input, operatorContext(request))
-      return toWithdrawalView(order, viewerOf(words, request))
-    },
-
-    failWithdrawal: async (request) => {
-      const input = { id: bizId<'order'>(request.params.withdrawal_id), reason: request.body.reason }
-      return toWithdrawalView(await failWithdrawal(ports, input, operatorContext(request)), viewerOf(words, request))
-    },
+    completeWithdrawal: orders.move('complete', async ({ body }, { key }, read) => ({
+      ...payoutPostings(await read()),
+      data: { externalReference: body?.externalReference ?? null },
+      within: withNotice(ports, { key, kind: 'WITHDRAWAL_COMPLETED', actorId: null, ifInactive: 'STATE.CONFLICT' }),
+    })),
   })
+}

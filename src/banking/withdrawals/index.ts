@@ -1,11 +1,11 @@
 /**
  * Withdrawals: payouts from a wallet to a verified withdrawal channel. Creating a withdrawal holds the funds; operators
- * approve and complete it. Start reading in `contract.ts` and `service.ts`.
+ * approve and complete it. Start reading in `contract.ts` and `handlers.ts`.
  */
 import { declaredBy, domain } from '../../api/domain.ts'
 import type { HandlerTable, Words } from '../../kernel/index.ts'
 import * as contract from './contract.ts'
-import { withdrawalHandlers } from './handlers.ts'
+import { type WithdrawalsPorts, withdrawalHandlers } from './handlers.ts'
 import {
   checkWithdrawalSettings,
   defaultPayouts,
@@ -13,7 +13,6 @@ import {
   PayoutTariffs,
   withdrawalSettings,
 } from './rules.ts'
-import type { WithdrawalsPorts } from './service.ts'
 
 export type WithdrawalsOptions = Omit<WithdrawalsPorts, 'payouts'> & {
   words: Words

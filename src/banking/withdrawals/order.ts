@@ -1,25 +1,27 @@
 import { z } from 'zod'
 import {
-  type AccountId,
+  formatMoney,
   type Money,
   money,
-  type OrderId,
   subtract,
+  toIsoOrNull,
   type WalletId,
   type WorkspaceId,
 } from '../../kernel/index.ts'
 import {
   type CommandContext,
+  chargeParties,
   dailyLimits,
-  type Entry,
   feeEntries,
-  type NewOrder,
+  type Opening,
   type Order,
-  type OrderMove,
-  operatorApproval,
-  operatorDecision,
+  reachedAt,
+  toCodedValue,
+  toOrderView,
+  type Viewer,
   type WalletParty,
 } from '../../ledger/index.ts'
+import { withdrawalStatus } from './contract.ts'
 import type { WithdrawalTerms } from './rules.ts'
 
 /* Maps a withdrawal to an order of the ledger. */
@@ -56,7 +58,22 @@ export const toWithdrawal = ({ bizId, sourceWalletBizId: wallet, data }: Order):
   return { ...notes, wallet, amount, fee, net: subtract(amount, fee) }
 }
 
-export const debitedWallet = (wallet: WalletId, currency: string, workspace: WorkspaceId): WalletParty => ({
+export const toWithdrawalView = (order: Order, viewer: Viewer) => {
+  const { wallet, amount, fee, net, ...notes } = toWithdrawal(order)
+  return {
+    ...toOrderView(order, withdrawalStatus, viewer),
+    ...notes,
+    walletBizId: wallet,
+    amount: formatMoney(amount),
+    currency: amount.currency,
+    feeAmount: formatMoney(fee),
+    netAmount: formatMoney(net),
+    withdrawalStatus: toCodedValue(withdrawalStatus, order.status, viewer),
+    completedAt: toIsoOrNull(reachedAt(order, 'COMPLETED')),
+  }
+}
+
+const debitedWallet = (wallet: WalletId, currency: string, workspace: WorkspaceId): WalletParty => ({
   label: 'source',
   wallet,
   workspace,
@@ -65,73 +82,45 @@ export const debitedWallet = (wallet: WalletId, currency: string, workspace: Wor
   currencyField: 'walletBizId',
 })
 
-/** Returns a withdrawal that waits for approval. */
-export const newWithdrawal = (terms: WithdrawalTerms, context: CommandContext<WorkspaceId>): NewOrder => ({
-  workspace: context.workspace,
-  type: 'WITHDRAWAL',
-  data: {
-    withdrawalChannelBizId: terms.channel,
-    amount: terms.amount.minor.toString(),
-    currency: terms.amount.currency,
-    feeAmount: terms.fee.minor.toString(),
-    remark: terms.remark,
-    failureReason: null,
-    externalReference: null,
+/** Holds the amount. Nothing is posted until the payout is completed. */
+export const newWithdrawal = (terms: WithdrawalTerms, context: CommandContext<WorkspaceId>): Opening => ({
+  parties: [debitedWallet(terms.wallet, terms.amount.currency, context.workspace)],
+  holds: [{ account: 'source', amount: terms.amount.minor }],
+  order: {
+    data: {
+      withdrawalChannelBizId: terms.channel,
+      amount: terms.amount.minor.toString(),
+      currency: terms.amount.currency,
+      feeAmount: terms.fee.minor.toString(),
+      remark: terms.remark,
+      failureReason: null,
+      externalReference: null,
+    },
+    usage: dailyLimits(terms.tariff, {
+      usageOf: `WITHDRAWAL ${terms.channelType}`,
+      amount: terms.amount,
+      externalAccount: terms.accountDigest,
+    }),
+    outgoing: { amount: terms.amount, by: context },
   },
-  steps: [{ status: 'PENDING_APPROVAL' }],
-  usage: dailyLimits(terms.tariff, {
-    usageOf: `WITHDRAWAL ${terms.channelType}`,
-    amount: terms.amount,
-    externalAccount: terms.accountDigest,
-  }),
-  outgoing: { amount: terms.amount, by: context },
 })
 
-export const withdrawalEntries = ({ net, fee }: Withdrawal): Entry[] => [
-  { account: 'source', amount: -net.minor, flowType: 'WITHDRAWAL' },
-  { account: 'clearing', amount: net.minor, flowType: 'WITHDRAWAL' },
-  ...feeEntries('source', fee),
-]
+/** The wallet of an approval, which must be active. */
+export const debitedParty = (order: Order): WalletParty => {
+  const { wallet, amount } = toWithdrawal(order)
+  return debitedWallet(wallet, amount.currency, order.workspaceBizId)
+}
 
-export const cancellationMove = (id: OrderId, workspace: WorkspaceId): OrderMove => ({
-  id,
-  type: 'WITHDRAWAL',
-  workspace,
-  expected: ['PENDING_APPROVAL'],
-  steps: [{ status: 'CANCELLED' }],
-  endHolds: 'RELEASED',
-})
-
-/**
- * The funds stay held until the payout is completed or fails. A person in `priorActors` created or verified the payout
- * account and cannot approve.
- */
-export const approvalMove = (id: OrderId, priorActors: readonly AccountId[]): OrderMove => ({
-  ...operatorApproval('WITHDRAWAL', id),
-  priorActors,
-  expected: ['PENDING_APPROVAL'],
-  steps: [{ status: 'PROCESSING' }],
-})
-
-/** The status is REJECTED before the approval, and FAILED after it. */
-const endWithoutPayout = (id: OrderId, from: string, to: string, reason: string): OrderMove => ({
-  ...operatorDecision('WITHDRAWAL', id),
-  expected: [from],
-  steps: [{ status: to, reason }],
-  data: { failureReason: reason },
-  endHolds: 'RELEASED',
-})
-
-export const rejectionMove = (id: OrderId, reason: string): OrderMove =>
-  endWithoutPayout(id, 'PENDING_APPROVAL', 'REJECTED', reason)
-
-export const failureMove = (id: OrderId, reason: string): OrderMove =>
-  endWithoutPayout(id, 'PROCESSING', 'FAILED', reason)
-
-export const completionMove = (id: OrderId, externalReference: string | null): OrderMove => ({
-  ...operatorApproval('WITHDRAWAL', id),
-  expected: ['PROCESSING'],
-  steps: [{ status: 'COMPLETED' }],
-  data: { externalReference },
-  endHolds: 'CAPTURED',
-})
+/** The wallet may be frozen, because the funds are already held. */
+export const payoutPostings = (order: Order) => {
+  const withdrawal = toWithdrawal(order)
+  const { net, fee } = withdrawal
+  return {
+    parties: [{ ...debitedParty(order), active: false }, ...chargeParties(withdrawal)],
+    entries: [
+      { account: 'source', amount: -net.minor, flowType: 'WITHDRAWAL' as const },
+      { account: 'clearing', amount: net.minor, flowType: 'WITHDRAWAL' as const },
+      ...feeEntries('source', fee),
+    ],
+  }
+}

@@ -1,0 +1,59 @@
+import type * as z from 'zod'
+import type { OrderTypeDeclaration } from '../../contract/ledger-types.ts'
+import { type LifeCycle, type Move, statusesOf } from '../../contract/life-cycle.ts'
+import type { CodedFamily } from '../../kernel/index.ts'
+import { orderDecision, orderOperations, reasonedOrderDecision } from '../contract.ts'
+
+interface Declaration<
+  Status extends string,
+  Reply extends z.ZodRawShape,
+  Filters extends z.ZodRawShape,
+  Group extends string,
+  Name extends string,
+> extends Pick<LifeCycle, 'wallets' | 'columns'>,
+    Pick<OrderTypeDeclaration, 'prefix' | 'outgoing'> {
+  /** The permission group of members and operators. */
+  group: Group
+  statuses: CodedFamily<Status>
+  /** The reply of the operations. */
+  reply: z.ZodObject<Reply>
+  /** Filters of lists. A filter with the name of `statuses` selects orders by status. */
+  filters: Filters
+  moves: Readonly<Record<Name, Move<NoInfer<Status>>>>
+}
+
+/**
+ * Declares the life cycle of all orders of a type once. The statuses, operations, handlers, exports, lists of pending
+ * orders and the reset of sandboxes derive from it. `createOrders` makes the moves.
+ * @__NO_SIDE_EFFECTS__
+ */
+export const orderType = <
+  const Type extends string,
+  Status extends string,
+  Reply extends z.ZodRawShape,
+  Filters extends z.ZodRawShape,
+  Group extends string,
+  Name extends string,
+>(
+  name: Type,
+  declared: Declaration<Status, Reply, Filters, Group, Name>,
+) => {
+  const { moves, reply, filters, group } = declared
+  const permissionOf = (name: Name, hasReason: boolean) => {
+    const move = moves[name]
+    if (move.by !== 'operator' || (move.reason !== undefined) !== hasReason)
+      throw new TypeError(`${name} is not an operator's move ${hasReason ? 'with' : 'without'} a reason`)
+    return move.permission
+  }
+  return {
+    ...declared,
+    ...statusesOf(declared),
+    name,
+    /** The parts of the operations, without id, path and summary. */
+    operations: orderOperations(reply, filters, group),
+    /** The parts of an operator's move. The four-eyes rule applies. */
+    decision: (move: Name) => orderDecision(reply, permissionOf(move, false)),
+    /** The parts of an operator's move with a reason. */
+    reasonedDecision: (move: Name) => reasonedOrderDecision(reply, permissionOf(move, true)),
+  }
+}

@@ -1,0 +1,61 @@
+import { expiryOf, type LifeCycle } from '../../contract/life-cycle.ts'
+import { type Clock, type Instant, Refusal, type WorkspaceId } from '../../kernel/index.ts'
+import type { OrderType } from '../contract.ts'
+import type { Ledger } from '../ledger.ts'
+import { expiredAt, type Order } from '../order.ts'
+
+export type NamedLifeCycle = LifeCycle & { readonly name: OrderType }
+
+/** After its expiry, the order has the status of its expiry, even if the job has not recorded that yet. */
+export const withExpiry = <O extends Order>(type: LifeCycle, order: O, now: Instant): O => {
+  const expiry = expiryOf(type)
+  const at = expiry ? expiredAt(order, expiry, now) : null
+  if (!expiry || at === null) return order
+  const expired = { status: expiry.to, at, actorBizId: null, reason: null }
+  const before = order.history.filter(({ status }) => status !== expired.status)
+  return { ...order, status: expired.status, updatedAt: at, history: [...before, expired] }
+}
+
+/** Orders per batch. A smaller batch was the last one. */
+export const expiryBatchSize = 200
+
+interface ExpiryRun {
+  /** The action in the audit log. */
+  action: string
+  requestId: string
+  /** Null for all workspaces. */
+  workspace: WorkspaceId | null
+  signal?: AbortSignal
+}
+
+/**
+ * Ends one batch of orders whose expiry has passed, oldest first, and returns the number found. Skips orders that another
+ * command has changed.
+ */
+export const expireOrders = async (
+  { ledger, clock }: { ledger: Ledger; clock: Clock },
+  type: NamedLifeCycle,
+  { action, requestId, workspace, signal }: ExpiryRun,
+): Promise<number> => {
+  const expiry = expiryOf(type)
+  if (!expiry) return 0
+  const audit = { portal: 'SYSTEM', action, requestId, clientIp: '' } as const
+  const due = { type: type.name, status: expiry.from, workspace, limit: expiryBatchSize } as const
+  const orders = await ledger.listDueOrders({ ...due, at: clock.now() })
+  for (const id of orders) {
+    if (signal?.aborted) break
+    const move = {
+      id,
+      type: type.name,
+      workspace: null,
+      expected: [expiry.from],
+      steps: [{ status: expiry.to }],
+    } as const
+    try {
+      await ledger.execute({ actor: null, audit, parties: [], move })
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.code !== 'STATE.CONFLICT') throw error
+    }
+  }
+  return orders.length
+}

@@ -1,0 +1,209 @@
+import { expiryOf, type Move } from '../../contract/life-cycle.ts'
+import {
+  bizId,
+  type Caller,
+  type Idempotency,
+  mapPage,
+  type OrderId,
+  type Page,
+  Refusal,
+  type RequestContext,
+  type Words,
+  type WorkspaceAccess,
+  type WorkspaceId,
+} from '../../kernel/index.ts'
+import {
+  type CommandContext,
+  commandOrigin,
+  memberContext,
+  type NewOrder,
+  type OrderCommand,
+  type OrderMove,
+  operatorContext,
+  type PostingCommand,
+  type Steps,
+} from '../commands/command.ts'
+import type { Ledger } from '../ledger.ts'
+import { expiredAt, type Order } from '../order.ts'
+import { toOperatorOrderView, type Viewer, viewerOf } from '../order-view.ts'
+import type { ListedOrder } from '../reads/orders-store.ts'
+import { type OrderListRequest, type OrderQuery, toOrderQuery } from '../reads/queries.ts'
+import { type NamedLifeCycle, withExpiry } from './expiry.ts'
+
+type ViewRequest = Pick<RequestContext, 'locale'> & { workspace: WorkspaceAccess | null }
+type OrderRequest = ViewRequest & { params: Readonly<Record<string, string>> }
+type ListQuery = OrderListRequest & Readonly<Record<string, unknown>>
+type Command = RequestContext & { caller: Caller; idempotency: Idempotency; workspace: WorkspaceAccess | null }
+type MemberCommand = Command & { workspace: WorkspaceAccess }
+
+interface Effect extends Pick<PostingCommand, 'entries'> {
+  /**
+   * Executes the command within a transaction, or turns its errors into refusals. Default: `execute(ledger)`. */
+  within?(execute: (ledger: Ledger) => Promise<Order>): Promise<Order>
+}
+
+/** What a new order consists of, besides its statuses. */
+export interface Opening extends Effect, Pick<PostingCommand, 'holds' | 'parties'> {
+  order: Pick<NewOrder, 'data' | 'usage' | 'outgoing'>
+}
+
+/** What a move changes, besides the status. */
+export interface Change
+  extends Effect,
+    Partial<Pick<PostingCommand, 'parties'>>,
+    Pick<OrderMove, 'data' | 'priorActors'> {
+  /** Fewer statuses than the `from` of the move, if this order needs more than others. */
+  from?: readonly string[]
+  reason?: string
+}
+
+const idOf = ({ params }: Pick<OrderRequest, 'params'>): OrderId => {
+  const [id] = Object.values(params)
+  if (id === undefined) throw new TypeError('the path has no parameter for the order')
+  return bizId<'order'>(id)
+}
+
+const contextOf = ({ by }: Move, request: Command): CommandContext => {
+  if (by === 'operator') return operatorContext(request)
+  const { workspace } = request
+  if (by !== 'member' || workspace === null) throw new TypeError(`${request.operationId} is not a move by ${by}`)
+  return memberContext({ ...request, workspace })
+}
+
+const toSteps = ({ to: [first, ...rest] }: Move, reason?: string): Steps => {
+  const last = reason === undefined ? {} : { reason }
+  return rest.length === 0
+    ? [{ status: first, ...last }]
+    : [{ status: first }, ...rest.map((status, at) => ({ status, ...(at === rest.length - 1 && last) }))]
+}
+
+/**
+ * Lists, reads and moves the orders of a type. Its functions are the handlers of the operations that derive from
+ * `orderType`.
+ */
+export const createOrders = <Type extends NamedLifeCycle, View extends object>(
+  type: Type,
+  { ledger, words }: { ledger: Ledger; words: Words },
+  view: (order: Order, viewer: Viewer) => View,
+) => {
+  type MoveName = keyof Type['moves'] & string
+  const expiry = expiryOf(type)
+  const moveOf = (name: MoveName): Move => {
+    const move = type.moves[name]
+    if (!move) throw new TypeError(`${type.name} has no move ${name}`)
+    return move
+  }
+
+  const show = (order: Order, request: ViewRequest): View => view(order, viewerOf(words, request))
+  const showToOperator = (order: ListedOrder, request: ViewRequest) => ({
+    ...show(order, request),
+    ...toOperatorOrderView(order, viewerOf(words, request)),
+  })
+
+  /** A null workspace selects any workspace. */
+  const find = async (id: OrderId, workspace: WorkspaceId | null): Promise<ListedOrder> =>
+    withExpiry(type, await ledger.readOrder({ id, type: type.name, workspace }), ledger.now())
+
+  /** Also applies the conditions of `more`. */
+  const page = async (
+    query: ListQuery,
+    workspace: WorkspaceId | null,
+    more: Pick<OrderQuery, 'participant' | 'statuses' | 'data'> = {},
+  ): Promise<Page<ListedOrder>> => {
+    const now = ledger.now()
+    const status = query[type.statuses.name]
+    const selected = typeof status === 'string' ? { status } : {}
+    const orders = await ledger.listOrders({
+      ...toOrderQuery(query, { type: type.name, workspace, ...selected }),
+      ...(expiry && { expiry: { ...expiry, at: now } }),
+      ...more,
+    })
+    return mapPage(orders, (order) => withExpiry(type, order, now))
+  }
+
+  const execute = (command: OrderCommand, { within }: Effect): Promise<Order> =>
+    within ? within((store) => store.execute(command)) : ledger.execute(command)
+
+  const makeMove = async (name: MoveName, id: OrderId, context: CommandContext, change: Change): Promise<Order> => {
+    const declared = moveOf(name)
+    const { parties = [], entries, data, reason, from = declared.from, priorActors } = change
+    if (declared.reason !== undefined && reason === undefined) throw new TypeError(`${name} needs a reason`)
+    const move: OrderMove = {
+      id,
+      type: type.name,
+      workspace: context.workspace,
+      expected: from,
+      steps: toSteps(declared, reason),
+      data: { ...(declared.reason !== undefined && reason !== undefined && { [declared.reason]: reason }), ...data },
+      ...(priorActors && { priorActors }),
+      ...(declared.by === 'operator' && !declared.whileFrozen && { whileActive: true }),
+      ...((declared.holds === 'RELEASED' || declared.holds === 'CAPTURED') && { endHolds: declared.holds }),
+    }
+    return execute({ ...commandOrigin(context), parties, move, ...(entries && { entries }) }, change)
+  }
+
+  return {
+    show,
+    showToOperator,
+    find,
+    page,
+
+    list: async (request: ViewRequest & { query: ListQuery; workspace: WorkspaceAccess }) =>
+      mapPage(await page(request.query, request.workspace.id), (order) => show(order, request)),
+
+    read: async (request: OrderRequest & { workspace: WorkspaceAccess }) =>
+      show(await find(idOf(request), request.workspace.id), request),
+
+    listAll: async (request: ViewRequest & { query: ListQuery }) =>
+      mapPage(await page(request.query, null), (order) => showToOperator(order, request)),
+
+    readAny: async (request: OrderRequest) => showToOperator(await find(idOf(request), null), request),
+
+    /** Creates an order by a move without `from`. */
+    open: (name: MoveName, context: CommandContext<WorkspaceId>, opening: Opening): Promise<Order> => {
+      const move = moveOf(name)
+      const { parties, entries, holds, order } = opening
+      if (move.from.length > 0 || (holds !== undefined) !== (move.holds === 'HELD'))
+        throw new TypeError(`${type.name} is not opened so by ${name}`)
+      const create = { ...order, workspace: context.workspace, type: type.name, steps: toSteps(move) }
+      const postings = { ...(entries && { entries }), ...(holds && { holds }) }
+      return execute({ ...commandOrigin(context), parties, create, ...postings }, opening)
+    },
+
+    /** Returns the handler of a request for an order. A repeated request gets the stored order, even if `work` refuses. */
+    create:
+      <R extends MemberCommand>(work: (request: R, context: CommandContext<WorkspaceId>) => Promise<Order>) =>
+      async (request: R): Promise<View> => {
+        const context = memberContext(request)
+        return show(await ledger.replayOnRefusal(context.key, () => work(request, context)), request)
+      },
+
+    /**
+     * Returns the handler of a move. `toChange` reads the order only if it needs it. An expired order is refused.
+     */
+    move:
+      <R extends Command & OrderRequest>(
+        name: MoveName,
+        toChange: (
+          request: R,
+          context: CommandContext,
+          read: () => Promise<Order>,
+        ) => Change | Promise<Change> = () => ({}),
+      ) =>
+      async (request: R): Promise<View> => {
+        const context = contextOf(moveOf(name), request)
+        const id = idOf(request)
+        let found: Promise<Order> | undefined
+        const read = () => {
+          found ??= ledger.readOrder({ id, type: type.name, workspace: context.workspace })
+          return found
+        }
+        const order = await ledger.replayOnRefusal(context.key, async () => {
+          if (expiry && expiredAt(await read(), expiry, ledger.now()) !== null)
+            throw new Refusal('STATE.CONFLICT', { internal: 'the order has expired' })
+          return makeMove(name, id, context, await toChange(request, context, read))
+        })
+        return show(order, request)
+      },
+  }
+}
