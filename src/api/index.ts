@@ -122,7 +122,6 @@ export {
   parseConfiguredAmount,
   parseTariff,
   reachedAt,
-  rechargeExpiry,
   tariffSettings,
   toCodedValue,
   toFlowAmountView,

@@ -8,8 +8,8 @@ export type Move<Status extends string = string> = {
   readonly to: readonly [Status, ...Status[]]
   /** What happens to the funds that the order holds. `HELD` reserves them, `CAPTURED` spends them. */
   readonly holds?: 'HELD' | 'RELEASED' | 'CAPTURED'
-  /** Field of the order's data that stores the reason of the move. */
-  readonly reason?: string
+  /** Field of the order's data that stores the reason of the move. Null if only the history has it. */
+  readonly reason?: string | null
   /** Other fields of the order's data that the move sets. */
   readonly sets?: readonly string[]
 } & (
@@ -65,7 +65,7 @@ export const expiryOf = ({ moves }: Pick<LifeCycle, 'moves'>): { from: string; t
 
 /** Returns the data fields that a move sets after the order was created. */
 export const fieldsSetLater = ({ moves }: Pick<LifeCycle, 'moves'>): ReadonlySet<string> =>
-  new Set(Object.values(moves).flatMap(({ reason, sets = [] }) => (reason === undefined ? sets : [reason, ...sets])))
+  new Set(Object.values(moves).flatMap(({ reason, sets = [] }) => (reason ? [reason, ...sets] : sets)))
 
 const isFinal = (moves: LifeCycle['moves'], status: string): boolean =>
   !Object.values(moves).some(({ by, from }) => by !== 'sandbox' && from.includes(status))

@@ -9,7 +9,7 @@ export { type Discrepancy, verifyLedger } from './integrity-store.ts'
 export { cleanupJobs, ledgerCheckJob } from './jobs.ts'
 export { createLedger, type Ledger } from './ledger.ts'
 export { dailyLimits, type OutgoingRules, parseOutgoingRules } from './limits.ts'
-export { endedStatuses, expiredAt, type Order, type OrderExpiry, reachedAt, rechargeExpiry } from './order.ts'
+export { endedStatuses, expiredAt, type Order, type OrderExpiry, reachedAt } from './order.ts'
 export { expireOrders, expiryBatchSize } from './order-types/expiry.ts'
 export { type Change, createOrders, type Opening } from './order-types/orders.ts'
 export {

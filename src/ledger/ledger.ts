@@ -81,14 +81,10 @@ export interface Ledger {
   registerTypes(): Promise<void>
 
   /** Returns the time of the ledger's clock. */
-  now(): Instant {
-    return this.#ports.clock.now()
-  }
+  now(): Instant
 
   /** Returns the life cycle of an order type that a domain of this process declares with `orderType`, or undefined. */
-  lifeCycleOf(type: OrderType): LifeCycle | undefined {
-    return ledgerTypesOf(this.#ports).lifeCycles.get(type)
-  }
+  lifeCycleOf(type: OrderType): LifeCycle | undefined
 
   /** Returns the flow type of a request. Throws VALIDATION.INVALID_PARAMETER for `field` if no domain declares it. */
   parseFlowType(text: string, field?: string): FlowType
@@ -212,6 +208,8 @@ export const createLedger = (ports: LedgerPorts): Ledger => {
     within: (tx) => createLedger({ ...ports, database: tx }),
     execute: executeOrder.bind(null, ports),
     registerTypes: registerTypes.bind(null, ports),
+    now: () => ports.clock.now(),
+    lifeCycleOf: (type) => ledgerTypesOf(ports).lifeCycles.get(type),
     parseFlowType: parseFlowType.bind(null, ports),
     fundWallet: fundWallet.bind(null, ports),
     ensureHouseAccounts: ensureHouseAccounts.bind(null, ports),

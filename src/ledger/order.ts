@@ -45,9 +45,6 @@ export interface OrderExpiry {
   to: string
 }
 
-/** A recharge with a submitted proof of payment does not expire. */
-export const rechargeExpiry: OrderExpiry = { from: 'PENDING_PAYMENT', to: 'EXPIRED' }
-
 /** An order counts as expired from its expiresAt, even before the job has updated its stored status. */
 export const expiredAt = (
   { status, data: { expiresAt } }: Pick<Order, 'status' | 'data'>,

@@ -12,9 +12,9 @@ const listsOfExports = 'An export has the filters of the list that it exports. O
  * provides, by module and name. Each has the reason why an extension does not need it.
  */
 export const privateImports: Readonly<Record<string, string>> = {
-  'banking/exchanges/contract.ts exchangeFilters': listsOfExports,
-  'banking/recharges/contract.ts rechargeFilters': listsOfExports,
-  'banking/transfers/contract.ts transferFilters': listsOfExports,
+  'banking/exchanges/contract.ts exchanges': listsOfExports,
+  'banking/recharges/contract.ts recharges': listsOfExports,
+  'banking/transfers/contract.ts transfers': listsOfExports,
   'banking/wallets/contract.ts flowFilters': listsOfExports,
   'banking/withdrawals/contract.ts withdrawals': listsOfExports,
 }

@@ -2,15 +2,12 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { replyText } from '../../src/backends/index.ts'
 import { exchangeStatus } from '../../src/banking/exchanges/contract.ts'
-import { toExchangeView } from '../../src/banking/exchanges/handlers.ts'
-import { newExchange } from '../../src/banking/exchanges/order.ts'
+import { newExchange, toExchangeView } from '../../src/banking/exchanges/order.ts'
 import { rechargeStatus } from '../../src/banking/recharges/contract.ts'
-import { toRechargeView } from '../../src/banking/recharges/handlers.ts'
-import * as recharges from '../../src/banking/recharges/order.ts'
+import { newRecharge, toRechargeView } from '../../src/banking/recharges/order.ts'
 import { parseChannels } from '../../src/banking/recharges/rules.ts'
 import { transferStatus } from '../../src/banking/transfers/contract.ts'
-import { toTransferView } from '../../src/banking/transfers/handlers.ts'
-import * as transfers from '../../src/banking/transfers/order.ts'
+import { newTransfer, toTransferView } from '../../src/banking/transfers/order.ts'
 import { withdrawalChannelStatus } from '../../src/banking/withdrawal-channels/contract.ts'
 import { toChannelView } from '../../src/banking/withdrawal-channels/handlers.ts'
 import { withdrawalStatus } from '../../src/banking/withdrawals/contract.ts'
@@ -54,7 +51,6 @@ const context = memberContext({
 const [channel] = parseChannels(testSettings({}).money.recharge.channels).values()
 if (!channel) throw new Error('no recharge channel')
 const { tariff } = channel
-const order = ids.next<'order'>()
 
 const orAsCreated = (changed: fc.Arbitrary<OrderData | undefined>[]) => fc.oneof(fc.constant({}), ...changed)
 const dataOf = (created: fc.Arbitrary<OrderData>, ...changed: fc.Arbitrary<OrderData | undefined>[]) =>
@@ -69,25 +65,26 @@ const transferData = dataOf(
       source: ids.next<'wallet'>(),
       target: ids.next<'wallet'>(),
     }))
-    .map((terms) => transfers.newTransfer({ ...terms, needsApproval: false, maxWithoutApproval: null }, context).data),
-  text.map((reason) => transfers.rejectionMove(order, reason).data),
+    .map((terms) => newTransfer({ ...terms, needsApproval: false, maxWithoutApproval: null }, context).order.data),
+  fc.constantFrom({ failureCode: 'APPROVAL_REJECTED' }, { failureCode: 'SANDBOX_RESET' }),
 )
 
 const exchangeData = fc
   .record({ source: amounts, target: amounts, rate: fc.stringMatching(/^[1-9]\d{0,11}(\.\d{1,12})?$/) })
   .map(({ source: { amount, fee }, target, rate }) => {
     const figures = { source: amount, fee, target: target.amount, rate, fixedSide: 'SOURCE' as const }
-    return newExchange(ids.next<'quote'>(), figures, workspaceId).data
+    const wallets = { sourceWallet: ids.next<'wallet'>(), targetWallet: ids.next<'wallet'>() }
+    return newExchange(ids.next<'quote'>(), wallets, figures, workspaceId).order.data
   })
 
 const rechargeData = dataOf(
   fc
     .tuple(amounts, instant)
     .map(([charge, at]) => [{ ...charge, channel, wallet: ids.next<'wallet'>() }, toIso(at)] as const)
-    .map(([terms, expiresAt]) => recharges.newRecharge(terms, workspaceId, expiresAt).data),
-  text.map((reason) => recharges.cancellationMove(order, workspaceId, reason).data),
-  text.map((sha256) => recharges.proofMove(order, workspaceId, { file: ids.next(), sha256 }).data),
-  text.map((reason) => recharges.rejectionMove(order, reason).data),
+    .map(([terms, expiresAt]) => newRecharge(terms, workspaceId, expiresAt).order.data),
+  text.map((cancelReason) => ({ cancelReason })),
+  text.map((proofSha256) => ({ proofFileBizId: ids.next(), proofSha256 })),
+  text.map((rejectReason) => ({ rejectReason })),
   note.map((externalReference) => ({ externalReference })),
 )
 

@@ -5,7 +5,7 @@ import { listWorkspaces, type WorkspaceQuery } from '../../src/banking/workspace
 import type { Database } from '../../src/database/index.ts'
 import { listLoginHistory } from '../../src/identity/sessions/history-store.ts'
 import { type Page, toInstant } from '../../src/kernel/index.ts'
-import { rechargeExpiry, verifyRecentChanges } from '../../src/ledger/index.ts'
+import { verifyRecentChanges } from '../../src/ledger/index.ts'
 import { type FlowQuery, listFlows } from '../../src/ledger/reads/flows-store.ts'
 import { listOrders, readOrder } from '../../src/ledger/reads/orders-store.ts'
 import type { OrderQuery } from '../../src/ledger/reads/queries.ts'
@@ -38,7 +38,7 @@ const recharges = (name: string, query: Partial<OrderQuery>): List =>
   orders(`recharges of all workspaces, ${name}`, {
     type: 'RECHARGE',
     workspace: null,
-    expiry: { ...rechargeExpiry, at: now },
+    expiry: { from: 'PENDING_PAYMENT', to: 'EXPIRED', at: now },
     ...query,
   })
 

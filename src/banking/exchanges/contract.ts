@@ -16,7 +16,7 @@ import {
 import type { Permissions } from '../../contract/permissions.ts'
 import { operator } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, isRate, operation, ratePattern } from '../../kernel/index.ts'
-import { orderOperations } from '../../ledger/contract.ts'
+import { orderType } from '../../ledger/order-types/contract.ts'
 
 export const summary = 'Quotes and exchanges between currencies. Operators list and set the rates.'
 
@@ -37,7 +37,6 @@ declare module '../../kernel/codes.ts' {
 }
 
 export const exchangeStatus = codedFamily('exchangeStatus', { PROCESSING: 10090501, COMPLETED: 10090502 })
-export type ExchangeStatus = CodeOf<typeof exchangeStatus>
 
 export const quoteStatus = codedFamily('quoteStatus', { OPEN: 10090601, USED: 10090602, EXPIRED: 10090603 })
 export type QuoteStatus = CodeOf<typeof quoteStatus>
@@ -120,13 +119,31 @@ const rate = z
   .refine(isRate)
   .meta({ not: { pattern: '^[0.]+$' }, examples: ['0.9215'] })
 
-export const exchangeFilters = {
-  sourceCurrency: currency.optional(),
-  targetCurrency: currency.optional(),
-  exchangeStatus: codeOf(exchangeStatus).optional(),
-}
+export const exchanges = orderType('EXCHANGE', {
+  prefix: 'EXC',
+  group: 'exchange',
+  statuses: exchangeStatus,
+  reply: ExchangeOrder,
+  filters: {
+    sourceCurrency: currency.optional(),
+    targetCurrency: currency.optional(),
+    exchangeStatus: codeOf(exchangeStatus).optional(),
+  },
+  wallets: { source: 'sourceWalletBizId', target: 'targetWalletBizId' },
+  columns: [
+    { name: 'sourceAmount', currencyIn: 'sourceCurrency' },
+    { name: 'sourceCurrency' },
+    { name: 'targetAmount', currencyIn: 'targetCurrency' },
+    { name: 'targetCurrency' },
+    { name: 'rate', kind: 'decimal' },
+    { name: 'feeAmount', currencyIn: 'sourceCurrency' },
+    { name: 'feeCurrency', from: 'sourceCurrency' },
+    { name: 'failureCode' },
+  ],
+  moves: { create: { by: 'member', from: [], to: ['PROCESSING', 'COMPLETED'] } },
+})
 
-const orders = orderOperations(ExchangeOrder, exchangeFilters, 'exchange')
+const orders = exchanges.operations
 
 export const listExchanges = operation({
   ...orders.list,

@@ -2,48 +2,20 @@ import { moneyOf } from '../../contract/fields.ts'
 import {
   bizId,
   createHandlerTable,
-  formatMoney,
   type HandlerTable,
   mapPage,
   toIso,
   toIsoOrNull,
   type Words,
 } from '../../kernel/index.ts'
-import {
-  memberContext,
-  type Order,
-  reachedAt,
-  toCodedValue,
-  toOrderQuery,
-  toOrderView,
-  type Viewer,
-  viewerOf,
-} from '../../ledger/index.ts'
+import { createOrders, toCodedValue, type Viewer, viewerOf } from '../../ledger/index.ts'
 import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import { confirmExchangeRate, setExchangeRate, unsetExchangeRate } from './operator-rates.ts'
-import { parseFigures } from './order.ts'
+import { toExchangeView, toFiguresView } from './order.ts'
 import type { ProposedRate } from './rate-store.ts'
 import { type CurrentRate, listRates } from './rates.ts'
-import type { Figures } from './rules.ts'
-import {
-  createExchange,
-  type ExchangesPorts,
-  type QuoteState,
-  quoteExchange,
-  readExchange,
-  readExchangeQuote,
-} from './service.ts'
-
-const toFiguresView = ({ source, target, fee, rate }: Figures) => ({
-  sourceCurrency: source.currency,
-  targetCurrency: target.currency,
-  sourceAmount: formatMoney(source),
-  targetAmount: formatMoney(target),
-  rate,
-  feeAmount: formatMoney(fee),
-  feeCurrency: fee.currency,
-})
+import { type ExchangesPorts, type QuoteState, quoteExchange, readExchangeQuote, useQuote } from './service.ts'
 
 const toQuoteView = ({ id, figures, expiresAt, status }: QuoteState, viewer: Viewer) => ({
   quoteBizId: id,
@@ -52,22 +24,6 @@ const toQuoteView = ({ id, figures, expiresAt, status }: QuoteState, viewer: Vie
   expiresAt: toIso(expiresAt),
   quoteStatus: toCodedValue(contract.quoteStatus, status, viewer),
 })
-
-/** Throws if the order is not an exchange. */
-export const toExchangeView = (order: Order, viewer: Viewer) => {
-  const { sourceWalletBizId, targetWalletBizId, data } = order
-  if (sourceWalletBizId === null || targetWalletBizId === null) throw new TypeError(`${order.bizId} lacks a wallet`)
-  return {
-    ...toOrderView(order, contract.exchangeStatus, viewer),
-    ...toFiguresView(parseFigures(data)),
-    quoteBizId: data.quoteBizId ?? '',
-    sourceWalletBizId,
-    targetWalletBizId,
-    exchangeStatus: toCodedValue(contract.exchangeStatus, order.status, viewer),
-    failureCode: data.failureCode ?? null,
-    completedAt: toIsoOrNull(reachedAt(order, 'COMPLETED')),
-  }
-}
 
 const toPendingView = ({ source, target, rate, proposedBy, proposedAt, expiresAt }: ProposedRate) => ({
   sourceCurrency: source,
@@ -95,8 +51,9 @@ const toPair = ({ sourceCurrency, targetCurrency }: { sourceCurrency: string; ta
   target: targetCurrency,
 })
 
-export const exchangeHandlers = (ports: ExchangesPorts, words: Words): HandlerTable =>
-  createHandlerTable(contract, {
+export const exchangeHandlers = (ports: ExchangesPorts, words: Words): HandlerTable => {
+  const orders = createOrders(contract.exchanges, { ledger: ports.ledger, words }, toExchangeView)
+  return createHandlerTable(contract, {
     quoteExchange: async (request) => {
       const { body, workspace, caller } = request
       const fixedCurrency = body.fixedSide === 'SOURCE' ? body.sourceCurrency : body.targetCurrency
@@ -110,25 +67,17 @@ export const exchangeHandlers = (ports: ExchangesPorts, words: Words): HandlerTa
       return toQuoteView(await readExchangeQuote(ports, scope), viewerOf(words, request))
     },
 
-    createExchange: async (request) => {
-      const input = { quote: bizId<'quote'>(request.body.quoteBizId) }
-      return toExchangeView(await createExchange(ports, input, memberContext(request)), viewerOf(words, request))
-    },
+    createExchange: orders.create(({ body }, context) =>
+      useQuote(ports, bizId<'quote'>(body.quoteBizId), context, (opening) => orders.open('create', context, opening)),
+    ),
+
+    readExchange: orders.read,
 
     listExchanges: async (request) => {
       const { query, workspace } = request
       const { sourceCurrency, targetCurrency } = query
-      const scope = { type: 'EXCHANGE', workspace: workspace.id, status: query.exchangeStatus } as const
-      const orders = await ports.ledger.listOrders({
-        ...toOrderQuery(query, scope),
-        data: { ...(sourceCurrency && { sourceCurrency }), ...(targetCurrency && { targetCurrency }) },
-      })
-      return mapPage(orders, (order) => toExchangeView(order, viewerOf(words, request)))
-    },
-
-    readExchange: async (request) => {
-      const scope = { id: bizId<'order'>(request.params.exchange_id), workspace: request.workspace.id }
-      return toExchangeView(await readExchange(ports, scope), viewerOf(words, request))
+      const data = { ...(sourceCurrency && { sourceCurrency }), ...(targetCurrency && { targetCurrency }) }
+      return mapPage(await orders.page(query, workspace.id, { data }), (order) => orders.show(order, request))
     },
 
     listExchangeRates: async () => (await listRates(ports)).map(toRateView),
@@ -146,3 +95,4 @@ export const exchangeHandlers = (ports: ExchangesPorts, words: Words): HandlerTa
     unsetExchangeRate: async (request) =>
       toRateView(await unsetExchangeRate(ports, toPair(request.body), auditContextOf(request))),
   })
+}

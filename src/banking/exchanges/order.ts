@@ -1,7 +1,18 @@
 import { z } from 'zod'
-import { type Money, money, type WorkspaceId } from '../../kernel/index.ts'
-import { type Entry, feeEntries, feeParties, type NewOrder, type Party } from '../../ledger/index.ts'
-import { fixedSide } from './contract.ts'
+import { formatMoney, type Money, money, toIsoOrNull, type WorkspaceId } from '../../kernel/index.ts'
+import {
+  type Entry,
+  feeEntries,
+  feeParties,
+  type Opening,
+  type Order,
+  type Party,
+  reachedAt,
+  toCodedValue,
+  toOrderView,
+  type Viewer,
+} from '../../ledger/index.ts'
+import { exchangeStatus, fixedSide } from './contract.ts'
 import type { Figures } from './rules.ts'
 import type { Quote, QuoteId } from './store.ts'
 
@@ -37,14 +48,33 @@ export const parseFigures = (data: unknown): Figures => {
   return { ...rest, source: money(sourceAmount, sourceCurrency), target: money(targetAmount, targetCurrency), fee }
 }
 
-export const newExchange = (quote: QuoteId, figures: Figures, workspace: WorkspaceId): NewOrder => ({
-  workspace,
-  type: 'EXCHANGE',
-  data: { ...toFiguresData(figures), quoteBizId: quote, failureCode: null },
-  steps: [{ status: 'PROCESSING' }, { status: 'COMPLETED' }],
+export const toFiguresView = ({ source, target, fee, rate }: Figures) => ({
+  sourceCurrency: source.currency,
+  targetCurrency: target.currency,
+  sourceAmount: formatMoney(source),
+  targetAmount: formatMoney(target),
+  rate,
+  feeAmount: formatMoney(fee),
+  feeCurrency: fee.currency,
 })
 
-export const exchangeParties = (
+/** Throws if the order is not an exchange. */
+export const toExchangeView = (order: Order, viewer: Viewer) => {
+  const { sourceWalletBizId, targetWalletBizId, data } = order
+  if (sourceWalletBizId === null || targetWalletBizId === null) throw new TypeError(`${order.bizId} lacks a wallet`)
+  return {
+    ...toOrderView(order, exchangeStatus, viewer),
+    ...toFiguresView(parseFigures(data)),
+    quoteBizId: data.quoteBizId ?? '',
+    sourceWalletBizId,
+    targetWalletBizId,
+    exchangeStatus: toCodedValue(exchangeStatus, order.status, viewer),
+    failureCode: data.failureCode ?? null,
+    completedAt: toIsoOrNull(reachedAt(order, 'COMPLETED')),
+  }
+}
+
+const exchangeParties = (
   { sourceWallet, targetWallet }: Pick<Quote, 'sourceWallet' | 'targetWallet'>,
   { source, target, fee }: Figures,
   workspace: WorkspaceId,
@@ -70,10 +100,21 @@ export const exchangeParties = (
 }
 
 /** Both currencies pass through the house's liquidity accounts. */
-export const exchangeEntries = ({ source, target, fee }: Figures): Entry[] => [
+const exchangeEntries = ({ source, target, fee }: Figures): Entry[] => [
   { account: 'source', amount: -source.minor, flowType: 'EXCHANGE' },
   { account: 'receivingLiquidity', amount: source.minor, flowType: 'EXCHANGE' },
   { account: 'payingLiquidity', amount: -target.minor, flowType: 'EXCHANGE' },
   { account: 'target', amount: target.minor, flowType: 'EXCHANGE' },
   ...feeEntries('source', fee),
 ]
+
+export const newExchange = (
+  id: QuoteId,
+  wallets: Pick<Quote, 'sourceWallet' | 'targetWallet'>,
+  figures: Figures,
+  workspace: WorkspaceId,
+): Opening => ({
+  parties: exchangeParties(wallets, figures, workspace),
+  entries: exchangeEntries(figures),
+  order: { data: { ...toFiguresData(figures), quoteBizId: id, failureCode: null } },
+})

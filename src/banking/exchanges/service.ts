@@ -8,15 +8,14 @@ import {
   type Ids,
   type Instant,
   type Money,
-  type OrderId,
   Refusal,
   untilNotFull,
   type WalletId,
   type WorkspaceId,
 } from '../../kernel/index.ts'
-import { type CommandContext, commandOrigin, type Ledger, type ListedOrder, type Order } from '../../ledger/index.ts'
+import type { CommandContext, Ledger, Opening, Order } from '../../ledger/index.ts'
 import type { FixedSide, QuoteStatus } from './contract.ts'
-import { exchangeEntries, exchangeParties, newExchange, parseFigures, toFiguresData } from './order.ts'
+import { newExchange, parseFigures, toFiguresData } from './order.ts'
 import { assertTradable, findQuotedRate, type RateSources } from './rates.ts'
 import { computeFigures, type ExchangeTerms, type Figures, type OperatorRateTerms } from './rules.ts'
 import { deleteUnusedQuotes, insertQuote, type Quote, type QuoteId, readQuote } from './store.ts'
@@ -104,8 +103,13 @@ export const readExchangeQuote = async (
 /** The trigger in schema.ts raises this error. */
 const isUnusableQuote = (error: unknown): boolean => sqlState(error) === 'PQ001'
 
-const useQuote = async (ports: ExchangesPorts, id: QuoteId, context: CommandContext<WorkspaceId>): Promise<Order> => {
-  const { workspace } = context
+/** One statement of `open` moves the funds and marks the quote as used. */
+export const useQuote = async (
+  ports: ExchangesPorts,
+  id: QuoteId,
+  { workspace }: CommandContext<WorkspaceId>,
+  open: (opening: Opening) => Promise<Order>,
+): Promise<Order> => {
   const quote = assertFound(await readQuote(ports.database, { id, workspace }), 'unknown quote')
   if (!isOpen(quote, ports.clock.now()))
     throw new Refusal('EXCHANGE.QUOTE_UNUSABLE', { internal: 'the quote has expired' })
@@ -113,29 +117,12 @@ const useQuote = async (ports: ExchangesPorts, id: QuoteId, context: CommandCont
   // The rates may have changed since the quote.
   await assertTradable(ports, { source: figures.source.currency, target: figures.target.currency })
   try {
-    return await ports.ledger.execute({
-      ...commandOrigin(context),
-      parties: exchangeParties(quote, figures, workspace),
-      create: newExchange(id, figures, workspace),
-      entries: exchangeEntries(figures),
-    })
+    return await open(newExchange(id, quote, figures, workspace))
   } catch (error) {
     if (!isUnusableQuote(error)) throw error
     throw new Refusal('EXCHANGE.QUOTE_UNUSABLE', { internal: 'the quote is used or expired', cause: error })
   }
 }
-
-/** One statement moves the funds and marks the quote as used. */
-export const createExchange = (
-  ports: ExchangesPorts,
-  { quote }: { quote: QuoteId },
-  context: CommandContext<WorkspaceId>,
-): Promise<Order> => ports.ledger.replayOnRefusal(context.key, () => useQuote(ports, quote, context))
-
-export const readExchange = (
-  { ledger }: ExchangesPorts,
-  scope: { id: OrderId; workspace: WorkspaceId },
-): Promise<ListedOrder> => ledger.readOrder({ ...scope, type: 'EXCHANGE' })
 
 const unusedQuoteRetentionMs = days(1)
 const batchSize = 10_000

@@ -5,9 +5,9 @@ import type { Permissions } from '../../contract/permissions.ts'
 import { member } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 
-import { exchangeFilters } from '../exchanges/contract.ts'
-import { rechargeFilters } from '../recharges/contract.ts'
-import { transferFilters } from '../transfers/contract.ts'
+import { exchanges } from '../exchanges/contract.ts'
+import { recharges } from '../recharges/contract.ts'
+import { transfers } from '../transfers/contract.ts'
 import { flowFilters } from '../wallets/contract.ts'
 import { withdrawals } from '../withdrawals/contract.ts'
 
@@ -52,9 +52,9 @@ export type ExportFormat = CodeOf<typeof exportFormat>
 
 const filters = {
   FLOWS: { walletId: id.optional(), ...flowFilters },
-  TRANSFERS: transferFilters,
-  EXCHANGES: exchangeFilters,
-  RECHARGES: rechargeFilters,
+  TRANSFERS: transfers.filters,
+  EXCHANGES: exchanges.filters,
+  RECHARGES: recharges.filters,
   WITHDRAWALS: withdrawals.filters,
   LOGIN_HISTORY: {},
 } as const satisfies Record<ExportType, z.ZodRawShape>

@@ -3,7 +3,7 @@ import type { Database, Snapshot } from '../../database/index.ts'
 import { type AccountId, type Clock, formatMoney, type Instant, parseInterval, toIso } from '../../kernel/index.ts'
 import { flowDirection } from '../../ledger/contract.ts'
 import { type Flow, type FlowQuery, type Ledger, toFlowAmountView, type Wallet } from '../../ledger/index.ts'
-import { createOrderSource, orderKinds } from './order-source.ts'
+import { createOrderSource, exportedTypes } from './order-source.ts'
 import { type ExportScope, type Row, readAllRows, type Source } from './source.ts'
 import { readLogins } from './store.ts'
 
@@ -122,12 +122,13 @@ export const createSource = (
     const ofType = flowType === undefined ? undefined : ledger.parseFlowType(flowType)
     return createFlowSource(within, { workspace, walletId, flowType: ofType, direction, ...interval }, pageSize)
   }
-  const kind = orderKinds[type]
+  const exported = exportedTypes[type]
+  const status = new Map(Object.entries(statuses)).get(exported.statuses.name)
   const data = { ...(sourceCurrency && { sourceCurrency }), ...(targetCurrency && { targetCurrency }) }
   return createOrderSource(
     within,
-    kind,
-    { workspace, walletId, data, status: statuses[kind.status], asOf, now: clock.now(), ...interval },
+    exported,
+    { workspace, walletId, data, status, asOf, now: clock.now(), ...interval },
     pageSize,
   )
 }

@@ -18,8 +18,8 @@ import { page } from '../../contract/lists.ts'
 import type { Permissions } from '../../contract/permissions.ts'
 import { operator } from '../../contract/policies.ts'
 import { channelType } from '../../contract/shared-schemas.ts'
-import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
-import { orderOperations } from '../../ledger/contract.ts'
+import { codedFamily, operation } from '../../kernel/index.ts'
+import { orderType } from '../../ledger/order-types/contract.ts'
 
 export const summary = 'Incoming payments and their proofs. Operators confirm or reject them.'
 
@@ -36,7 +36,6 @@ export const rechargeStatus = codedFamily('rechargeStatus', {
   CANCELLED: 10090805,
   EXPIRED: 10090806,
 })
-export type RechargeStatus = CodeOf<typeof rechargeStatus>
 
 /** The amount is in the wallet's currency. The service checks its decimal places. */
 const RechargeRequest = z.strictObject({ walletBizId: id, channelCode: text(64), amount })
@@ -86,9 +85,56 @@ const RechargeChannel = z.object({
   enabled: z.boolean(),
 })
 
-export const rechargeFilters = { walletId: id.optional(), rechargeStatus: codeOf(rechargeStatus).optional() }
+/** A recharge with a submitted proof of payment does not expire. */
+export const recharges = orderType('RECHARGE', {
+  prefix: 'RCH',
+  group: 'recharge',
+  statuses: rechargeStatus,
+  reply: RechargeOrder,
+  filters: { walletId: id.optional(), rechargeStatus: codeOf(rechargeStatus).optional() },
+  wallets: { target: 'walletBizId' },
+  columns: [
+    { name: 'channelCode' },
+    { name: 'amount', currencyIn: 'currency' },
+    { name: 'currency' },
+    { name: 'feeAmount', currencyIn: 'currency' },
+    { name: 'netAmount', from: 'amount', minus: 'feeAmount', currencyIn: 'currency' },
+    { name: 'proofFileBizId' },
+    { name: 'externalReference' },
+    { name: 'cancelReason' },
+    { name: 'rejectReason' },
+  ],
+  moves: {
+    create: { by: 'member', from: [], to: ['PENDING_PAYMENT'] },
+    cancel: { by: 'member', from: ['PENDING_PAYMENT'], to: ['CANCELLED'], reason: 'cancelReason' },
+    proof: {
+      by: 'member',
+      from: ['PENDING_PAYMENT'],
+      to: ['PROOF_SUBMITTED'],
+      sets: ['proofFileBizId', 'proofSha256'],
+    },
+    expire: { by: 'clock', from: ['PENDING_PAYMENT'], to: ['EXPIRED'] },
+    confirm: {
+      by: 'operator',
+      permission: 'recharge:approve',
+      from: ['PENDING_PAYMENT', 'PROOF_SUBMITTED'],
+      to: ['COMPLETED'],
+      sets: ['externalReference'],
+    },
+    reject: {
+      by: 'operator',
+      permission: 'recharge:approve',
+      from: ['PROOF_SUBMITTED'],
+      to: ['REJECTED'],
+      reason: 'rejectReason',
+      whileFrozen: true,
+    },
+    drop: { by: 'sandbox', from: ['PENDING_PAYMENT', 'PROOF_SUBMITTED'], to: ['CANCELLED'], reason: 'cancelReason' },
+  },
+})
 
-const orders = orderOperations(RechargeOrder, rechargeFilters, 'recharge')
+const orders = recharges.operations
+const confirmation = recharges.decision('confirm')
 const request = {
   ...orders.create,
   body: RechargeRequest,
@@ -182,7 +228,7 @@ export const downloadRechargeProof = operation({
 
 /** The body is required unless `money.recharge.referenceRequired` is false. Without a body, the handler gets undefined. */
 export const confirmRecharge = operation({
-  ...orders.approve,
+  ...confirmation,
   id: 'recharges.confirm',
   path: '/recharges/{recharge_id}/confirm',
   summary: 'Confirm a recharge and credit the wallet',
@@ -194,11 +240,11 @@ export const confirmRecharge = operation({
       }),
     })
     .optional(),
-  refuses: [...orders.approve.refuses, 'WALLET.NOT_ACTIVE'],
+  refuses: [...confirmation.refuses, 'WALLET.NOT_ACTIVE'],
 })
 
 export const rejectRecharge = operation({
-  ...orders.reject,
+  ...recharges.reasonedDecision('reject'),
   id: 'recharges.reject',
   path: '/recharges/{recharge_id}/reject',
   summary: 'Reject a recharge',

@@ -4,71 +4,28 @@ import {
   createHandlerTable,
   formatMoney,
   type HandlerTable,
+  invalid,
   mapPage,
-  type Page,
+  notFound,
   toIso,
-  toIsoOrNull,
-  type WalletId,
   type Words,
-  type WorkspaceId,
 } from '../../kernel/index.ts'
-import {
-  type Charge,
-  type ListedOrder,
-  memberContext,
-  type Order,
-  type OrderListRequest,
-  operatorContext,
-  reachedAt,
-  rechargeExpiry,
-  toCodedValue,
-  toOperatorOrderView,
-  toOrderQuery,
-  toOrderView,
-  type Viewer,
-  viewerOf,
-} from '../../ledger/index.ts'
+import { createOrders, toCodedValue, type Viewer, viewerOf } from '../../ledger/index.ts'
 import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
-import { withExpiry } from './expiry.ts'
-import { toRecharge } from './order.ts'
+import { confirmedPostings, toFiguresView, toRecharge, toRechargeView } from './order.ts'
 import type { Channel } from './rules.ts'
 import {
-  cancelRecharge,
-  confirmRecharge,
-  createRecharge,
   downloadRechargeProof,
+  openRecharge,
   quoteRecharge,
   type RechargesPorts,
-  readRecharge,
-  rejectRecharge,
-  submitRechargeProof,
+  withProof,
+  withReference,
 } from './service.ts'
 import { listProofUses, type ProofUse } from './store.ts'
 
-const toFiguresView = (wallet: WalletId, channelCode: string, { amount, fee, net }: Charge) => ({
-  walletBizId: wallet,
-  channelCode,
-  amount: formatMoney(amount),
-  currency: amount.currency,
-  feeAmount: formatMoney(fee),
-  netAmount: formatMoney(net),
-})
-
-export const toRechargeView = (order: Order, viewer: Viewer) => {
-  const { wallet, details, ...charge } = toRecharge(order)
-  return {
-    ...toOrderView(order, contract.rechargeStatus, viewer),
-    ...details,
-    ...toFiguresView(wallet, details.channelCode, charge),
-    rechargeStatus: toCodedValue(contract.rechargeStatus, order.status, viewer),
-    completedAt: toIsoOrNull(reachedAt(order, 'COMPLETED')),
-  }
-}
-
-const toListedRechargeView = (order: ListedOrder, uses: ProofUse[] | undefined, viewer: Viewer) => ({
-  ...toRechargeView(order, viewer),
-  ...toOperatorOrderView(order, viewer),
+const toUsesView = (uses: ProofUse[] | undefined) => ({
   proofUsedBefore: uses?.map((use) => ({
     rechargeBizId: use.order,
     workspaceBizId: use.workspace,
@@ -89,41 +46,24 @@ const toChannelView = ({ settings, tariff }: Channel, viewer: Viewer) => ({
   enabled: settings.enabled,
 })
 
-/** A null workspace selects all workspaces. */
-const listRecharges = async (
-  { ledger, clock }: RechargesPorts,
-  query: OrderListRequest & { rechargeStatus?: string | undefined },
-  workspace: WorkspaceId | null,
-): Promise<Page<ListedOrder>> => {
-  const now = clock.now()
-  const orderQuery = toOrderQuery(query, { type: 'RECHARGE', workspace, status: query.rechargeStatus })
-  const orders = await ledger.listOrders({ ...orderQuery, expiry: { ...rechargeExpiry, at: now } })
-  return mapPage(orders, (order) => withExpiry(order, now))
-}
-
 const toInput = (body: { walletBizId: string; channelCode: string; amount: string }) => ({
   wallet: bizId<'wallet'>(body.walletBizId),
   channelCode: body.channelCode,
   amount: body.amount,
 })
 
-export const rechargeHandlers = (ports: RechargesPorts, words: Words): HandlerTable =>
-  createHandlerTable(contract, {
+export const rechargeHandlers = (ports: RechargesPorts, words: Words): HandlerTable => {
+  const { ledger, database, channels, referenceRequired } = ports
+  const orders = createOrders(contract.recharges, { ledger, words }, toRechargeView)
+  return createHandlerTable(contract, {
+    listRecharges: orders.list,
+    readRecharge: orders.read,
+
     listRechargeChannels: async (request) => {
       const { currency } = request.query
-      return [...ports.channels.values()]
+      return [...channels.values()]
         .filter(({ settings }) => settings.enabled && (currency === undefined || settings.currency === currency))
         .map((channel) => toChannelView(channel, viewerOf(words, request)))
-    },
-
-    listRecharges: async (request) => {
-      const orders = await listRecharges(ports, request.query, request.workspace.id)
-      return mapPage(orders, (order) => toRechargeView(order, viewerOf(words, request)))
-    },
-
-    readRecharge: async (request) => {
-      const scope = { id: bizId<'order'>(request.params.recharge_id), workspace: request.workspace.id }
-      return toRechargeView(await readRecharge(ports, scope), viewerOf(words, request))
     },
 
     quoteRecharge: async ({ body, caller, workspace, requestId }) => {
@@ -132,46 +72,54 @@ export const rechargeHandlers = (ports: RechargesPorts, words: Words): HandlerTa
       return toFiguresView(wallet, channel.settings.channelCode, charge)
     },
 
-    createRecharge: async (request) => {
-      const order = await createRecharge(ports, toInput(request.body), memberContext(request))
-      return toRechargeView(order, viewerOf(words, request))
-    },
+    createRecharge: orders.create(({ body }, context) =>
+      openRecharge(ports, toInput(body), context, (opening) => orders.open('create', context, opening)),
+    ),
 
-    cancelRecharge: async (request) => {
-      const input = { id: bizId<'order'>(request.params.recharge_id), reason: request.body.cancelReason }
-      return toRechargeView(await cancelRecharge(ports, input, memberContext(request)), viewerOf(words, request))
-    },
+    cancelRecharge: orders.move('cancel', ({ body }) => ({ reason: body.cancelReason })),
+    rejectRecharge: orders.move('reject', ({ body }) => body),
 
-    submitRechargeProof: async (request) => {
-      const { params, body } = request
-      const input = { id: bizId<'order'>(params.recharge_id), file: bizId<'file'>(body.fileBizId) }
-      return toRechargeView(await submitRechargeProof(ports, input, memberContext(request)), viewerOf(words, request))
-    },
+    submitRechargeProof: orders.move('proof', async ({ body, workspace }) => {
+      const file = bizId<'file'>(body.fileBizId)
+      const proof = await ports.fileOf(workspace.id, file)
+      if (!proof) throw notFound('unknown file')
+      if (!ports.isProof(proof)) throw invalid('fileBizId', 'not a valid type or size for a proof')
+      return {
+        data: { proofFileBizId: file, proofSha256: proof.sha256 },
+        within: withProof(ports, workspace.id, file),
+      }
+    }),
+
+    confirmRecharge: orders.move('confirm', async ({ body }, _, read) => {
+      const externalReference = body?.externalReference ?? null
+      if (referenceRequired && externalReference === null) throw invalid('externalReference', 'required')
+      const order = await read()
+      return {
+        ...confirmedPostings(order),
+        data: { externalReference },
+        within: withReference(ports),
+        ...(toRecharge(order).proofRequired && { from: ['PROOF_SUBMITTED'] }),
+      }
+    }),
 
     listAllRecharges: async (request) => {
-      const orders = await listRecharges(ports, request.query, null)
-      const uses = await listProofUses(ports.database, orders.items)
-      return mapPage(orders, (order) => toListedRechargeView(order, uses.get(order.bizId), viewerOf(words, request)))
+      const found = await orders.page(request.query, null)
+      const uses = await listProofUses(database, found.items)
+      return mapPage(found, (order) => ({
+        ...orders.showToOperator(order, request),
+        ...toUsesView(uses.get(order.bizId)),
+      }))
     },
 
     readAnyRecharge: async (request) => {
-      const scope = { id: bizId<'order'>(request.params.recharge_id), workspace: null }
-      const order = await readRecharge(ports, scope)
-      const uses = await listProofUses(ports.database, [order])
-      return toListedRechargeView(order, uses.get(order.bizId), viewerOf(words, request))
+      const order = await orders.find(bizId<'order'>(request.params.recharge_id), null)
+      const uses = await listProofUses(database, [order])
+      return { ...orders.showToOperator(order, request), ...toUsesView(uses.get(order.bizId)) }
     },
 
-    downloadRechargeProof: (request) =>
-      downloadRechargeProof(ports, { id: bizId(request.params.recharge_id), request }, auditContextOf(request)),
-
-    confirmRecharge: async (request) => {
-      const { params, body } = request
-      const input = { id: bizId<'order'>(params.recharge_id), externalReference: body?.externalReference ?? null }
-      return toRechargeView(await confirmRecharge(ports, input, operatorContext(request)), viewerOf(words, request))
-    },
-
-    rejectRecharge: async (request) => {
-      const input = { id: bizId<'order'>(request.params.recharge_id), reason: request.body.reason }
-      return toRechargeView(await rejectRecharge(ports, input, operatorContext(request)), viewerOf(words, request))
+    downloadRechargeProof: async (request) => {
+      const order = await orders.find(bizId<'order'>(request.params.recharge_id), null)
+      return downloadRechargeProof(ports, order, request, auditContextOf(request))
     },
   })
+}

@@ -1,16 +1,27 @@
 import { z } from 'zod'
-import { type Money, money, type OrderId, subtract, type WalletId, type WorkspaceId } from '../../kernel/index.ts'
 import {
+  formatMoney,
+  type Money,
+  money,
+  subtract,
+  toIsoOrNull,
+  type WalletId,
+  type WorkspaceId,
+} from '../../kernel/index.ts'
+import {
+  type Charge,
+  chargeParties,
   dailyLimits,
-  type Entry,
   feeEntries,
-  type NewOrder,
+  type Opening,
   type Order,
-  type OrderMove,
-  operatorApproval,
-  operatorDecision,
   type Party,
+  reachedAt,
+  toCodedValue,
+  toOrderView,
+  type Viewer,
 } from '../../ledger/index.ts'
+import { rechargeStatus } from './contract.ts'
 import type { RechargeTerms } from './rules.ts'
 
 /* Maps a recharge to an order of the ledger. */
@@ -58,7 +69,27 @@ export const toRecharge = ({ bizId, targetWalletBizId: wallet, data }: Order): R
   return { wallet, amount, fee, net: subtract(amount, fee), proofRequired, details }
 }
 
-export const creditedWallet = (wallet: WalletId, currency: string, workspace: WorkspaceId): Party => ({
+export const toFiguresView = (wallet: WalletId, channelCode: string, { amount, fee, net }: Charge) => ({
+  walletBizId: wallet,
+  channelCode,
+  amount: formatMoney(amount),
+  currency: amount.currency,
+  feeAmount: formatMoney(fee),
+  netAmount: formatMoney(net),
+})
+
+export const toRechargeView = (order: Order, viewer: Viewer) => {
+  const { wallet, details, ...charge } = toRecharge(order)
+  return {
+    ...toOrderView(order, rechargeStatus, viewer),
+    ...details,
+    ...toFiguresView(wallet, details.channelCode, charge),
+    rechargeStatus: toCodedValue(rechargeStatus, order.status, viewer),
+    completedAt: toIsoOrNull(reachedAt(order, 'COMPLETED')),
+  }
+}
+
+const creditedWallet = (wallet: WalletId, currency: string, workspace: WorkspaceId): Party => ({
   label: 'target',
   wallet,
   workspace,
@@ -70,79 +101,40 @@ export const creditedWallet = (wallet: WalletId, currency: string, workspace: Wo
 /** Orders with this name count towards the daily limit of the channel. */
 export const usageOf = (channelCode: string): string => `RECHARGE ${channelCode}`
 
+/** Posts nothing until an operator confirms the payment. */
 export const newRecharge = (
-  { amount, fee, channel: { settings, tariff } }: RechargeTerms,
+  { amount, fee, wallet, channel: { settings, tariff } }: RechargeTerms,
   workspace: WorkspaceId,
   expiresAt: string,
-): NewOrder => ({
-  workspace,
-  type: 'RECHARGE',
-  data: {
-    channelCode: settings.channelCode,
-    proofRequired: settings.proofRequired ? 'yes' : 'no',
-    amount: amount.minor.toString(),
-    currency: amount.currency,
-    feeAmount: fee.minor.toString(),
-    expiresAt,
-    proofFileBizId: null,
-    proofSha256: null,
-    externalReference: null,
-    cancelReason: null,
-    rejectReason: null,
+): Opening => ({
+  parties: [creditedWallet(wallet, amount.currency, workspace)],
+  order: {
+    data: {
+      channelCode: settings.channelCode,
+      proofRequired: settings.proofRequired ? 'yes' : 'no',
+      amount: amount.minor.toString(),
+      currency: amount.currency,
+      feeAmount: fee.minor.toString(),
+      expiresAt,
+      proofFileBizId: null,
+      proofSha256: null,
+      externalReference: null,
+      cancelReason: null,
+      rejectReason: null,
+    },
+    usage: dailyLimits(tariff, { usageOf: usageOf(settings.channelCode), amount }),
   },
-  usage: dailyLimits(tariff, { usageOf: usageOf(settings.channelCode), amount }),
-  steps: [{ status: 'PENDING_PAYMENT' }],
 })
 
-export const rechargeEntries = ({ net, fee }: Recharge): Entry[] => [
-  { account: 'clearing', amount: -net.minor, flowType: 'RECHARGE' },
-  { account: 'target', amount: net.minor, flowType: 'RECHARGE' },
-  ...feeEntries('clearing', fee),
-]
-
-const unpaid = { type: 'RECHARGE', expected: ['PENDING_PAYMENT'] } as const
-
-export const cancellationMove = (id: OrderId, workspace: WorkspaceId, reason: string): OrderMove => ({
-  ...unpaid,
-  id,
-  workspace,
-  steps: [{ status: 'CANCELLED', reason }],
-  data: { cancelReason: reason },
-})
-
-export const proofMove = (
-  id: OrderId,
-  workspace: WorkspaceId,
-  { file, sha256 }: { file: string; sha256: string },
-): OrderMove => ({
-  ...unpaid,
-  id,
-  workspace,
-  steps: [{ status: 'PROOF_SUBMITTED' }],
-  data: { proofFileBizId: file, proofSha256: sha256 },
-})
-
-export const expiryMove = (id: OrderId): OrderMove => ({
-  ...unpaid,
-  id,
-  workspace: null,
-  steps: [{ status: 'EXPIRED' }],
-})
-
-export const confirmationMove = (
-  id: OrderId,
-  { proofRequired }: Recharge,
-  externalReference: string | null,
-): OrderMove => ({
-  ...operatorApproval('RECHARGE', id),
-  expected: proofRequired ? ['PROOF_SUBMITTED'] : ['PENDING_PAYMENT', 'PROOF_SUBMITTED'],
-  steps: [{ status: 'COMPLETED' }],
-  data: { externalReference },
-})
-
-export const rejectionMove = (id: OrderId, reason: string): OrderMove => ({
-  ...operatorDecision('RECHARGE', id),
-  expected: ['PROOF_SUBMITTED'],
-  steps: [{ status: 'REJECTED', reason }],
-  data: { rejectReason: reason },
-})
+export const confirmedPostings = (order: Order) => {
+  const recharge = toRecharge(order)
+  const { wallet, amount, net, fee } = recharge
+  return {
+    parties: [creditedWallet(wallet, amount.currency, order.workspaceBizId), ...chargeParties(recharge)],
+    entries: [
+      { account: 'clearing', amount: -net.minor, flowType: 'RECHARGE' as const },
+      { account: 'target', amount: net.minor, flowType: 'RECHARGE' as const },
+      ...feeEntries('clearing', fee),
+    ],
+  }
+}

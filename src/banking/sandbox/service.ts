@@ -1,4 +1,5 @@
 import type { DomainPorts } from '../../api/domain.ts'
+import { expiryOf } from '../../contract/life-cycle.ts'
 import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
@@ -10,7 +11,8 @@ import {
   type WorkspaceId,
   type WorkspaceKind,
 } from '../../kernel/index.ts'
-import { expiredAt, type Ledger, type OrderMove, rechargeExpiry } from '../../ledger/index.ts'
+import { ledgerTypes } from '../../ledger/contract.ts'
+import { expiredAt, type Ledger, type OrderMove } from '../../ledger/index.ts'
 import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
 import { lockOpenOrders, lockWallets, type OpenOrder, type SandboxWallet } from './store.ts'
 
@@ -31,24 +33,30 @@ const correctionOf = (wallet: SandboxWallet): Money | undefined => {
   return minor === 0n ? undefined : { minor, currency: wallet.currency }
 }
 
-/** An order is EXPIRED after its expiry, even if no job has stored that status yet. */
-const finalStatusOf = ({ type, status, expiresAt }: OpenOrder, at: Instant): 'CANCELLED' | 'EXPIRED' | 'FAILED' => {
-  if (type === 'RECHARGE' && expiredAt({ status, data: { expiresAt } }, rechargeExpiry, at) !== null) return 'EXPIRED'
-  const isUnderway = type === 'WITHDRAWAL' && status !== 'PENDING_APPROVAL'
-  return type === 'TRANSFER' || type === 'EXCHANGE' || isUnderway ? 'FAILED' : 'CANCELLED'
-}
+/** For orders of a type without a life cycle, such as those of a domain that is off. */
+const defaultEnding = (type: OpenOrder['type']): string =>
+  Object.entries(ledgerTypes.orders).some(
+    ([name, { final }]) => name === type && !final.some((status) => status === 'CANCELLED'),
+  )
+    ? 'FAILED'
+    : 'CANCELLED'
 
-/** Data field for the reason, by order type and final status. */
-const reasonFields: Partial<Record<string, string>> = {
-  'TRANSFER FAILED': 'failureCode',
-  'WITHDRAWAL FAILED': 'failureReason',
-  'RECHARGE CANCELLED': 'cancelReason',
-}
-
-const endingOf = (order: OpenOrder, at: Instant): Pick<OrderMove, 'steps' | 'data'> => {
-  const status = finalStatusOf(order, at)
-  const field = reasonFields[`${order.type} ${status}`]
-  return { steps: [{ status, reason }], ...(field !== undefined && { data: { [field]: reason } }) }
+/** An order has the status of its expiry from then on, even if no job has stored that status yet. */
+const endingOf = (
+  ledger: Pick<Ledger, 'lifeCycleOf'>,
+  { type, status, expiresAt }: OpenOrder,
+  at: Instant,
+): Pick<OrderMove, 'steps' | 'data'> => {
+  const lifeCycle = ledger.lifeCycleOf(type)
+  const expiry = lifeCycle && expiryOf(lifeCycle)
+  if (expiry && expiredAt({ status, data: { expiresAt } }, expiry, at) !== null)
+    return { steps: [{ status: expiry.to, reason }] }
+  const move = Object.values(lifeCycle?.moves ?? {}).find(({ by, from }) => by === 'sandbox' && from.includes(status))
+  const field = move?.reason
+  return {
+    steps: [{ status: move?.to[0] ?? defaultEnding(type), reason }],
+    ...(field && { data: { [field]: reason } }),
+  }
 }
 
 /** Runs in the transaction of the reset. */
@@ -91,7 +99,7 @@ const endOrder = (ledger: Ledger, workspace: WorkspaceId, order: OpenOrder, { ac
       type: order.type,
       workspace,
       expected: [order.status],
-      ...endingOf(order, at),
+      ...endingOf(ledger, order, at),
       ...(order.holds && { endHolds: 'RELEASED' as const }),
     },
   })

@@ -18,8 +18,9 @@ import {
 import { listQuery } from '../../contract/lists.ts'
 
 import type { Permissions } from '../../contract/permissions.ts'
-import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
-import { orderOperations, orderSort } from '../../ledger/contract.ts'
+import { codedFamily, operation } from '../../kernel/index.ts'
+import { orderSort } from '../../ledger/contract.ts'
+import { orderType } from '../../ledger/order-types/contract.ts'
 
 export const summary = 'Transfers between wallets. Operators approve those above a threshold.'
 
@@ -34,7 +35,6 @@ export const transferStatus = codedFamily('transferStatus', {
   COMPLETED: 10090203,
   FAILED: 10090204,
 })
-export type TransferStatus = CodeOf<typeof transferStatus>
 
 const TransferRequest = z
   .strictObject({
@@ -65,10 +65,51 @@ const TransferOrder = z.object({
 })
 
 const walletTransferFilters = { transferStatus: codeOf(transferStatus).optional() }
-export const transferFilters = { walletId: id.optional(), ...walletTransferFilters }
+
+/** A transfer moves the funds immediately (`send`), or holds them until an operator approves it (`ask`). */
+export const transfers = orderType('TRANSFER', {
+  prefix: 'TRF',
+  outgoing: true,
+  group: 'transfer',
+  statuses: transferStatus,
+  reply: TransferOrder,
+  filters: { walletId: id.optional(), ...walletTransferFilters },
+  wallets: { source: 'sourceWalletBizId', target: 'targetWalletBizId' },
+  columns: [
+    { name: 'amount', currencyIn: 'currency' },
+    { name: 'currency' },
+    { name: 'feeAmount', currencyIn: 'currency' },
+    { name: 'remark' },
+    { name: 'clientReference', isPrivate: true },
+    { name: 'failureCode' },
+  ],
+  moves: {
+    send: { by: 'member', from: [], to: ['PROCESSING', 'COMPLETED'] },
+    ask: { by: 'member', from: [], to: ['PENDING_APPROVAL'], holds: 'HELD' },
+    approve: {
+      by: 'operator',
+      permission: 'transfer:approve',
+      from: ['PENDING_APPROVAL'],
+      to: ['PROCESSING', 'COMPLETED'],
+      holds: 'CAPTURED',
+    },
+    reject: {
+      by: 'operator',
+      permission: 'transfer:approve',
+      from: ['PENDING_APPROVAL'],
+      to: ['FAILED'],
+      holds: 'RELEASED',
+      reason: null,
+      sets: ['failureCode'],
+      whileFrozen: true,
+    },
+    drop: { by: 'sandbox', from: ['PENDING_APPROVAL'], to: ['FAILED'], holds: 'RELEASED', reason: 'failureCode' },
+  },
+})
 
 const chains = ['consumer', 'api'] as const
-const orders = orderOperations(TransferOrder, walletTransferFilters, 'transfer')
+const orders = transfers.operations
+const approval = transfers.decision('approve')
 
 export const createTransfer = operation({
   ...orders.create,
@@ -95,7 +136,7 @@ export const listTransfers = operation({
   chains,
   summary: 'List the transfers of a workspace',
   policy: { ...orders.list.policy, workspace: 'optional' },
-  query: listQuery(orderSort, transferFilters),
+  query: listQuery(orderSort, transfers.filters),
 })
 
 export const listWalletTransfers = operation({
@@ -105,6 +146,7 @@ export const listWalletTransfers = operation({
   machineParams: { wallet_id: 'walletBizId' },
   chains,
   summary: 'List the transfers of a wallet',
+  query: listQuery(orderSort, walletTransferFilters),
 })
 
 export const readTransfer = operation({
@@ -136,15 +178,15 @@ export const listPendingTransfers = operation({
 })
 
 export const approveTransfer = operation({
-  ...orders.approve,
+  ...approval,
   id: 'transfers.approve',
   path: '/transfers/{order_id}/approve',
   summary: 'Approve a pending transfer',
-  refuses: [...orders.approve.refuses, 'WALLET.NOT_ACTIVE'],
+  refuses: [...approval.refuses, 'WALLET.NOT_ACTIVE'],
 })
 
 export const rejectTransfer = operation({
-  ...orders.reject,
+  ...transfers.reasonedDecision('reject'),
   id: 'transfers.reject',
   path: '/transfers/{order_id}/reject',
   summary: 'Reject a pending transfer',

@@ -1,111 +1,77 @@
 import { moneyOf } from '../../contract/fields.ts'
 import {
+  type AccountId,
   bizId,
   createHandlerTable,
   emptyPage,
-  formatMoney,
   type HandlerTable,
+  type Instant,
   mapPage,
-  toIsoOrNull,
   type Words,
+  type WorkspaceId,
 } from '../../kernel/index.ts'
-import {
-  isOwnOrder,
-  type ListedOrder,
-  memberContext,
-  type Order,
-  operatorContext,
-  reachedAt,
-  toCodedValue,
-  toOperatorOrderView,
-  toOrderQuery,
-  toOrderView,
-  type Viewer,
-  viewerOf,
-} from '../../ledger/index.ts'
+import { createOrders, type Ledger, UsageExceeded } from '../../ledger/index.ts'
 import * as contract from './contract.ts'
-import { toTransfer } from './order.ts'
-import { approveTransfer, createTransfer, readTransfer, rejectTransfer, type TransfersPorts } from './service.ts'
+import { approvedPostings, newTransfer, toTransferView } from './order.ts'
+import { computeTerms, type TransferRules, type TransferTerms } from './rules.ts'
 
-/** The recipient does not see the sender's client reference. */
-export const toTransferView = (order: Order, viewer: Viewer) => {
-  const transfer = toTransfer(order)
-  return {
-    ...toOrderView(order, contract.transferStatus, viewer),
-    sourceWalletBizId: transfer.source,
-    targetWalletBizId: transfer.target,
-    amount: formatMoney(transfer.amount),
-    currency: transfer.amount.currency,
-    feeAmount: formatMoney(transfer.fee),
-    remark: transfer.remark,
-    clientReference: isOwnOrder(order, viewer) ? transfer.clientReference : null,
-    transferStatus: toCodedValue(contract.transferStatus, order.status, viewer),
-    failureCode: transfer.failureCode,
-    completedAt: toIsoOrNull(reachedAt(order, 'COMPLETED')),
-  }
+export interface TransfersPorts {
+  ledger: Ledger
+  rules: TransferRules
+  /** Throws ACCESS.PAYOUT_HOLD if the member gained the permission recently. isExempt runs only for such a member. */
+  assertNotHeld(
+    member: { accountId: AccountId; workspaceId: WorkspaceId },
+    at: Instant,
+    isExempt: () => Promise<boolean>,
+  ): Promise<void>
 }
 
-const toListedTransferView = (order: ListedOrder, viewer: Viewer) => ({
-  ...toTransferView(order, viewer),
-  ...toOperatorOrderView(order, viewer),
-})
+export const transferHandlers = ({ ledger, rules, assertNotHeld }: TransfersPorts, words: Words): HandlerTable => {
+  const orders = createOrders(contract.transfers, { ledger, words }, toTransferView)
+  return createHandlerTable(contract, {
+    listTransfers: orders.list,
+    readTransfer: orders.read,
 
-export const transferHandlers = (ports: TransfersPorts, words: Words): HandlerTable =>
-  createHandlerTable(contract, {
-    createTransfer: async (request) => {
-      const { sourceWalletBizId, targetWalletBizId, amount, currency, ...notes } = request.body
-      const input = {
-        source: bizId<'wallet'>(sourceWalletBizId),
-        target: bizId<'wallet'>(targetWalletBizId),
-        amount: moneyOf(amount, currency),
-        remark: notes.remark ?? null,
-        clientReference: notes.clientReference ?? null,
+    createTransfer: orders.create(async ({ body }, context) => {
+      const { actor: accountId, workspace: workspaceId } = context
+      const { sourceWalletBizId, targetWalletBizId, amount, currency, remark = null, clientReference = null } = body
+      const wallets = { source: bizId<'wallet'>(sourceWalletBizId), target: bizId<'wallet'>(targetWalletBizId) }
+      const input = { ...wallets, amount: moneyOf(amount, currency), remark, clientReference }
+      const staysInside = async () =>
+        (await ledger.readWallet({ wallet: input.target, workspace: workspaceId })) !== undefined
+      await assertNotHeld({ accountId, workspaceId }, context.receivedAt, staysInside)
+      const open = (terms: TransferTerms) =>
+        orders.open(terms.needsApproval ? 'ask' : 'send', context, newTransfer(terms, context))
+      const terms = computeTerms(input, rules)
+      try {
+        return await open(terms)
+      } catch (error) {
+        // An amount that completes without approval counts towards the threshold of the person's next transfers.
+        if (!(error instanceof UsageExceeded)) throw error
+        return open({ ...terms, needsApproval: true })
       }
-      return toTransferView(await createTransfer(ports, input, memberContext(request)), viewerOf(words, request))
-    },
-
-    listTransfers: async (request) => {
-      const { query, workspace } = request
-      const scope = { type: 'TRANSFER', workspace: workspace.id, status: query.transferStatus } as const
-      const orders = await ports.ledger.listOrders(toOrderQuery(query, scope))
-      return mapPage(orders, (order) => toTransferView(order, viewerOf(words, request)))
-    },
+    }),
 
     listWalletTransfers: async (request) => {
       const { params, query, workspace } = request
       const wallet = bizId<'wallet'>(params.wallet_id)
-      if (!(await ports.ledger.readWallet({ wallet, workspace: workspace.id }))) return emptyPage()
-      const scope = { type: 'TRANSFER', workspace: workspace.id, status: query.transferStatus } as const
-      const orders = await ports.ledger.listOrders(toOrderQuery({ ...query, walletId: wallet }, scope))
-      return mapPage(orders, (order) => toTransferView(order, viewerOf(words, request)))
+      if (!(await ledger.readWallet({ wallet, workspace: workspace.id }))) return emptyPage()
+      const found = await orders.page({ ...query, walletId: wallet }, workspace.id)
+      return mapPage(found, (order) => orders.show(order, request))
     },
 
-    readTransfer: async (request) => {
-      const { params, workspace } = request
-      const order = await readTransfer(ports, { id: bizId(params.order_id), workspace: workspace.id })
-      return toTransferView(order, viewerOf(words, request))
-    },
-
-    isTransferCompleted: async ({ params, workspace }) => {
-      const order = await readTransfer(ports, { id: bizId(params.order_id), workspace: workspace.id })
-      return order.status === 'COMPLETED'
-    },
+    isTransferCompleted: async ({ params, workspace }) =>
+      (await orders.find(bizId<'order'>(params.order_id), workspace.id)).status === 'COMPLETED',
 
     listPendingTransfers: async (request) => {
       const { workspaceId, ...query } = request.query
-      const scope = { type: 'TRANSFER', workspace: null, status: 'PENDING_APPROVAL' } as const
       const participant = workspaceId === undefined ? undefined : bizId<'workspace'>(workspaceId)
-      const orders = await ports.ledger.listOrders({ ...toOrderQuery(query, scope), participant })
-      return mapPage(orders, (order) => toListedTransferView(order, viewerOf(words, request)))
+      const found = await orders.page(query, null, { participant, statuses: ['PENDING_APPROVAL'] })
+      return mapPage(found, (order) => orders.showToOperator(order, request))
     },
 
-    approveTransfer: async (request) => {
-      const input = { id: bizId<'order'>(request.params.order_id) }
-      return toTransferView(await approveTransfer(ports, input, operatorContext(request)), viewerOf(words, request))
-    },
+    approveTransfer: orders.move('approve', async (_, __, read) => approvedPostings(await read())),
 
-    rejectTransfer: async (request) => {
-      const input = { id: bizId<'order'>(request.params.order_id), reason: request.body.reason }
-      return toTransferView(await rejectTransfer(ports, input, operatorContext(request)), viewerOf(words, request))
-    },
+    rejectTransfer: orders.move('reject', ({ body }) => ({ ...body, data: { failureCode: 'APPROVAL_REJECTED' } })),
   })
+}

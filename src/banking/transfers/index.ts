@@ -1,13 +1,12 @@
 /**
  * Transfers between wallets. A transfer moves the funds immediately, or holds them until an operator approves it. Start
- * reading in `contract.ts` and `service.ts`.
+ * reading in `contract.ts` and `handlers.ts`.
  */
 import { declaredBy, domain } from '../../api/domain.ts'
 import type { HandlerTable, Words } from '../../kernel/index.ts'
 import * as contract from './contract.ts'
-import { transferHandlers } from './handlers.ts'
+import { type TransfersPorts, transferHandlers } from './handlers.ts'
 import { checkTransferSettings, parseTransferRules, type TransferSettings, transferSettings } from './rules.ts'
-import type { TransfersPorts } from './service.ts'
 
 export interface TransfersOptions extends TransferSettings, Omit<TransfersPorts, 'rules'> {
   words: Words

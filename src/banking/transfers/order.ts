@@ -1,19 +1,21 @@
 import { z } from 'zod'
-import { type Money, money, type OrderId, type WalletId, type WorkspaceId } from '../../kernel/index.ts'
+import { formatMoney, type Money, money, toIsoOrNull, type WalletId, type WorkspaceId } from '../../kernel/index.ts'
 import {
   type CommandContext,
   type Entry,
   feeEntries,
   feeParties,
-  type NewOrder,
+  isOwnOrder,
+  type Opening,
   type Order,
-  type OrderMove,
-  operatorApproval,
-  operatorDecision,
   type Party,
-  type Steps,
+  reachedAt,
+  toCodedValue,
+  toOrderView,
   type Usage,
+  type Viewer,
 } from '../../ledger/index.ts'
+import { transferStatus } from './contract.ts'
 import type { TransferTerms } from './rules.ts'
 
 /* Maps a transfer to an order of the ledger. */
@@ -46,10 +48,28 @@ export const toTransfer = (order: Order): Transfer => {
   return { source, target, amount: money(amount, currency), fee: money(feeAmount, currency), ...notes }
 }
 
+/** The recipient does not see the sender's client reference. */
+export const toTransferView = (order: Order, viewer: Viewer) => {
+  const transfer = toTransfer(order)
+  return {
+    ...toOrderView(order, transferStatus, viewer),
+    sourceWalletBizId: transfer.source,
+    targetWalletBizId: transfer.target,
+    amount: formatMoney(transfer.amount),
+    currency: transfer.amount.currency,
+    feeAmount: formatMoney(transfer.fee),
+    remark: transfer.remark,
+    clientReference: isOwnOrder(order, viewer) ? transfer.clientReference : null,
+    transferStatus: toCodedValue(transferStatus, order.status, viewer),
+    failureCode: transfer.failureCode,
+    completedAt: toIsoOrNull(reachedAt(order, 'COMPLETED')),
+  }
+}
+
 type Postings = Pick<Transfer, 'source' | 'target' | 'amount' | 'fee'>
 
 /** Both wallets must be active. The source wallet must belong to the workspace. */
-export const transferParties = ({ source, target, amount, fee }: Postings, workspace: WorkspaceId): Party[] => {
+const transferParties = ({ source, target, amount, fee }: Postings, workspace: WorkspaceId): Party[] => {
   const wallet = { currency: amount.currency, active: true, currencyField: 'currency' }
   return [
     { ...wallet, label: 'source', wallet: source, workspace },
@@ -58,13 +78,11 @@ export const transferParties = ({ source, target, amount, fee }: Postings, works
   ]
 }
 
-export const transferEntries = ({ amount, fee }: Postings): Entry[] => [
+const transferEntries = ({ amount, fee }: Postings): Entry[] => [
   { account: 'source', amount: -amount.minor, flowType: 'TRANSFER' },
   { account: 'target', amount: amount.minor, flowType: 'TRANSFER' },
   ...feeEntries('source', fee),
 ]
-
-const settled: Steps = [{ status: 'PROCESSING' }, { status: 'COMPLETED' }]
 
 /**
  * A rolling sum of a person's transfers that complete without approval. Transfers above its maximum need approval, so
@@ -75,33 +93,26 @@ const withoutApproval = ({ amount, needsApproval, maxWithoutApproval: max }: Tra
     ? []
     : [{ of: 'PERSON', usageOf: 'TRANSFER WITHOUT APPROVAL', amount, max, exceeded: null }]
 
-export const newTransfer = (terms: TransferTerms, context: CommandContext<WorkspaceId>): NewOrder => ({
-  workspace: context.workspace,
-  type: 'TRANSFER',
-  data: {
-    amount: terms.amount.minor.toString(),
-    currency: terms.amount.currency,
-    feeAmount: terms.fee.minor.toString(),
-    failureCode: null,
-    remark: terms.remark,
-    clientReference: terms.clientReference,
+export const newTransfer = (terms: TransferTerms, context: CommandContext<WorkspaceId>): Opening => ({
+  parties: transferParties(terms, context.workspace),
+  ...(terms.needsApproval
+    ? { holds: [{ account: 'source', amount: terms.amount.minor + terms.fee.minor }] }
+    : { entries: transferEntries(terms) }),
+  order: {
+    data: {
+      amount: terms.amount.minor.toString(),
+      currency: terms.amount.currency,
+      feeAmount: terms.fee.minor.toString(),
+      failureCode: null,
+      remark: terms.remark,
+      clientReference: terms.clientReference,
+    },
+    usage: withoutApproval(terms),
+    outgoing: { amount: terms.amount, leaving: true, by: context },
   },
-  steps: terms.needsApproval ? [{ status: 'PENDING_APPROVAL' }] : settled,
-  usage: withoutApproval(terms),
-  outgoing: { amount: terms.amount, leaving: true, by: context },
 })
 
-export const approvalMove = (id: OrderId): OrderMove => ({
-  ...operatorApproval('TRANSFER', id),
-  expected: ['PENDING_APPROVAL'],
-  steps: settled,
-  endHolds: 'CAPTURED',
-})
-
-export const rejectionMove = (id: OrderId, reason: string): OrderMove => ({
-  ...operatorDecision('TRANSFER', id),
-  expected: ['PENDING_APPROVAL'],
-  steps: [{ status: 'FAILED', reason }],
-  data: { failureCode: 'APPROVAL_REJECTED' },
-  endHolds: 'RELEASED',
-})
+export const approvedPostings = (order: Order) => {
+  const transfer = toTransfer(order)
+  return { parties: transferParties(transfer, order.workspaceBizId), entries: transferEntries(transfer) }
+}

@@ -49,13 +49,13 @@ export default domain({
   locales: new URL('./locales/', import.meta.url),
   migrations,
   uses: ['members'],
-  needs: ['database', 'deployment', 'hooks', 'ids', 'ledger', 'transaction', 'words'],
-  create: ({ use, hooks, deployment, ...ports }) => {
+  needs: ['database', 'hooks', 'ids', 'ledger', 'transaction', 'words'],
+  create: ({ use, hooks, ...ports }) => {
     const { handlers, ...opening } = createWorkspaces({
       ...ports,
       members: use('members').memberships,
       openWallets: hooks.workspaceOpened,
-      countPendingOrders: (tx, id, at) => countPendingOrders(ports.ledger, tx, id, at, deployment.hasDomain),
+      countPendingOrders: (tx, id, at) => countPendingOrders(ports.ledger, tx, id, at),
     })
     const service: DomainServices['workspaces'] = {
       ...opening,

@@ -1,10 +1,12 @@
+import { expiryOf, waitingStatuses } from '../../contract/life-cycle.ts'
 import type { Tx } from '../../database/index.ts'
 import type { Instant, WorkspaceId } from '../../kernel/index.ts'
-import { ledgerTypes } from '../../ledger/contract.ts'
-import { type Ledger, type OrderQuery, rechargeExpiry } from '../../ledger/index.ts'
+import type { Ledger, OrderQuery } from '../../ledger/index.ts'
+
+const countedTypes = { withdrawals: 'WITHDRAWAL', transfers: 'TRANSFER', recharges: 'RECHARGE' } as const
 
 /** Lacks the orders of a domain that is off. */
-export type PendingOrders = Partial<Record<'withdrawals' | 'transfers' | 'recharges', number>>
+export type PendingOrders = Partial<Record<keyof typeof countedTypes, number>>
 
 /** Includes the open transfers that the workspace would receive. */
 export const countPendingOrders = async (
@@ -12,21 +14,21 @@ export const countPendingOrders = async (
   tx: Tx,
   workspace: WorkspaceId,
   at: Instant,
-  hasDomain: (name: string) => boolean,
 ): Promise<PendingOrders> => {
   const within = ledger.within(tx)
   const page = { currentPage: 1, pageSize: 1, sortBy: 'createdAt', sortOrder: 'asc' } as const
-  const count = async (
-    type: 'WITHDRAWAL' | 'TRANSFER' | 'RECHARGE',
-    expiry?: OrderQuery['expiry'],
-  ): Promise<number> => {
-    const statuses = ledgerTypes.orders[type].open
-    const query = { ...page, type, statuses, expiry, workspace: null, participant: workspace }
-    return (await within.listOrders(query)).pagination.totalRecords
+  const count = async (type: OrderQuery['type']): Promise<number | undefined> => {
+    const lifeCycle = ledger.lifeCycleOf(type)
+    if (!lifeCycle) return undefined
+    const [statuses, expiry] = [waitingStatuses(lifeCycle), expiryOf(lifeCycle)]
+    const query = { ...page, type, statuses, workspace: null, participant: workspace }
+    const found = await within.listOrders({ ...query, ...(expiry && { expiry: { ...expiry, at } }) })
+    return found.pagination.totalRecords
   }
-  return {
-    ...(hasDomain('withdrawals') && { withdrawals: await count('WITHDRAWAL') }),
-    ...(hasDomain('transfers') && { transfers: await count('TRANSFER') }),
-    ...(hasDomain('recharges') && { recharges: await count('RECHARGE', { ...rechargeExpiry, at }) }),
+  const pending: PendingOrders = {}
+  for (const [name, type] of Object.entries(countedTypes)) {
+    const found = await count(type)
+    if (found !== undefined) Object.assign(pending, { [name]: found })
   }
+  return pending
 }

@@ -1,5 +1,5 @@
 import { expiryOf, type LifeCycle } from '../../contract/life-cycle.ts'
-import { type Clock, type Instant, Refusal, type WorkspaceId } from '../../kernel/index.ts'
+import { type Instant, Refusal, type WorkspaceId } from '../../kernel/index.ts'
 import type { OrderType } from '../contract.ts'
 import type { Ledger } from '../ledger.ts'
 import { expiredAt, type Order } from '../order.ts'
@@ -33,7 +33,7 @@ interface ExpiryRun {
  * command has changed.
  */
 export const expireOrders = async (
-  { ledger, clock }: { ledger: Ledger; clock: Clock },
+  ledger: Ledger,
   type: NamedLifeCycle,
   { action, requestId, workspace, signal }: ExpiryRun,
 ): Promise<number> => {
@@ -41,7 +41,7 @@ export const expireOrders = async (
   if (!expiry) return 0
   const audit = { portal: 'SYSTEM', action, requestId, clientIp: '' } as const
   const due = { type: type.name, status: expiry.from, workspace, limit: expiryBatchSize } as const
-  const orders = await ledger.listDueOrders({ ...due, at: clock.now() })
+  const orders = await ledger.listDueOrders({ ...due, at: ledger.now() })
   for (const id of orders) {
     if (signal?.aborted) break
     const move = {

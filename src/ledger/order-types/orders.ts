@@ -42,12 +42,12 @@ interface Effect extends Pick<PostingCommand, 'entries'> {
   within?(execute: (ledger: Ledger) => Promise<Order>): Promise<Order>
 }
 
-/** What a new order consists of, besides its statuses. */
+/** The content of a new order. Its statuses are those of the move. */
 export interface Opening extends Effect, Pick<PostingCommand, 'holds' | 'parties'> {
   order: Pick<NewOrder, 'data' | 'usage' | 'outgoing'>
 }
 
-/** What a move changes, besides the status. */
+/** The effect of a move. Its statuses and holds are declared. */
 export interface Change
   extends Effect,
     Partial<Pick<PostingCommand, 'parties'>>,
@@ -134,7 +134,7 @@ export const createOrders = <Type extends NamedLifeCycle, View extends object>(
       workspace: context.workspace,
       expected: from,
       steps: toSteps(declared, reason),
-      data: { ...(declared.reason !== undefined && reason !== undefined && { [declared.reason]: reason }), ...data },
+      data: { ...(declared.reason && reason !== undefined && { [declared.reason]: reason }), ...data },
       ...(priorActors && { priorActors }),
       ...(declared.by === 'operator' && !declared.whileFrozen && { whileActive: true }),
       ...((declared.holds === 'RELEASED' || declared.holds === 'CAPTURED') && { endHolds: declared.holds }),

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { toExchangeView } from '../../../src/banking/exchanges/handlers.ts'
-import { createOrderSource, orderKinds } from '../../../src/banking/exports/order-source.ts'
-import { toRechargeView } from '../../../src/banking/recharges/handlers.ts'
-import { toTransferView } from '../../../src/banking/transfers/handlers.ts'
+import { toExchangeView } from '../../../src/banking/exchanges/order.ts'
+import { createOrderSource, exportedTypes } from '../../../src/banking/exports/order-source.ts'
+import { toRechargeView } from '../../../src/banking/recharges/order.ts'
+import { toTransferView } from '../../../src/banking/transfers/order.ts'
 import { toWithdrawalView } from '../../../src/banking/withdrawals/order.ts'
 import { isRecord } from '../../../src/kernel/json.ts'
 import type { Ledger } from '../../../src/ledger/index.ts'
@@ -66,7 +66,7 @@ const rowsOf = async (type: keyof typeof orders) => {
   const ledger: Pick<Ledger, 'readOrders'> = { readOrders: async () => [{ ...order, ...maker }] }
   const noFilters = { walletId: undefined, status: undefined, data: {}, from: undefined, to: undefined, asOf: null }
   const request = { workspace: order.workspaceBizId, ...noFilters, now: order.updatedAt }
-  const { columns, rows } = createOrderSource(ledger, orderKinds[type], request, 10)
+  const { columns, rows } = createOrderSource(ledger, exportedTypes[type], request, 10)
   return { columns, rows: await Array.fromAsync(rows) }
 }
 

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as contract from '../../../src/banking/sandbox/contract.ts'
 import { createSandbox, type Sandbox } from '../../../src/banking/sandbox/index.ts'
 import { createTransfers } from '../../../src/banking/transfers/index.ts'
+import { bankingCatalogue } from '../../../src/contract/index.ts'
 import { collectLedgerTypes } from '../../../src/contract/ledger-types.ts'
 import {
   type AccountId,
@@ -39,7 +40,7 @@ let cleanedWorkspaces: string[] = []
 beforeAll(async () => {
   world = await createWorld()
   const { database, clock } = world
-  ports = { database, clock, ids: systemIds, outgoing: unlimitedOutgoing }
+  ports = { database, clock, ids: systemIds, outgoing: unlimitedOutgoing, types: bankingCatalogue.ledgerTypes }
   ledger = createLedger(ports)
   await ledger.ensureHouseAccounts(['USD', 'JPY'])
   const clean = async (_tx: unknown, { workspaceId }: { workspaceId: string }) => {

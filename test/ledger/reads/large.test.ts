@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Database } from '../../../src/database/index.ts'
 import { addMs, type Instant } from '../../../src/kernel/index.ts'
-import { createLedger, type Ledger, rechargeExpiry } from '../../../src/ledger/index.ts'
+import { createLedger, type Ledger } from '../../../src/ledger/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { rowsRead } from '../../harness/rows-read.ts'
 import { everyStore } from '../stores.ts'
@@ -96,7 +96,7 @@ describe.each(stores)('a wallet with thousands of entries on $name', ({ database
       type: 'RECHARGE',
       workspace: null,
       statuses: ['PROOF_SUBMITTED'],
-      expiry: { ...rechargeExpiry, at: bank.clock.now() },
+      expiry: { from: 'PENDING_PAYMENT', to: 'EXPIRED', at: bank.clock.now() },
       sortBy: 'createdAt',
       sortOrder: 'desc',
       currentPage: 1,
