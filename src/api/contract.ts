@@ -28,6 +28,14 @@ export {
   workspaceFilters,
 } from '../contract/fields.ts'
 export type { LedgerTypes, OrderTypeDeclaration } from '../contract/ledger-types.ts'
+export {
+  expiryOf,
+  fieldsSetLater,
+  type LifeCycle,
+  type Move,
+  type OrderColumn,
+  waitingStatuses,
+} from '../contract/life-cycle.ts'
 export { interval, isForward, listQuery, page } from '../contract/lists.ts'
 export { anonymous, decision, everyPortal, member, money, operator, own } from '../contract/policies.ts'
 export {
@@ -51,3 +59,4 @@ export {
   reasonedOrderDecision,
   walletStatus,
 } from '../ledger/contract.ts'
+export { orderType } from '../ledger/order-types/contract.ts'

@@ -9,8 +9,8 @@ const sources = readSources(fileURLToPath(new URL('../../src', import.meta.url))
 describe('the source tree', () => {
   const measures = measureTree(sources, 15)
 
-  test('has at most 661 files of a readable size', () => {
-    expect(measures.files).toBeLessThanOrEqual(661)
+  test('has at most 663 files of a readable size', () => {
+    expect(measures.files).toBeLessThanOrEqual(663)
     expect(measures.medianLines).toBeGreaterThanOrEqual(50)
     // docs/decisions/0061
     expect(measures.medianLines).toBeLessThanOrEqual(88)
