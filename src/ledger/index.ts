@@ -24,8 +24,7 @@ export {
   viewerOf,
 } from './order-view.ts'
 export type { Flow, FlowQuery, Posting } from './reads/flows-store.ts'
-export type { ListedOrder } from './reads/orders-store.ts'
-export { type OrderListRequest, type OrderQuery, toListParameters, toOrderQuery } from './reads/queries.ts'
+export { type OrderQuery, toListParameters, toOrderQuery } from './reads/queries.ts'
 export type { Balance, Wallet } from './reads/wallets-store.ts'
 export { verifyRecentChanges } from './recent-integrity-store.ts'
 export { formerMemberHours } from './schema/duties.ts'

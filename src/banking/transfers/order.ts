@@ -41,7 +41,7 @@ export interface Transfer {
 }
 
 /** Throws if the order is not a transfer. */
-export const toTransfer = (order: Order): Transfer => {
+const toTransfer = (order: Order): Transfer => {
   const { sourceWalletBizId: source, targetWalletBizId: target } = order
   if (source === null || target === null) throw new TypeError(`transfer ${order.bizId} lacks a wallet`)
   const { amount, feeAmount, currency, ...notes } = storedData.parse(order.data)

@@ -1,6 +1,6 @@
 import type * as z from 'zod'
 import type { OrderTypeDeclaration } from '../../contract/ledger-types.ts'
-import { type LifeCycle, type Move, statusesOf } from '../../contract/life-cycle.ts'
+import { type LifeCycle, lifeCycleErrors, type Move, statusesOf } from '../../contract/life-cycle.ts'
 import type { CodedFamily } from '../../kernel/index.ts'
 import { orderDecision, orderOperations, reasonedOrderDecision } from '../contract.ts'
 
@@ -24,7 +24,8 @@ interface Declaration<
 
 /**
  * Declares the life cycle of all orders of a type once. The statuses, operations, handlers, exports, lists of pending
- * orders and the reset of sandboxes derive from it. `createOrders` makes the moves.
+ * orders and the reset of sandboxes derive from it. `createOrders` makes the moves. Throws a TypeError if a path does not
+ * end, or a hold stays open.
  * @__NO_SIDE_EFFECTS__
  */
 export const orderType = <
@@ -39,6 +40,8 @@ export const orderType = <
   declared: Declaration<Status, Reply, Filters, Group, Name>,
 ) => {
   const { moves, reply, filters, group } = declared
+  const errors = lifeCycleErrors(declared)
+  if (errors.length > 0) throw new TypeError(`order type ${name}: ${errors.join('; ')}`)
   const permissionOf = (name: Name, hasReason: boolean) => {
     const move = moves[name]
     if (move.by !== 'operator' || (move.reason !== undefined) !== hasReason)
