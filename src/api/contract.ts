@@ -27,7 +27,7 @@ export {
   workspaceFields,
   workspaceFilters,
 } from '../contract/fields.ts'
-export type { LedgerTypes, OrderTypeDeclaration } from '../contract/ledger-types.ts'
+export type { LedgerTypes, OrderTypeDeclaration } from '../contract/ledger/ledger-types.ts'
 export {
   expiryOf,
   fieldsSetLater,
@@ -35,7 +35,7 @@ export {
   type Move,
   type OrderColumn,
   waitingStatuses,
-} from '../contract/life-cycle.ts'
+} from '../contract/ledger/life-cycle.ts'
 export { interval, isForward, listQuery, page } from '../contract/lists.ts'
 export { anonymous, decision, everyPortal, member, money, operator, own } from '../contract/policies.ts'
 export {

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { SettingsContext, SettingsDeclaration } from '../config/index.ts'
-import type { LedgerTypes } from '../contract/ledger-types.ts'
+import type { LedgerTypes } from '../contract/ledger/ledger-types.ts'
 import { marksOf, type PermissionMarks, type Permissions } from '../contract/permissions.ts'
 import type { Migration, Tx } from '../database/index.ts'
 import {

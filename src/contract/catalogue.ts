@@ -16,7 +16,7 @@ import {
   type ReportError,
   rateGroups,
 } from '../kernel/index.ts'
-import { collectLedgerTypes, type LedgerTypeTable } from './ledger-types.ts'
+import { collectLedgerTypes, type LedgerTypeTable } from './ledger/ledger-types.ts'
 import { passThroughErrors } from './pass-through.ts'
 import {
   assertDeclaredPermissions,

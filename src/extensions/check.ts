@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { actionsOf, type Domain } from '../api/domain.ts'
-import type { LedgerTypes } from '../contract/ledger-types.ts'
+import type { LedgerTypes } from '../contract/ledger/ledger-types.ts'
 import { assertNumbered } from '../database/index.ts'
 import { slowPatternErrors } from '../documents/index.ts'
 import {

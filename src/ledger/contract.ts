@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { operatorOrderFields, reason, workspaceFilters } from '../contract/fields.ts'
-import type { LedgerTypes } from '../contract/ledger-types.ts'
+import type { LedgerTypes } from '../contract/ledger/ledger-types.ts'
 import { listQuery, page } from '../contract/lists.ts'
 
 import { decision, member, money, operator } from '../contract/policies.ts'

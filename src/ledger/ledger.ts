@@ -1,4 +1,4 @@
-import type { LifeCycle } from '../contract/life-cycle.ts'
+import type { LifeCycle } from '../contract/ledger/life-cycle.ts'
 import type { Database } from '../database/index.ts'
 import type { AccountId, Instant, Money, OrderId, Page, WorkspaceId } from '../kernel/index.ts'
 import { invalid } from '../kernel/index.ts'

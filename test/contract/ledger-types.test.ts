@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { catalogueWith } from '../../src/contract/index.ts'
-import { collectLedgerTypes } from '../../src/contract/ledger-types.ts'
+import { collectLedgerTypes } from '../../src/contract/ledger/ledger-types.ts'
 import * as ledger from '../../src/ledger/contract.ts'
 
 const loans = {

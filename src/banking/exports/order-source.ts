@@ -1,4 +1,4 @@
-import { expiryOf, fieldsSetLater, type LifeCycle, type OrderColumn } from '../../contract/life-cycle.ts'
+import { expiryOf, fieldsSetLater, type LifeCycle, type OrderColumn } from '../../contract/ledger/life-cycle.ts'
 import { bizId, formatMoney, type Instant, isCurrency, money, toIso, type WorkspaceId } from '../../kernel/index.ts'
 import { expiredAt, type Ledger, type Order, type OrderQuery } from '../../ledger/index.ts'
 import { exchanges } from '../exchanges/contract.ts'

@@ -1,5 +1,5 @@
 import type { DomainPorts } from '../../api/domain.ts'
-import { expiryOf } from '../../contract/life-cycle.ts'
+import { expiryOf } from '../../contract/ledger/life-cycle.ts'
 import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,

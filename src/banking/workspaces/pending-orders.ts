@@ -1,4 +1,4 @@
-import { expiryOf, waitingStatuses } from '../../contract/life-cycle.ts'
+import { expiryOf, waitingStatuses } from '../../contract/ledger/life-cycle.ts'
 import type { Tx } from '../../database/index.ts'
 import type { Instant, WorkspaceId } from '../../kernel/index.ts'
 import type { Ledger, OrderQuery } from '../../ledger/index.ts'

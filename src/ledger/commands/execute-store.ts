@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { z } from 'zod'
-import { collectLedgerTypes, type LedgerTypeTable } from '../../contract/ledger-types.ts'
+import { collectLedgerTypes, type LedgerTypeTable } from '../../contract/ledger/ledger-types.ts'
 import { type Database, retryOnConflict } from '../../database/index.ts'
 import { type Clock, type Ids, invalid, Refusal, toIso } from '../../kernel/index.ts'
 import { markRecorded } from '../../platform/audit/index.ts'

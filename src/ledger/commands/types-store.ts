@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { z } from 'zod'
-import type { LedgerTypeTable } from '../../contract/ledger-types.ts'
+import type { LedgerTypeTable } from '../../contract/ledger/ledger-types.ts'
 import { type Database, inTransaction, type Tx } from '../../database/index.ts'
 import { type LedgerPorts, ledgerTypesOf } from './execute-store.ts'
 

@@ -1,6 +1,6 @@
 import type * as z from 'zod'
-import type { OrderTypeDeclaration } from '../../contract/ledger-types.ts'
-import { type LifeCycle, lifeCycleErrors, type Move, statusesOf } from '../../contract/life-cycle.ts'
+import type { OrderTypeDeclaration } from '../../contract/ledger/ledger-types.ts'
+import { type LifeCycle, lifeCycleErrors, type Move, statusesOf } from '../../contract/ledger/life-cycle.ts'
 import type { CodedFamily } from '../../kernel/index.ts'
 import { orderDecision, orderOperations, reasonedOrderDecision } from '../contract.ts'
 

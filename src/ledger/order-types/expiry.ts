@@ -1,4 +1,4 @@
-import { expiryOf, type LifeCycle } from '../../contract/life-cycle.ts'
+import { expiryOf, type LifeCycle } from '../../contract/ledger/life-cycle.ts'
 import { type Instant, Refusal, type WorkspaceId } from '../../kernel/index.ts'
 import type { OrderType } from '../contract.ts'
 import type { Ledger } from '../ledger.ts'

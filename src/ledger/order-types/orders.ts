@@ -1,4 +1,4 @@
-import { expiryOf, type Move } from '../../contract/life-cycle.ts'
+import { expiryOf, type Move } from '../../contract/ledger/life-cycle.ts'
 import {
   bizId,
   type Caller,

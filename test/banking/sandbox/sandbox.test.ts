@@ -4,7 +4,7 @@ import * as contract from '../../../src/banking/sandbox/contract.ts'
 import { createSandbox, type Sandbox } from '../../../src/banking/sandbox/index.ts'
 import { createTransfers } from '../../../src/banking/transfers/index.ts'
 import { bankingCatalogue } from '../../../src/contract/index.ts'
-import { collectLedgerTypes } from '../../../src/contract/ledger-types.ts'
+import { collectLedgerTypes } from '../../../src/contract/ledger/ledger-types.ts'
 import {
   type AccountId,
   formatMoney,

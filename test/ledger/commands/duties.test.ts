@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deleteFormerMemberships } from '../../../src/banking/members/membership-store.ts'
-import { collectLedgerTypes, type LedgerTypes } from '../../../src/contract/ledger-types.ts'
+import { collectLedgerTypes, type LedgerTypes } from '../../../src/contract/ledger/ledger-types.ts'
 import { insertAccount } from '../../../src/identity/accounts/store.ts'
 import {
   type AccountId,

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { collectLedgerTypes, type LedgerTypes } from '../../../src/contract/ledger-types.ts'
+import { collectLedgerTypes, type LedgerTypes } from '../../../src/contract/ledger/ledger-types.ts'
 import { type AccountId, type Money, type OrderId, Refusal } from '../../../src/kernel/index.ts'
 import * as contract from '../../../src/ledger/contract.ts'
 import {

@@ -1,6 +1,6 @@
-import { type ReportError, throwError } from '../kernel/index.ts'
+import { type ReportError, throwError } from '../../kernel/index.ts'
+import { joinDeclarations } from '../permissions.ts'
 import { isLifeCycle, type LifeCycle } from './life-cycle.ts'
-import { joinDeclarations } from './permissions.ts'
 
 /** The statuses of an order type, and the prefix of its order numbers. */
 export interface OrderTypeDeclaration {

@@ -1,4 +1,4 @@
-import type { CodedFamily, Permission } from '../kernel/index.ts'
+import type { CodedFamily, Permission } from '../../kernel/index.ts'
 
 /** A change of an order's status. */
 export type Move<Status extends string = string> = {
