@@ -172,7 +172,9 @@ describe.each([
     expect(await one().command('PEXPIRE', 'portico:limit:login:two', 86_400_000)).toBe(1)
     const [, ahead] = await limits.spendAll(spends)
     expect(ahead?.resetMs).toBeLessThanOrEqual(5_000)
-    await expect.poll(remaining).toEqual([1, 1])
+    const exist = () => Promise.all(['one', 'two'].map((key) => one().command('EXISTS', `portico:limit:login:${key}`)))
+    await expect.poll(exist).toEqual([0, 0])
+    expect(await remaining()).toEqual([1, 1])
     limits.close()
   })
 
