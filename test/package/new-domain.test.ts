@@ -50,7 +50,8 @@ describe.each([
 
   test('portico config check accepts it', async () => {
     const { code, stdout, stderr } = await runIn(folder, ['npx', 'portico', 'config', 'check'], configured)
-    expect([code, stderr]).toEqual([0, ''])
+    const ports = `portico: extensions: ./loans/index.${extension}: loans needs clock, database, ids, once\n`
+    expect([code, stderr]).toEqual([0, ports])
     expect(stdout).toContain(`- ./loans/index.${extension}`)
   })
 
