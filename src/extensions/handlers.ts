@@ -28,11 +28,6 @@ export class ExecutedOnce {
     return this.#requests.get(idempotency)
   }
 
-  /** A handler runs a second time after a step-up. */
-  start(idempotency: Idempotency): void {
-    this.#requests.delete(idempotency)
-  }
-
   /** The client knows the outcome: no command may follow. */
   end(idempotency: Idempotency): void {
     this.#requests.set(idempotency, { running: Promise.resolve(), hasReturned: true })
@@ -69,8 +64,8 @@ const isFailure = (error: unknown): boolean => !(error instanceof Refusal) || er
 
 /**
  * Throws if the handler of an idempotent operation does not call `once`, or if `once` fails, even if the handler does not
- * wait for it. If the handler fails after the commit, resolves
- * with the stored reply, as a retry would: the command has taken effect.
+ * wait for it. If the handler fails after the commit, resolves with the stored reply, as a retry would: the command has
+ * taken effect.
  */
 const runIdempotent = async (
   id: string,
@@ -78,7 +73,6 @@ const runIdempotent = async (
   idempotency: Idempotency,
   { executed, checkReply, logger }: HandlerChecks,
 ): Promise<unknown> => {
-  executed.start(idempotency)
   try {
     const reply = await run()
     const done = executed.get(idempotency)
