@@ -37,8 +37,7 @@ type Command = RequestContext & { caller: Caller; idempotency: Idempotency; work
 type MemberCommand = Command & { workspace: WorkspaceAccess }
 
 interface Effect extends Pick<PostingCommand, 'entries'> {
-  /**
-   * Executes the command within a transaction, or turns its errors into refusals. Default: `execute(ledger)`. */
+  /** Executes the command within a transaction, or turns its errors into refusals. Default: `execute(ledger)`. */
   within?(execute: (ledger: Ledger) => Promise<Order>): Promise<Order>
 }
 
@@ -58,8 +57,8 @@ export interface Change
 }
 
 const idOf = ({ params }: Pick<OrderRequest, 'params'>): OrderId => {
-  const [id] = Object.values(params)
-  if (id === undefined) throw new TypeError('the path has no parameter for the order')
+  const [id, ...others] = Object.values(params)
+  if (id === undefined || others.length > 0) throw new TypeError('the path needs one parameter, the id of the order')
   return bizId<'order'>(id)
 }
 
@@ -178,9 +177,7 @@ export const createOrders = <Type extends NamedLifeCycle, View extends object>(
         return show(await ledger.replayOnRefusal(context.key, () => work(request, context)), request)
       },
 
-    /**
-     * Returns the handler of a move. `toChange` reads the order only if it needs it. An expired order is refused.
-     */
+    /** Returns the handler of a move. `toChange` reads the order only if it needs it. Refuses an expired order. */
     move:
       <R extends Command & OrderRequest>(
         name: MoveName,
