@@ -29,7 +29,7 @@ export class Statements<Result> {
   }
 }
 
-/** One statement, whose result are its rows. */
+/** One statement. Its rows are the result. */
 class Query<Row> extends Statements<Row[]> {
   constructor(compiled: CompiledQuery<Row>) {
     super(async (send) => (await send(compiled)).rows)

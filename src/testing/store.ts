@@ -23,7 +23,7 @@ export const listTables = async (store: Database | Tx): Promise<string[]> => {
   return rows.map(({ name }) => name)
 }
 
-/** The gateway records a refusal after its reply. A refusal is no effect. */
+/** The gateway records a refusal after its reply. A refusal is not an effect. */
 const conditions = new Map([
   ['audit_log', sql`outcome <> 'REFUSED'`],
   ['jobs', sql`every_ms IS NULL`],

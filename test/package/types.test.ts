@@ -27,7 +27,7 @@ declare global {
   }
 }
 export const ordered: NewOrder['type'] = 'NOTE_FEE'
-export const told: OwnerNoticeKind[] = ['NOTE_SHARED', 'API_KEY_CREATED']
+export const noticeKinds: OwnerNoticeKind[] = ['NOTE_SHARED', 'API_KEY_CREATED']
 export const moved: Entry['flowType'] = 'NOTE_FEE'
 export const held: HouseParty['house'] = 'NOTES'
 
