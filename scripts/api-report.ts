@@ -18,15 +18,8 @@ export const publicModules: Readonly<Record<string, string>> = {
   'portico/client': 'client/index',
 }
 
-const withoutComments = (text: string): string =>
-  text
-    .replaceAll(/\/\*[\s\S]*?\*\//g, '')
-    .split('\n')
-    .filter((line) => line.trim() !== '')
-    .join('\n')
-
 /** Takes a few seconds to compile the declarations. */
-export const apiReport = (): string => {
+export function apiReport(): string {
   const folder = mkdtempSync(join(tmpdir(), 'portico-api-'))
   try {
     const tsc = join(root, 'node_modules/typescript/bin/tsc')
@@ -53,3 +46,11 @@ export const apiReport = (): string => {
 }
 
 if (argv[1] === fileURLToPath(import.meta.url)) writeFileSync(join(root, 'docs/reference/public-api.md'), apiReport())
+
+function withoutComments(text: string): string {
+  return text
+    .replaceAll(/\/\*[\s\S]*?\*\//g, '')
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .join('\n')
+}

@@ -12,7 +12,7 @@ const Report = z.object({
 const Failure = z.object({ statusCode: z.literal([404, 405, 501]) })
 
 /** Reads the output of `npm audit --json`. Throws if it is neither a report nor states that the endpoint is missing. */
-export const readAudit = (output: string): { skipped: string } | { findings: string[] } => {
+export function readAudit(output: string): { skipped: string } | { findings: string[] } {
   const json: unknown = JSON.parse(output)
   const report = Report.safeParse(json)
   if (report.success) {

@@ -43,20 +43,21 @@ const foldersOfDomains: Plugin = {
   },
 }
 
-const copyFolders = async (draft: string): Promise<void> => {
+async function copyFolders(draft: string): Promise<void> {
   const names = await readdir(join(sources, 'banking'), { recursive: true })
   for (const name of names.filter((each) => each.endsWith('.yaml')))
     await cp(join(sources, 'banking', name), join(draft, 'banking', name))
 }
 
-const bundler = () =>
-  import('rolldown').catch((error: NodeJS.ErrnoException) => {
+function bundler() {
+  return import('rolldown').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ERR_MODULE_NOT_FOUND') return null
     throw error
   })
+}
 
 /** Builds in a draft folder first, so that a process never sees an incomplete build. */
-const build = async (folder: string): Promise<void> => {
+async function build(folder: string): Promise<void> {
   const tools = await bundler()
   if (!tools) return void stdout.write('no build: rolldown is not installed, so Portico runs from its sources\n')
   const draft = `${folder}.${pid}`

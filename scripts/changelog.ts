@@ -1,7 +1,7 @@
 const unreleased = '## [Unreleased]\n'
 
 /** Throws if the changelog does not contain the version. */
-export const entriesOf = (changelog: string, version: string): string => {
+export function entriesOf(changelog: string, version: string): string {
   const start = changelog.indexOf(`## [${version}]`)
   if (start < 0) throw new Error(`CHANGELOG.md has no section for ${version}`)
   const body = changelog.slice(changelog.indexOf('\n', start) + 1)
@@ -11,16 +11,11 @@ export const entriesOf = (changelog: string, version: string): string => {
   return entries
 }
 
-const hasUnreleasedEntries = (changelog: string): boolean => {
-  const body = changelog.split(unreleased)[1] ?? ''
-  return (body.split('\n## [')[0] ?? '').trim() !== ''
-}
-
 /**
  * Moves the unreleased entries to the version, or dates its existing section. Throws if the version is released or has
  * no entries.
  */
-export const releaseChangelog = (changelog: string, version: string, date: string): string => {
+export function releaseChangelog(changelog: string, version: string, date: string): string {
   const prepared = `## [${version}]\n`
   if (changelog.includes(prepared)) {
     entriesOf(changelog, version)
@@ -30,4 +25,9 @@ export const releaseChangelog = (changelog: string, version: string, date: strin
   if (changelog.includes(`## [${version}]`)) throw new Error(`CHANGELOG.md has a section for ${version} already`)
   entriesOf(changelog, 'Unreleased')
   return changelog.replace(unreleased, `${unreleased}\n## [${version}] - ${date}\n`)
+}
+
+function hasUnreleasedEntries(changelog: string): boolean {
+  const body = changelog.split(unreleased)[1] ?? ''
+  return (body.split('\n## [')[0] ?? '').trim() !== ''
 }

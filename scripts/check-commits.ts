@@ -3,11 +3,12 @@ import { execFileSync } from 'node:child_process'
 import { argv, stderr, stdout } from 'node:process'
 import { subjectError } from './commit-subject.ts'
 
-const git = (...args: string[]): string =>
-  execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
+function git(...args: string[]): string {
+  return execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
+}
 
 /** The latest release, or else the commit that added this check. */
-const start = (): string => {
+function start(): string {
   try {
     return git('describe', '--tags', '--match', 'v*', '--abbrev=0').trim()
   } catch {

@@ -7,20 +7,24 @@ import { argv, stderr, stdout } from 'node:process'
 import { pack } from './pack.ts'
 import { toolPath } from './tool.ts'
 
-const run = (name: string, ...args: string[]) =>
-  spawnSync(toolPath(name), args, { encoding: 'utf8', maxBuffer: 2 ** 27 })
+function run(name: string, ...args: string[]) {
+  return spawnSync(toolPath(name), args, { encoding: 'utf8', maxBuffer: 2 ** 27 })
+}
 
 /** ES modules support neither CommonJS nor TypeScript's node10 resolution. */
-const checks = (tarball: string) => [
-  run('publint', 'run', '--strict', tarball),
-  run('attw', '--profile', 'esm-only', '--format', 'ascii', tarball),
-]
+function checks(tarball: string) {
+  return [
+    run('publint', 'run', '--strict', tarball),
+    run('attw', '--profile', 'esm-only', '--format', 'ascii', tarball),
+  ]
+}
 
-const findings = (tarball: string): string[] =>
-  checks(tarball).flatMap(({ status, stdout: report, stderr: error }) =>
+function findings(tarball: string): string[] {
+  return checks(tarball).flatMap(({ status, stdout: report, stderr: error }) =>
     // attw exits with 0 for a package without types.
     status === 0 && !report.includes('does not contain types') ? [] : [report + error],
   )
+}
 
 const folder = argv[2] ?? mkdtempSync(join(tmpdir(), 'portico-package-'))
 try {

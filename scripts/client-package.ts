@@ -38,7 +38,7 @@ const clientManifest = {
 }
 
 /** Compiles the client. Takes a few seconds. */
-export const buildClientPackage = (folder: string): void => {
+export function buildClientPackage(folder: string): void {
   rmSync(folder, { recursive: true, force: true })
   const tsc = join(root, 'node_modules/typescript/bin/tsc')
   execFileSync(process.execPath, [tsc, '-p', join(root, 'tsconfig.client.json'), '--outDir', folder], {

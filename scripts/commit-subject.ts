@@ -17,7 +17,7 @@ const form = new RegExp(`^(?:${commitTypes.join('|')})(?:\\([a-z0-9,-]+\\))?!?: 
 const notImperative = /^(?!embed|exceed|feed|need|process|address|pass|bring|focus)[a-z]+(?:ed|ing|ss?es)\b/i
 
 /** Null if valid. Ignores merge commits made by Git. */
-export const subjectError = (subject: string): string | null => {
+export function subjectError(subject: string): string | null {
   if (/^Merge (?:branch|pull request|remote-tracking)/.test(subject)) return null
   if (subject.length > 72) return `has ${subject.length} characters, 72 are allowed`
   const description = form.exec(subject)?.groups?.subject

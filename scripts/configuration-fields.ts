@@ -5,27 +5,20 @@
 import { z } from 'zod'
 import { schema } from '../src/config/schema.ts'
 
-type Node = z.core.JSONSchema.BaseSchema
+/** Returns a line per field, such as `listen.port: integer`. */
+export function configurationFields(): string[] {
+  const { properties = {} } = z.toJSONSchema(schema, { io: 'output', unrepresentable: 'any' })
+  return Object.entries(properties).flatMap(([name, node]) => fieldLines(name, node))
+}
 
-const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null && !Array.isArray(value)
-
-const literal = (value: unknown): string => (typeof value === 'string' ? `'${value}'` : String(value))
-
-const alternatives = ({ anyOf, oneOf }: Node): Node[] => [...(anyOf ?? []), ...(oneOf ?? [])].filter(isNode)
-
-/** `unknown` stands for a value that only a transformation determines. */
-const typeOf = (node: unknown): string => {
-  if (!isNode(node)) return 'unknown'
-  const choices = alternatives(node)
-  if (choices.length > 0) return [...new Set(choices.map(typeOf))].join(' | ')
-  if (node.enum) return node.enum.map(literal).join(' | ')
-  if ('const' in node) return literal(node.const)
-  if (node.type === 'array') return `list of ${typeOf(node.items)}`
-  return [node.type ?? 'unknown'].flat().join(' | ')
+function fieldLines(path: string, node: unknown): string[] {
+  const below = linesOf(path, node)
+  const type = typeOf(node)
+  return type === 'object' && below.length > 0 ? below : [`${path}: ${type}`, ...below]
 }
 
 /** The fields of objects, of the elements of lists (`[]`) and of records (`<name>`). */
-const linesOf = (path: string, node: unknown): string[] => {
+function linesOf(path: string, node: unknown): string[] {
   if (!isNode(node)) return []
   const { properties, required = [], additionalProperties, items } = node
   const children = Object.entries(properties ?? {})
@@ -44,14 +37,27 @@ const linesOf = (path: string, node: unknown): string[] => {
   ]
 }
 
-const fieldLines = (path: string, node: unknown): string[] => {
-  const below = linesOf(path, node)
-  const type = typeOf(node)
-  return type === 'object' && below.length > 0 ? below : [`${path}: ${type}`, ...below]
+type Node = z.core.JSONSchema.BaseSchema
+
+function isNode(value: unknown): value is Node {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Returns a line per field, such as `listen.port: integer`. */
-export const configurationFields = (): string[] => {
-  const { properties = {} } = z.toJSONSchema(schema, { io: 'output', unrepresentable: 'any' })
-  return Object.entries(properties).flatMap(([name, node]) => fieldLines(name, node))
+/** `unknown` stands for a value that only a transformation determines. */
+function typeOf(node: unknown): string {
+  if (!isNode(node)) return 'unknown'
+  const choices = alternatives(node)
+  if (choices.length > 0) return [...new Set(choices.map(typeOf))].join(' | ')
+  if (node.enum) return node.enum.map(literal).join(' | ')
+  if ('const' in node) return literal(node.const)
+  if (node.type === 'array') return `list of ${typeOf(node.items)}`
+  return [node.type ?? 'unknown'].flat().join(' | ')
+}
+
+function alternatives({ anyOf, oneOf }: Node): Node[] {
+  return [...(anyOf ?? []), ...(oneOf ?? [])].filter(isNode)
+}
+
+function literal(value: unknown): string {
+  return typeof value === 'string' ? `'${value}'` : String(value)
 }

@@ -19,22 +19,7 @@ import { developmentIds } from '../src/seed/development.ts'
 
 const source = new URL('../src/', import.meta.url).href
 
-/** Paths are relative to src. */
-const filesRunBy = async (session: Session, work: () => Promise<unknown>): Promise<string[]> => {
-  await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
-  await work()
-  const { result } = await session.post('Profiler.takePreciseCoverage')
-  await session.post('Profiler.stopPreciseCoverage')
-  return result
-    .filter(({ url }) => url.startsWith(source))
-    .filter(({ functions }) =>
-      functions.some(({ functionName, ranges }) => functionName !== '' && (ranges[0]?.count ?? 0) > 0),
-    )
-    .map(({ url }) => url.slice(source.length))
-    .sort()
-}
-
-export const filesOfRequests = async (): Promise<{ signIn: string[]; transfer: string[] }> => {
+export async function filesOfRequests(): Promise<{ signIn: string[]; transfer: string[] }> {
   const directory = mkdtempSync(join(tmpdir(), 'portico-files-'))
   const variables = { PORT: '0', OPS_PORT: '0', PORTICO_DATA_DIR: directory, PORTICO_RATE_LIMIT_SCALE: '100' }
   const settings = loadConfiguration(variables, bankingDomains)
@@ -102,22 +87,6 @@ export const filesOfRequests = async (): Promise<{ signIn: string[]; transfer: s
   }
 }
 
-const tableOf = (files: readonly string[]): string => {
-  const folders = Map.groupBy(files, (file) => dirname(file))
-  const rows = [...folders].map(([folder, names]) => {
-    const list = names.map((name) => basename(name, '.ts')).join(', ')
-    return `| \`src/${folder}\` | ${list} |`
-  })
-  return ['| folder | files |', '| --- | --- |', ...rows].join('\n')
-}
-
-const replaceSection = (page: string, mark: string, text: string): string => {
-  const [start, end] = [`<!-- ${mark} -->\n`, `<!-- /${mark} -->`]
-  const [from, to] = [page.indexOf(start), page.indexOf(end)]
-  if (from < 0 || to < from) throw new Error(`ARCHITECTURE.md has no section "${mark}"`)
-  return `${page.slice(0, from + start.length)}${text}\n${page.slice(to)}`
-}
-
 if (argv[1] === fileURLToPath(import.meta.url)) {
   const { transfer, signIn } = await filesOfRequests()
   const ofIdentity = signIn.filter((file) => file.startsWith('identity/'))
@@ -135,4 +104,35 @@ if (argv[1] === fileURLToPath(import.meta.url)) {
   } else
     for (const [name, files] of Object.entries({ transfer, 'sign-in': signIn }))
       stdout.write(`${name}: ${files.length} files\n${files.map((each) => `  ${each}\n`).join('')}`)
+}
+
+/** Paths are relative to src. */
+async function filesRunBy(session: Session, work: () => Promise<unknown>): Promise<string[]> {
+  await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
+  await work()
+  const { result } = await session.post('Profiler.takePreciseCoverage')
+  await session.post('Profiler.stopPreciseCoverage')
+  return result
+    .filter(({ url }) => url.startsWith(source))
+    .filter(({ functions }) =>
+      functions.some(({ functionName, ranges }) => functionName !== '' && (ranges[0]?.count ?? 0) > 0),
+    )
+    .map(({ url }) => url.slice(source.length))
+    .sort()
+}
+
+function tableOf(files: readonly string[]): string {
+  const folders = Map.groupBy(files, (file) => dirname(file))
+  const rows = [...folders].map(([folder, names]) => {
+    const list = names.map((name) => basename(name, '.ts')).join(', ')
+    return `| \`src/${folder}\` | ${list} |`
+  })
+  return ['| folder | files |', '| --- | --- |', ...rows].join('\n')
+}
+
+function replaceSection(page: string, mark: string, text: string): string {
+  const [start, end] = [`<!-- ${mark} -->\n`, `<!-- /${mark} -->`]
+  const [from, to] = [page.indexOf(start), page.indexOf(end)]
+  if (from < 0 || to < from) throw new Error(`ARCHITECTURE.md has no section "${mark}"`)
+  return `${page.slice(0, from + start.length)}${text}\n${page.slice(to)}`
 }

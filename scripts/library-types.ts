@@ -11,17 +11,21 @@ import { methodDeclarations } from './client/declarations.ts'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const types = join(root, 'dist/types')
 
-const declarations = (): string[] =>
-  readdirSync(types, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.d.ts'))
-const textOf = (name: string): string => readFileSync(join(types, name), 'utf8')
+function declarations(): string[] {
+  return readdirSync(types, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.d.ts'))
+}
+function textOf(name: string): string {
+  return readFileSync(join(types, name), 'utf8')
+}
 
 /** Paths are relative to dist/types. */
-const importsOf = (name: string): string[] =>
-  [...textOf(name).matchAll(/(?:from |import\(|import )['"](\.[^'"]+)\.ts['"]/g)].map(
+function importsOf(name: string): string[] {
+  return [...textOf(name).matchAll(/(?:from |import\(|import )['"](\.[^'"]+)\.ts['"]/g)].map(
     ([, path = '']) => `${join(dirname(name), path)}.d.ts`,
   )
+}
 
-const reachable = (entries: readonly string[]): ReadonlySet<string> => {
+function reachable(entries: readonly string[]): ReadonlySet<string> {
   const reached = new Set(entries)
   for (const name of reached) for (const imported of importsOf(name)) reached.add(imported)
   return reached

@@ -21,13 +21,16 @@ const Package = z.object({ version: z.string(), license: z.string().optional(), 
 const Lock = z.object({ packages: z.record(z.string(), z.unknown()) })
 
 /** Returns the production packages of a lock file whose license is missing or not on the list. */
-export const rejectedLicenses = (lock: unknown): string[] =>
-  Object.entries(Lock.parse(lock).packages)
-    // The first entry is the package itself. Links have no license; their targets have their own entries.
-    .filter(([path]) => path !== '' && path !== 'node_modules/portico-node')
-    .map(([path, entry]) => ({ path, ...Package.parse(entry) }))
-    .filter(({ dev, license }) => !dev && !allowed.includes(license ?? ''))
-    .map(({ path, version, license }) => `${path} ${version}: ${license ?? 'no license'}`)
+export function rejectedLicenses(lock: unknown): string[] {
+  return (
+    Object.entries(Lock.parse(lock).packages)
+      // The first entry is the package itself. Links have no license; their targets have their own entries.
+      .filter(([path]) => path !== '' && path !== 'node_modules/portico-node')
+      .map(([path, entry]) => ({ path, ...Package.parse(entry) }))
+      .filter(({ dev, license }) => !dev && !allowed.includes(license ?? ''))
+      .map(({ path, version, license }) => `${path} ${version}: ${license ?? 'no license'}`)
+  )
+}
 
 if (import.meta.main) {
   const rejected = rejectedLicenses(JSON.parse(readFileSync('package-lock.json', 'utf8')))

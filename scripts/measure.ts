@@ -19,7 +19,7 @@ const starts = Number(argv[2] ?? 5)
 const idleMs = Number(argv[3] ?? 3_000)
 const cli = fileURLToPath(new URL('../bin/portico.js', import.meta.url))
 
-const residentMegabytes = async ({ pid }: ChildProcess): Promise<number> => {
+async function residentMegabytes({ pid }: ChildProcess): Promise<number> {
   const line = /^VmRSS:\s+(\d+) kB/m.exec(await readFile(`/proc/${pid}/status`, 'utf8'))
   return Math.round(Number(line?.[1]) / 1_000)
 }
@@ -30,7 +30,7 @@ interface Figures {
   usedMb: number
 }
 
-const start = async (variables: Record<string, string>): Promise<Figures> => {
+async function start(variables: Record<string, string>): Promise<Figures> {
   const [port, operationsPort] = [await freePort(), await freePort()]
   const startedAt = performance.now()
   const child = spawn(process.execPath, [cli, 'serve'], {
@@ -66,9 +66,11 @@ const start = async (variables: Record<string, string>): Promise<Figures> => {
   return { readyMs, idleMb, usedMb }
 }
 
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
+}
 
-const report = (name: string, runs: readonly Figures[], target: { readyMs: number; idleMb: number | null }) => {
+function report(name: string, runs: readonly Figures[], target: { readyMs: number; idleMb: number | null }) {
   const medianOf = (field: keyof Figures) => median(runs.map((run) => run[field]))
   const memory = target.idleMb === null ? '' : ` (${target.idleMb})`
   stdout.write(

@@ -28,27 +28,6 @@ const describedElsewhere: ReadonlySet<string> = new Set(['contract/index', 'cont
 /** Large types of zod. The report shows the settings in a readable form instead. */
 const shownAsSettings: ReadonlySet<string> = new Set(['config/schema#schema', 'config/schema#Settings'])
 
-const nameOf = (node: { type: string; name?: string; value?: string }): string => node.name ?? node.value ?? ''
-
-/** `declare global` declares the names in its block. */
-const namesOf = (statement: Statement | null): string[] => {
-  switch (statement?.type) {
-    case 'VariableDeclaration':
-      return statement.declarations.flatMap(({ id }) => (id.type === 'Identifier' ? [id.name] : []))
-    case 'FunctionDeclaration':
-    case 'TSDeclareFunction':
-    case 'ClassDeclaration':
-      return statement.id ? [statement.id.name] : []
-    case 'TSInterfaceDeclaration':
-    case 'TSTypeAliasDeclaration':
-      return [statement.id.name]
-    case 'TSModuleDeclaration':
-      return statement.kind === 'global' ? statement.body.body.flatMap(namesOf) : []
-    default:
-      return []
-  }
-}
-
 export class PublicDeclarations {
   readonly #folder: string
   readonly #files = new Map<string, DeclarationFile>()
@@ -157,4 +136,27 @@ export class PublicDeclarations {
         }),
     )
   }
+}
+
+/** `declare global` declares the names in its block. */
+function namesOf(statement: Statement | null): string[] {
+  switch (statement?.type) {
+    case 'VariableDeclaration':
+      return statement.declarations.flatMap(({ id }) => (id.type === 'Identifier' ? [id.name] : []))
+    case 'FunctionDeclaration':
+    case 'TSDeclareFunction':
+    case 'ClassDeclaration':
+      return statement.id ? [statement.id.name] : []
+    case 'TSInterfaceDeclaration':
+    case 'TSTypeAliasDeclaration':
+      return [statement.id.name]
+    case 'TSModuleDeclaration':
+      return statement.kind === 'global' ? statement.body.body.flatMap(namesOf) : []
+    default:
+      return []
+  }
+}
+
+function nameOf(node: { type: string; name?: string; value?: string }): string {
+  return node.name ?? node.value ?? ''
 }

@@ -9,15 +9,16 @@ import { argv, stderr, stdout } from 'node:process'
 import { releaseChangelog } from './changelog.ts'
 import { writeSbom } from './sbom.ts'
 
-const run = (command: string, ...args: string[]): void => {
+function run(command: string, ...args: string[]): void {
   stdout.write(`> ${command} ${args.join(' ')}\n`)
   execFileSync(command, args, { stdio: 'inherit' })
 }
 
-const succeeds = (command: string, ...args: string[]): boolean =>
-  spawnSync(command, args, { stdio: 'ignore' }).status === 0
+function succeeds(command: string, ...args: string[]): boolean {
+  return spawnSync(command, args, { stdio: 'ignore' }).status === 0
+}
 
-const main = (version: string | undefined): void => {
+function main(version: string | undefined): void {
   if (!version || !/^\d+\.\d+\.\d+(?:-[0-9A-Za-z.]+)?$/.test(version))
     throw new Error('usage: npm run release -- <version>')
   if (execFileSync('git', ['status', '--porcelain'], { encoding: 'utf8' }) !== '')

@@ -13,7 +13,7 @@ const Manifest = z.looseObject({ name: z.string(), version: z.string() })
  * also omits each production package that a development dependency needs. Therefore this function removes the
  * development dependencies from a copy of the lock file first.
  */
-export const writeSbom = (folder: string): string => {
+export function writeSbom(folder: string): string {
   const { devDependencies, scripts, ...production } = Manifest.parse(
     JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')),
   )

@@ -16,8 +16,12 @@ const { PORT = '8080', OPS_PORT = '9090' } = readVariables()
 const operations = `http://127.0.0.1:${OPS_PORT}`
 const cli = fileURLToPath(new URL('../bin/portico.js', import.meta.url))
 
-const start = (role: string, variables: Record<string, string>): ChildProcess =>
-  spawn(process.execPath, [cli, 'serve', '--role', role], { env: { ...process.env, ...variables }, stdio: 'inherit' })
+function start(role: string, variables: Record<string, string>): ChildProcess {
+  return spawn(process.execPath, [cli, 'serve', '--role', role], {
+    env: { ...process.env, ...variables },
+    stdio: 'inherit',
+  })
+}
 
 const postgres = await startPostgres()
 if (!postgres) {
@@ -44,7 +48,7 @@ stdout.write(
   `gateway on http://127.0.0.1:${PORT}, domains on http://127.0.0.1:8081, mails on ${operations}/mail. Press Ctrl-C to stop.\n`,
 )
 
-const stop = () => {
+function stop() {
   for (const child of [gateway, domains]) if (child.exitCode === null) child.kill('SIGTERM')
 }
 process.once('SIGINT', stop).once('SIGTERM', stop)

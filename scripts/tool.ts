@@ -13,7 +13,7 @@ const folder = fileURLToPath(new URL('../tools', import.meta.url))
 const installed = join(folder, 'node_modules/.installed')
 
 /** Does nothing if the installed tools are those of the lock file. */
-export const installTools = (): void => {
+export function installTools(): void {
   const lock = hash('sha256', readFileSync(join(folder, 'package-lock.json')))
   if (existsSync(installed) && readFileSync(installed, 'utf8') === lock) return
   stderr.write('installing the tools of the checks into tools/\n')
@@ -24,7 +24,7 @@ export const installTools = (): void => {
 }
 
 /** Returns the path of a tool, and installs the tools if necessary. */
-export const toolPath = (name: string): string => {
+export function toolPath(name: string): string {
   installTools()
   const path = join(folder, 'node_modules/.bin', name)
   if (!existsSync(path)) throw new Error(`tools/ has no tool ${name}`)

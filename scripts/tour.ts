@@ -19,16 +19,18 @@ const { values } = parseArgs({
 })
 
 let step = 0
-const announce = (text: string): void => {
+function announce(text: string): void {
   step += 1
   process.stdout.write(`\n${step}. ${text}\n`)
 }
-const show = (name: string, value: unknown): void => {
+function show(name: string, value: unknown): void {
   process.stdout.write(`   ${name.padEnd(12)} ${String(value)}\n`)
 }
 
-const shorten = (text: string): string => (text.length > 100 ? `${text.slice(0, 100)}…` : text)
-const onExchange = ({ method, path, status, sealed, requestId }: HttpExchange): void => {
+function shorten(text: string): string {
+  return text.length > 100 ? `${text.slice(0, 100)}…` : text
+}
+function onExchange({ method, path, status, sealed, requestId }: HttpExchange): void {
   process.stdout.write(`   > ${method} ${path}${sealed ? ' (sealed)' : ''} → ${status}, request ${requestId}\n`)
 }
 
@@ -37,7 +39,7 @@ interface Mail {
   text: string
 }
 
-const codeFromOutbox = async (): Promise<string> => {
+async function codeFromOutbox(): Promise<string> {
   const mails: Mail[] = await (await fetch(`${values.operations}/mail.json`)).json()
   const code = /\b\d{6}\b/.exec(mails.find(({ to }) => to === values.email)?.text ?? '')?.[0]
   if (!code) throw new Error(`no code for ${values.email} in the outbox at ${values.operations}/mail`)
@@ -45,7 +47,7 @@ const codeFromOutbox = async (): Promise<string> => {
   return code
 }
 
-const tour = async (): Promise<void> => {
+async function tour(): Promise<void> {
   const client = createClient({
     baseUrl: values.url,
     portal: 'CONSUMER',
@@ -98,7 +100,7 @@ const tour = async (): Promise<void> => {
   process.stdout.write('\nThe tour is complete.\n')
 }
 
-const hintOf = (error: unknown): string => {
+function hintOf(error: unknown): string {
   if (!isPorticoError(error) || error.code.startsWith('CLIENT.'))
     return `Is the gateway running at ${values.url}? npm start`
   const { code, retryAfter, requestId } = error

@@ -107,8 +107,9 @@ export function gatewayPipeline(parts: PipelineParts): Pipeline {
 }
 
 /** Requests that match no operation never enter the pipeline. */
-export const unmatchedLimit = ({ settings, limits }: Pick<PipelineParts, 'settings' | 'limits'>): LimitUnmatched =>
-  createUnmatchedLimit(createClientResolver(settings.portals), createAddressSpender(limits, settings))
+export function unmatchedLimit({ settings, limits }: Pick<PipelineParts, 'settings' | 'limits'>): LimitUnmatched {
+  return createUnmatchedLimit(createClientResolver(settings.portals), createAddressSpender(limits, settings))
+}
 
 export interface ServicePipelineParts extends Pick<PipelineParts, 'settings' | 'backends' | 'tracing'> {
   callAssertion: Stage

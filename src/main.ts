@@ -25,21 +25,6 @@ export interface Running extends Pick<Deployment, 'database' | 'runJob' | 'repor
   stop(): Promise<void>
 }
 
-const listen = (server: Server, settings: Configuration['listen'], name: 'port' | 'operationsPort'): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const { [name]: port } = settings
-    const hostSetting = name === 'operationsPort' && settings.operationsHost !== null ? 'operationsHost' : 'host'
-    const host = settings[hostSetting] ?? settings.host
-    const message = `cannot listen on ${settingName(`listen.${name}`)} and ${settingName(`listen.${hostSetting}`)}`
-    const fail = (cause: Error): void => reject(new Error(message, { cause }))
-    server.once('error', fail)
-    server.listen(port, host, () => {
-      server.off('error', fail)
-      const address = server.address()
-      resolve(typeof address === 'object' && address !== null ? address.port : port)
-    })
-  })
-
 /** Parts that tests replace. */
 export interface StartOptions {
   clock?: Clock
@@ -47,13 +32,13 @@ export interface StartOptions {
 }
 
 /** Rejects if a part cannot be opened or a port is in use. */
-export const startServer = async (
+export async function startServer(
   domains: readonly Domain[],
   settings: Configuration,
   role: Role,
   logger: Logger,
   { clock = systemClock, pace = {} }: StartOptions = {},
-): Promise<Running> => {
+): Promise<Running> {
   shareResolver()
   const deployment = await compose(await loadConfigured(domains, settings), settings, role, logger, { clock, pace })
   try {
@@ -94,4 +79,20 @@ export const startServer = async (
     await deployment.close()
     throw error
   }
+}
+
+function listen(server: Server, settings: Configuration['listen'], name: 'port' | 'operationsPort'): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const { [name]: port } = settings
+    const hostSetting = name === 'operationsPort' && settings.operationsHost !== null ? 'operationsHost' : 'host'
+    const host = settings[hostSetting] ?? settings.host
+    const message = `cannot listen on ${settingName(`listen.${name}`)} and ${settingName(`listen.${hostSetting}`)}`
+    const fail = (cause: Error): void => reject(new Error(message, { cause }))
+    server.once('error', fail)
+    server.listen(port, host, () => {
+      server.off('error', fail)
+      const address = server.address()
+      resolve(typeof address === 'object' && address !== null ? address.port : port)
+    })
+  })
 }

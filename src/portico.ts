@@ -50,34 +50,8 @@ export interface Portico {
 /** Errors of this module's functions. */
 const thrown = new WeakSet<Error>()
 
-const reportUncaught = (error: Error): void => {
-  if (thrown.has(error) && process.listenerCount('uncaughtException') === 0) exit(reportError(error, stderr))
-}
-
-/** If nothing catches an error of `work`, it ends the process like a failed command. */
-const endUncaught = async <Result>(work: () => Promise<Result>): Promise<Result> => {
-  try {
-    return await work()
-  } catch (error) {
-    if (error instanceof Error) thrown.add(error)
-    process.off('uncaughtExceptionMonitor', reportUncaught).on('uncaughtExceptionMonitor', reportUncaught)
-    throw error
-  }
-}
-
-const roleOf = (args: readonly string[]) => {
-  const options: ParseArgsOptionsConfig = { ...serveCommand.options, ...helpOption }
-  const { role, help } = parseArgs({ args: [...args], options }).values
-  if (help) {
-    stdout.write(helpOf(serveCommand))
-    exit(0)
-  }
-  if (!isRole(role)) throw new UsageError(`--role must be gateway or domains, not '${String(role)}'`)
-  return role
-}
-
 /** Creates a gateway with these domains, configured like the `portico` program. */
-export const portico = ({ domains = bankingDomains }: PorticoOptions = {}): Portico => {
+export function portico({ domains = bankingDomains }: PorticoOptions = {}): Portico {
   let serving: Serving | undefined
   let isClosing = false
   return {
@@ -109,4 +83,30 @@ export const portico = ({ domains = bankingDomains }: PorticoOptions = {}): Port
       await serving?.finished
     },
   }
+}
+
+/** If nothing catches an error of `work`, it ends the process like a failed command. */
+async function endUncaught<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof Error) thrown.add(error)
+    process.off('uncaughtExceptionMonitor', reportUncaught).on('uncaughtExceptionMonitor', reportUncaught)
+    throw error
+  }
+}
+
+function reportUncaught(error: Error): void {
+  if (thrown.has(error) && process.listenerCount('uncaughtException') === 0) exit(reportError(error, stderr))
+}
+
+function roleOf(args: readonly string[]) {
+  const options: ParseArgsOptionsConfig = { ...serveCommand.options, ...helpOption }
+  const { role, help } = parseArgs({ args: [...args], options }).values
+  if (help) {
+    stdout.write(helpOf(serveCommand))
+    exit(0)
+  }
+  if (!isRole(role)) throw new UsageError(`--role must be gateway or domains, not '${String(role)}'`)
+  return role
 }

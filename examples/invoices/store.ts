@@ -42,8 +42,9 @@ export const migrations = [
   ]),
 ]
 
-export const findInvoice = (store: Database, workspace: WorkspaceId, id: string) =>
-  store.selectFrom('invoices').where(inWorkspace(workspace)).where('biz_id', '=', id).selectAll()
+export function findInvoice(store: Database, workspace: WorkspaceId, id: string) {
+return store.selectFrom('invoices').where(inWorkspace(workspace)).where('biz_id', '=', id).selectAll()
+}
 
 interface Query {
   status?: Invoice['status'] | undefined
@@ -54,7 +55,7 @@ interface Query {
   currentPage: number
   pageSize: number
 }
-export const listInvoices = (database: Database, workspace: WorkspaceId, query: Query) => {
+export function listInvoices(database: Database, workspace: WorkspaceId, query: Query) {
   let found = database.selectFrom('invoices').where(inWorkspace(workspace))
   if (query.status) found = found.where('status', '=', query.status)
   if (query.from !== undefined) found = found.where('created_at', '>=', timestamptz(query.from))
@@ -63,24 +64,27 @@ export const listInvoices = (database: Database, workspace: WorkspaceId, query: 
   return readPage(found, found.selectAll().orderBy(column, query.sortOrder).orderBy('biz_id', query.sortOrder), query)
 }
 /** The database compares dates in ISO form as texts. */
-export const markOverdue = (database: Database, today: string) =>
-  database
+export function markOverdue(database: Database, today: string) {
+return database
     .updateTable('invoices')
     .set({ status: 'OVERDUE' })
     .where('status', '=', 'OPEN')
     .where('due_on', '<', today)
     .execute()
-const updateInvoice = (tx: Tx, workspace: WorkspaceId, id: string) =>
-  tx.updateTable('invoices').where(inWorkspace(workspace)).where('biz_id', '=', id)
-export const markPaid = (tx: Tx, workspace: WorkspaceId, id: string) =>
-  updateInvoice(tx, workspace, id).set({ status: 'PAID' }).execute()
-export const setScan = (tx: Tx, workspace: WorkspaceId, id: string, scan: Downloadable) =>
-  updateInvoice(tx, workspace, id)
+}
+
+export function markPaid(tx: Tx, workspace: WorkspaceId, id: string) {
+return updateInvoice(tx, workspace, id).set({ status: 'PAID' }).execute()
+}
+export function setScan(tx: Tx, workspace: WorkspaceId, id: string, scan: Downloadable) {
+return updateInvoice(tx, workspace, id)
     .set({ scan: JSON.stringify(scan) })
     .execute()
+}
 /** Returns the deleted rows. */
-export const deleteInvoices = (tx: Tx, workspace: WorkspaceId) =>
-  tx.deleteFrom('invoices').where(inWorkspace(workspace)).returning('scan').execute()
+export function deleteInvoices(tx: Tx, workspace: WorkspaceId) {
+return tx.deleteFrom('invoices').where(inWorkspace(workspace)).returning('scan').execute()
+}
 const Scan = z.object({
   key: z.string(),
   fileName: z.string(),
@@ -88,7 +92,13 @@ const Scan = z.object({
   sizeBytes: z.int(),
   sha256: z.string(),
 })
-export const scanOf = (invoice: Pick<Invoice, 'scan'> | undefined): Downloadable | undefined =>
-  invoice?.scan ? Scan.parse(JSON.parse(invoice.scan)) : undefined
-export const scanKeys = (invoices: readonly (Pick<Invoice, 'scan'> | undefined)[]): string[] =>
-  invoices.flatMap((invoice) => scanOf(invoice)?.key ?? [])
+export function scanOf(invoice: Pick<Invoice, 'scan'> | undefined): Downloadable | undefined {
+return invoice?.scan ? Scan.parse(JSON.parse(invoice.scan)) : undefined
+}
+export function scanKeys(invoices: readonly (Pick<Invoice, 'scan'> | undefined)[]): string[] {
+return invoices.flatMap((invoice) => scanOf(invoice)?.key ?? [])
+}
+
+function updateInvoice(tx: Tx, workspace: WorkspaceId, id: string) {
+return tx.updateTable('invoices').where(inWorkspace(workspace)).where('biz_id', '=', id)
+}

@@ -27,31 +27,9 @@ interface Movement {
   actor: AccountId
 }
 
-const houseOf = ({ currency }: LoanRow): HouseParty => ({
-  label: 'house',
-  house: 'LOANS',
-  currency,
-  insufficientFunds: 'LOAN.NOT_AVAILABLE',
-})
-
-const walletOf = ({ loan, wallet }: Movement, label: 'source' | 'target'): WalletParty => ({
-  label,
-  wallet,
-  workspace: loan.workspace_biz_id,
-  currency: loan.currency,
-  active: true,
-  currencyField: 'amount',
-})
-
-const orderOf = ({ loan, amount }: Movement, type: keyof typeof ledgerTypes.orders): NewOrder => ({
-  workspace: loan.workspace_biz_id,
-  type,
-  data: { loanBizId: loan.biz_id, amount: String(amount), currency: loan.currency },
-  steps: [{ status: 'COMPLETED' }],
-})
-
 /** Returns the command that pays a loan out. */
-export const payout = (movement: Movement): OrderCommand => ({
+export function payout(movement: Movement): OrderCommand {
+return ({
   actor: movement.actor,
   parties: [houseOf(movement.loan), walletOf(movement, 'target')],
   create: orderOf(movement, 'LOAN_PAYOUT'),
@@ -60,9 +38,11 @@ export const payout = (movement: Movement): OrderCommand => ({
     { account: 'target', amount: movement.amount, flowType: 'LOAN_PAYOUT' },
   ],
 })
+}
 
 /** Returns the command that repays a part of a loan. */
-export const repayment = (movement: Movement): OrderCommand => ({
+export function repayment(movement: Movement): OrderCommand {
+return ({
   actor: movement.actor,
   parties: [walletOf(movement, 'source'), houseOf(movement.loan)],
   create: orderOf(movement, 'LOAN_REPAYMENT'),
@@ -71,3 +51,33 @@ export const repayment = (movement: Movement): OrderCommand => ({
     { account: 'house', amount: movement.amount, flowType: 'LOAN_REPAYMENT' },
   ],
 })
+}
+
+function houseOf({ currency }: LoanRow): HouseParty {
+return ({
+  label: 'house',
+  house: 'LOANS',
+  currency,
+  insufficientFunds: 'LOAN.NOT_AVAILABLE',
+})
+}
+
+function walletOf({ loan, wallet }: Movement, label: 'source' | 'target'): WalletParty {
+return ({
+  label,
+  wallet,
+  workspace: loan.workspace_biz_id,
+  currency: loan.currency,
+  active: true,
+  currencyField: 'amount',
+})
+}
+
+function orderOf({ loan, amount }: Movement, type: keyof typeof ledgerTypes.orders): NewOrder {
+return ({
+  workspace: loan.workspace_biz_id,
+  type,
+  data: { loanBizId: loan.biz_id, amount: String(amount), currency: loan.currency },
+  steps: [{ status: 'COMPLETED' }],
+})
+}

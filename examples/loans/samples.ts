@@ -6,10 +6,6 @@ export const settings = { domains: { loans: { maxAmount: '5000.00', capital: { U
 
 const body = { amount: '250.00', currency: 'USD' }
 
-const requestedLoan = async (place: Place) => ({
-  loan_id: (await place.run(contract.applyForLoan, { body })).bizId,
-})
-
 export const samples: Samples = {
   'loans.apply': () => ({ body }),
   'loans.approve': async (place) => ({ params: await requestedLoan(place) }),
@@ -18,4 +14,10 @@ export const samples: Samples = {
     await place.run(contract.approveLoan, { params })
     return { params, body: { amount: '100.00' } }
   },
+}
+
+async function requestedLoan(place: Place) {
+return ({
+  loan_id: (await place.run(contract.applyForLoan, { body })).bizId,
+})
 }

@@ -34,7 +34,7 @@ export const migrations = [
   },
 ]
 
-export const insertLoan = async (tx: Tx, loan: Omit<LoanRow, 'status' | 'repaid'>): Promise<LoanRow> => {
+export async function insertLoan(tx: Tx, loan: Omit<LoanRow, 'status' | 'repaid'>): Promise<LoanRow> {
   const { workspace_biz_id, biz_id, amount, currency, created_by, created_at } = loan
   await sql`
     INSERT INTO loans (workspace_biz_id, biz_id, amount, currency, status, created_by, created_at)
@@ -42,14 +42,14 @@ export const insertLoan = async (tx: Tx, loan: Omit<LoanRow, 'status' | 'repaid'
   return { ...loan, status: 'REQUESTED', repaid: 0n }
 }
 
-export const listLoans = async (database: Database, workspace: WorkspaceId): Promise<LoanRow[]> => {
+export async function listLoans(database: Database, workspace: WorkspaceId): Promise<LoanRow[]> {
   const { rows } = await sql<LoanRow>`
     SELECT * FROM loans WHERE workspace_biz_id = ${workspace} ORDER BY created_at DESC LIMIT 100`.execute(database)
   return rows
 }
 
 /** Returns a loan and locks its row. Without a workspace, for an operator, returns a loan of any workspace. */
-export const lockLoan = async (tx: Tx, id: string, workspace: WorkspaceId | null): Promise<LoanRow | undefined> => {
+export async function lockLoan(tx: Tx, id: string, workspace: WorkspaceId | null): Promise<LoanRow | undefined> {
   const { rows } = await sql<LoanRow>`
     SELECT * FROM loans
     WHERE biz_id = ${id} AND (${workspace}::uuid IS NULL OR workspace_biz_id = ${workspace}) FOR UPDATE`.execute(tx)
@@ -57,19 +57,19 @@ export const lockLoan = async (tx: Tx, id: string, workspace: WorkspaceId | null
 }
 
 /** Stores the status and the repaid amount of a locked loan. */
-export const updateLoan = async (tx: Tx, { workspace_biz_id, biz_id, status, repaid }: LoanRow): Promise<void> => {
+export async function updateLoan(tx: Tx, { workspace_biz_id, biz_id, status, repaid }: LoanRow): Promise<void> {
   await sql`
     UPDATE loans SET status = ${status}, repaid = ${String(repaid)}
     WHERE workspace_biz_id = ${workspace_biz_id} AND biz_id = ${biz_id}`.execute(tx)
 }
 
 /** Expires the loans that were requested before an instant. */
-export const expireLoans = async (database: Database, before: Instant): Promise<void> => {
+export async function expireLoans(database: Database, before: Instant): Promise<void> {
   await sql`
     UPDATE loans SET status = 'EXPIRED'
     WHERE status = 'REQUESTED' AND created_at < ${new Date(before)}`.execute(database)
 }
 
-export const deleteLoans = async (tx: Tx, workspace: WorkspaceId): Promise<void> => {
+export async function deleteLoans(tx: Tx, workspace: WorkspaceId): Promise<void> {
   await sql`DELETE FROM loans WHERE workspace_biz_id = ${workspace}`.execute(tx)
 }

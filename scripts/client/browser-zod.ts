@@ -18,17 +18,18 @@ const omitted = new Set(
 )
 const others = ['NEVER', 'ZodError', 'ZodType', 'coerce', 'iso']
 
-const builders = (): string[] =>
-  Object.entries(zod).flatMap(([name, value]) =>
-    typeof value === 'function' && /^[a-z]/.test(name) && !omitted.has(name) ? [name] : [],
-  )
-
 /** Replaces `z` in the compiled contract module. */
-export const writeBrowserZod = (folder: string): void => {
+export function writeBrowserZod(folder: string): void {
   const file = join(folder, 'contract.js')
   const before = readFileSync(file, 'utf8')
   const after = before.replace("export { z } from 'zod'", "export * as z from './zod.js'")
   if (after === before) throw new Error(`${file} does not export z as expected`)
   writeFileSync(file, after)
   writeFileSync(join(folder, 'zod.js'), `export { ${[...others, ...builders()].join(', ')} } from 'zod'\n`)
+}
+
+function builders(): string[] {
+  return Object.entries(zod).flatMap(([name, value]) =>
+    typeof value === 'function' && /^[a-z]/.test(name) && !omitted.has(name) ? [name] : [],
+  )
 }

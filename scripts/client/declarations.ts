@@ -26,75 +26,12 @@ const families = codedComponents(catalogue)
 const bodies = await bodyComponents(catalogue)
 const schemas = await shareSchemas(catalogue, [...Object.keys(families), ...Object.keys(bodies)])
 
-const unique = <T>(items: readonly T[]): T[] => [...new Set(items)]
-
 const operations = unique(Object.values(methods).flatMap((all) => all.map(({ operation }) => operation)))
 const nameOf = new Map(Object.values(methods).flatMap((all) => all.map(({ name, operation }) => [operation, name])))
 
-const named = (name: string, schema: JsonObject): string => {
-  const description = comment(typeof schema.description === 'string' ? [schema.description] : [])
-  return schema.type === 'object' && schema.properties !== undefined
-    ? `${description}export interface ${name} {\n${membersText(schema, typeText)}}\n`
-    : `${description}export type ${name} = ${typeText(schema)}\n`
-}
-
-const familyTypes = (): string[] =>
-  [...catalogue.codedFamilies.values()].flatMap(({ name, codes }) => {
-    const [code, union] = [codeComponentOf(name), codesText(codes)]
-    return [
-      union === code ? `export type { ${code} }\n` : `export type ${code} = ${union}\n`,
-      `export type ${toPascalCase(name)} = Coded<${code}>\n`,
-    ]
-  })
-
-/** Numbers are text on the wire, but the client also accepts numbers. */
-const queryType = (name: string, query: z.ZodType): string => {
-  const { properties } = toJsonSchema(catalogue, query, 'output')
-  const isNumber = (parameter: string): boolean => {
-    const output = isJsonObject(properties) ? properties[parameter] : undefined
-    return isJsonObject(output) && output.type === 'integer'
-  }
-  const members = membersText(toJsonSchema(catalogue, query, 'input'), (schema, indent, parameter) => {
-    return `${typeText(schema, indent)}${isNumber(parameter) ? ' | number' : ''}`
-  })
-  return `export interface ${queryName(name)} {\n${members}}\n`
-}
-
-const queryName = (name: string): string => `${toPascalCase(name)}Query`
-
-const queryTypes = (): string[] =>
-  operations.flatMap((operation) =>
-    operation.query ? [queryType(nameOf.get(operation) ?? operation.id, operation.query)] : [],
-  )
-
-const bodyPart = ({ name, operation: { body } }: Method): string | null => {
-  if (body === 'none') return null
-  if (body === 'multipart') return 'body: FormData; onProgress?: (progress: Progress) => void'
-  if (body === 'raw') return 'body?: string | Blob | FormData'
-  return `body${body instanceof z.ZodOptional ? '?' : ''}: ${toPascalCase(name)}Request`
-}
-
-const queryPart = ({ name, operation: { query } }: Method): string | null => {
-  if (!query) return null
-  const { required = [] } = toJsonSchema(catalogue, query, 'input')
-  return `query${Array.isArray(required) && required.length > 0 ? '' : '?'}: ${queryName(name)}`
-}
-
-const paramsPart = ({ operation, chain }: Method): string | null => {
-  const names = pathParamNames(operation.path).map((name) => paramNameOn(chain, operation, name))
-  return names.length === 0 ? null : `params: { ${names.map((name) => `${name}: string`).join('; ')} }`
-}
-
 /** Returns the type of the data that a method resolves with. */
-export const resultOf = ({ operation }: Method): string =>
-  typeof operation.reply === 'string' ? 'Response' : typeText(schemas.dataOf(operation), '  ')
-
-const signatureOf = (method: Method): string => {
-  const parts = [paramsPart(method), queryPart(method), bodyPart(method)].filter((part) => part !== null)
-  const options = method.needsWorkspace ? 'WorkspaceCallOptions' : 'CallOptions'
-  const type = parts.length === 0 ? options : `${options} & { ${parts.join('; ')} }`
-  const isRequired = method.needsWorkspace || parts.some((part) => !/^\w+\?:/.test(part))
-  return `(args${isRequired ? '' : '?'}: ${type}) => Promise<${resultOf(method)}>`
+export function resultOf({ operation }: Method): string {
+  return typeof operation.reply === 'string' ? 'Response' : typeText(schemas.dataOf(operation), '  ')
 }
 
 const descriptions: Readonly<Record<keyof typeof methods, string>> = {
@@ -104,13 +41,6 @@ const descriptions: Readonly<Record<keyof typeof methods, string>> = {
 }
 
 const common = `Every call can also refuse with ${quoted(commonRefusals)}.`
-
-const methodsInterface = (name: keyof typeof methods): string => {
-  const members = methods[name].map(
-    (method) => `${comment(commentOf(method), '  ')}  readonly ${method.name}: ${signatureOf(method)}\n`,
-  )
-  return `${comment([descriptions[name], '', common])}export interface ${name} {\n${members.join('\n')}}\n`
-}
 
 const coded = `/** A coded value: \`code\` is for programs, \`label\` and \`description\` for people in the client's locale. */
 export interface Coded<Code extends string> {
@@ -130,8 +60,8 @@ export interface Page<Item> {
 
 const interfaces = ['ConsumerMethods', 'SystemMethods', 'ApiMethods'] as const
 
-export const methodDeclarations = (): string =>
-  [
+export function methodDeclarations(): string {
+  return [
     '/* Generated from the contract by scripts/client-package.ts. */\n',
     "import type { FlowType as FlowTypeCode } from '../ledger/contract.ts'\n",
     "import type { CallOptions, Progress, WorkspaceCallOptions } from './operation-types.ts'\n",
@@ -143,3 +73,81 @@ export const methodDeclarations = (): string =>
     ...Object.entries(bodies).map(([name, schema]) => named(name, schema)),
     ...queryTypes(),
   ].join('\n')
+}
+
+function unique<T>(items: readonly T[]): T[] {
+  return [...new Set(items)]
+}
+
+function methodsInterface(name: keyof typeof methods): string {
+  const members = methods[name].map(
+    (method) => `${comment(commentOf(method), '  ')}  readonly ${method.name}: ${signatureOf(method)}\n`,
+  )
+  return `${comment([descriptions[name], '', common])}export interface ${name} {\n${members.join('\n')}}\n`
+}
+
+function signatureOf(method: Method): string {
+  const parts = [paramsPart(method), queryPart(method), bodyPart(method)].filter((part) => part !== null)
+  const options = method.needsWorkspace ? 'WorkspaceCallOptions' : 'CallOptions'
+  const type = parts.length === 0 ? options : `${options} & { ${parts.join('; ')} }`
+  const isRequired = method.needsWorkspace || parts.some((part) => !/^\w+\?:/.test(part))
+  return `(args${isRequired ? '' : '?'}: ${type}) => Promise<${resultOf(method)}>`
+}
+
+function paramsPart({ operation, chain }: Method): string | null {
+  const names = pathParamNames(operation.path).map((name) => paramNameOn(chain, operation, name))
+  return names.length === 0 ? null : `params: { ${names.map((name) => `${name}: string`).join('; ')} }`
+}
+
+function queryPart({ name, operation: { query } }: Method): string | null {
+  if (!query) return null
+  const { required = [] } = toJsonSchema(catalogue, query, 'input')
+  return `query${Array.isArray(required) && required.length > 0 ? '' : '?'}: ${queryName(name)}`
+}
+
+function queryName(name: string): string {
+  return `${toPascalCase(name)}Query`
+}
+
+function bodyPart({ name, operation: { body } }: Method): string | null {
+  if (body === 'none') return null
+  if (body === 'multipart') return 'body: FormData; onProgress?: (progress: Progress) => void'
+  if (body === 'raw') return 'body?: string | Blob | FormData'
+  return `body${body instanceof z.ZodOptional ? '?' : ''}: ${toPascalCase(name)}Request`
+}
+
+function familyTypes(): string[] {
+  return [...catalogue.codedFamilies.values()].flatMap(({ name, codes }) => {
+    const [code, union] = [codeComponentOf(name), codesText(codes)]
+    return [
+      union === code ? `export type { ${code} }\n` : `export type ${code} = ${union}\n`,
+      `export type ${toPascalCase(name)} = Coded<${code}>\n`,
+    ]
+  })
+}
+
+function named(name: string, schema: JsonObject): string {
+  const description = comment(typeof schema.description === 'string' ? [schema.description] : [])
+  return schema.type === 'object' && schema.properties !== undefined
+    ? `${description}export interface ${name} {\n${membersText(schema, typeText)}}\n`
+    : `${description}export type ${name} = ${typeText(schema)}\n`
+}
+
+function queryTypes(): string[] {
+  return operations.flatMap((operation) =>
+    operation.query ? [queryType(nameOf.get(operation) ?? operation.id, operation.query)] : [],
+  )
+}
+
+/** Numbers are text on the wire, but the client also accepts numbers. */
+function queryType(name: string, query: z.ZodType): string {
+  const { properties } = toJsonSchema(catalogue, query, 'output')
+  const isNumber = (parameter: string): boolean => {
+    const output = isJsonObject(properties) ? properties[parameter] : undefined
+    return isJsonObject(output) && output.type === 'integer'
+  }
+  const members = membersText(toJsonSchema(catalogue, query, 'input'), (schema, indent, parameter) => {
+    return `${typeText(schema, indent)}${isNumber(parameter) ? ' | number' : ''}`
+  })
+  return `export interface ${queryName(name)} {\n${members}}\n`
+}

@@ -26,8 +26,6 @@ const ofOperation: ReadonlySet<Code> = new Set([
   'REQUEST.ID_REUSED',
 ])
 
-const unique = <T>(items: readonly T[]): T[] => [...new Set(items)]
-
 export const commonRefusals: readonly Code[] = unique(
   catalogue.flatMap((operation) =>
     operation.chains.flatMap((chainId) =>
@@ -36,14 +34,7 @@ export const commonRefusals: readonly Code[] = unique(
   ),
 ).filter((code) => !ofOperation.has(code))
 
-const chainIdOf = ({ operation }: Route, preference: readonly ChainId[]): ChainId => {
-  const chainId = preference.find((each) => operation.chains.includes(each))
-  if (!chainId) throw new TypeError(`${operation.id} is not served`)
-  return chainId
-}
-
 const domains = Object.keys(resources)
-const positionOf = ({ id }: Operation): number => domains.indexOf(domainOf(id))
 
 /**
  * The operations in the order that the catalogue has in Node, which sorts the exports of a module. Other tools keep the
@@ -54,22 +45,6 @@ export const namedOperations = Object.values(resources)
   .toSorted(([, a], [, b]) => positionOf(a) - positionOf(b))
 
 const names = namedOperations.map(([name]) => name)
-
-const methodsOn = (preference: readonly ChainId[]): Method[] =>
-  listRoutes(preference)
-    .map((route) => {
-      const chainId = chainIdOf(route, preference)
-      const { refuses, policy } = route.operation
-      const implied = listImpliedRefusals(route.operation, chainId)
-      return {
-        ...route,
-        chainId,
-        needsWorkspace: policy.workspace === 'required' && chainId !== 'api',
-        refuses,
-        implied: implied.filter((code) => ofOperation.has(code) && !refuses.includes(code)),
-      }
-    })
-    .sort((a, b) => names.indexOf(a.name) - names.indexOf(b.name))
 
 /** By the name of their interface in src/client/methods.ts. */
 export const methods = {
@@ -84,12 +59,14 @@ const workspaceNotes: Readonly<Record<Operation['policy']['workspace'], string |
   required: null,
 }
 
-export const quoted = (codes: readonly Code[]): string => codes.map((code) => `\`${code}\``).join(', ')
+export function quoted(codes: readonly Code[]): string {
+  return codes.map((code) => `\`${code}\``).join(', ')
+}
 
 const everyCall = 'the codes of every call'
 
 /** Returns the lines of the comment: summary, request, conditions and refusals. */
-export const commentOf = ({ operation, chain, chainId, refuses, implied }: Method): string[] => {
+export function commentOf({ operation, chain, chainId, refuses, implied }: Method): string[] {
   const { summary, method, policy } = operation
   const conditions = [
     policy.permission === null ? null : `Requires the permission \`${policy.permission}\`.`,
@@ -107,4 +84,35 @@ export const commentOf = ({ operation, chain, chainId, refuses, implied }: Metho
     '',
     ...(own.length === 0 ? [`Refusals: ${others}.`] : ['Refusals:', ...own, '', `Also ${others}.`]),
   ]
+}
+
+function unique<T>(items: readonly T[]): T[] {
+  return [...new Set(items)]
+}
+
+function positionOf({ id }: Operation): number {
+  return domains.indexOf(domainOf(id))
+}
+
+function methodsOn(preference: readonly ChainId[]): Method[] {
+  return listRoutes(preference)
+    .map((route) => {
+      const chainId = chainIdOf(route, preference)
+      const { refuses, policy } = route.operation
+      const implied = listImpliedRefusals(route.operation, chainId)
+      return {
+        ...route,
+        chainId,
+        needsWorkspace: policy.workspace === 'required' && chainId !== 'api',
+        refuses,
+        implied: implied.filter((code) => ofOperation.has(code) && !refuses.includes(code)),
+      }
+    })
+    .sort((a, b) => names.indexOf(a.name) - names.indexOf(b.name))
+}
+
+function chainIdOf({ operation }: Route, preference: readonly ChainId[]): ChainId {
+  const chainId = preference.find((each) => operation.chains.includes(each))
+  if (!chainId) throw new TypeError(`${operation.id} is not served`)
+  return chainId
 }

@@ -3,33 +3,25 @@ import { flowType } from '../../src/ledger/contract.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../src/openapi/json.ts'
 
 /** Returns a comment. `indent` precedes each of its lines. */
-export const comment = (lines: readonly string[], indent = ''): string => {
+export function comment(lines: readonly string[], indent = ''): string {
   const safe = lines.map((line) => line.replaceAll('*/', '*\\/'))
   if (safe.length === 0) return ''
   if (safe.length === 1) return `${indent}/** ${safe[0]} */\n`
   return [`${indent}/**`, ...safe.map((line) => `${indent} * ${line}`.trimEnd()), `${indent} */\n`].join('\n')
 }
 
-const unionOf = (types: readonly string[]): string => [...new Set(types)].join(' | ')
-
-const literal = (value: Json): string => (typeof value === 'string' ? `'${value}'` : JSON.stringify(value))
-
 /** Domains outside the package declare further flow types in `PorticoLedger`. */
-export const codesText = (codes: readonly Json[]): string =>
-  JSON.stringify(codes) === JSON.stringify(flowType.codes) ? 'FlowTypeCode' : unionOf(codes.map(literal))
-
-const nameOfReference = (reference: string): string => reference.slice(reference.lastIndexOf('/') + 1)
-
-const isRequired = ({ required }: JsonObject, name: string): boolean =>
-  Array.isArray(required) && required.includes(name)
+export function codesText(codes: readonly Json[]): string {
+  return JSON.stringify(codes) === JSON.stringify(flowType.codes) ? 'FlowTypeCode' : unionOf(codes.map(literal))
+}
 
 /** Writes the members of an object. `exactOptionalPropertyTypes` would otherwise reject an explicit undefined. */
-export const membersText = (
+export function membersText(
   schema: JsonObject,
   typeOf: (schema: JsonObject, indent: string, name: string) => string,
   indent = '',
-): string =>
-  Object.entries(isJsonObject(schema.properties) ? schema.properties : {})
+): string {
+  return Object.entries(isJsonObject(schema.properties) ? schema.properties : {})
     .map(([name, member]) => {
       if (!isJsonObject(member)) throw new TypeError(`${name} has no schema`)
       const description = typeof member.description === 'string' ? [member.description] : []
@@ -38,23 +30,10 @@ export const membersText = (
       return `${comment(description, `${indent}  `)}${indent}  ${name}${optional}: ${type}${optional && ' | undefined'}\n`
     })
     .join('')
-
-const isPage = ({ items, pagination }: JsonObject): boolean =>
-  isJsonObject(items) && isJsonObject(pagination) && pagination.$ref === '#/components/schemas/Pagination'
-
-const objectText = (schema: JsonObject, indent: string): string => {
-  const { properties, additionalProperties } = schema
-  if (!isJsonObject(properties))
-    return `Record<string, ${isJsonObject(additionalProperties) ? typeText(additionalProperties, indent) : 'unknown'}>`
-  if (isPage(properties) && isJsonObject(properties.items) && isJsonObject(properties.items.items))
-    return `Page<${typeText(properties.items.items, indent)}>`
-  // An index signature includes the named properties, so it cannot be narrower.
-  const others = isJsonObject(additionalProperties) ? `${indent}  [name: string]: unknown\n` : ''
-  return `{\n${membersText(schema, typeText, indent)}${others}${indent}}`
 }
 
 /** Throws a TypeError for an unknown kind of schema. */
-export const typeText = (schema: JsonObject, indent = ''): string => {
+export function typeText(schema: JsonObject, indent = ''): string {
   const { type, $ref, enum: values, items } = schema
   const options = schema.anyOf ?? schema.oneOf
   if (typeof $ref === 'string') return nameOfReference($ref)
@@ -72,4 +51,35 @@ export const typeText = (schema: JsonObject, indent = ''): string => {
   }
   if (type === undefined) return 'unknown'
   throw new TypeError(`no type for ${JSON.stringify(schema)}`)
+}
+
+function unionOf(types: readonly string[]): string {
+  return [...new Set(types)].join(' | ')
+}
+
+function literal(value: Json): string {
+  return typeof value === 'string' ? `'${value}'` : JSON.stringify(value)
+}
+
+function isRequired({ required }: JsonObject, name: string): boolean {
+  return Array.isArray(required) && required.includes(name)
+}
+
+function nameOfReference(reference: string): string {
+  return reference.slice(reference.lastIndexOf('/') + 1)
+}
+
+function objectText(schema: JsonObject, indent: string): string {
+  const { properties, additionalProperties } = schema
+  if (!isJsonObject(properties))
+    return `Record<string, ${isJsonObject(additionalProperties) ? typeText(additionalProperties, indent) : 'unknown'}>`
+  if (isPage(properties) && isJsonObject(properties.items) && isJsonObject(properties.items.items))
+    return `Page<${typeText(properties.items.items, indent)}>`
+  // An index signature includes the named properties, so it cannot be narrower.
+  const others = isJsonObject(additionalProperties) ? `${indent}  [name: string]: unknown\n` : ''
+  return `{\n${membersText(schema, typeText, indent)}${others}${indent}}`
+}
+
+function isPage({ items, pagination }: JsonObject): boolean {
+  return isJsonObject(items) && isJsonObject(pagination) && pagination.$ref === '#/components/schemas/Pagination'
 }

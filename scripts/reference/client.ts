@@ -10,32 +10,10 @@ const all = new Map<string, Method>()
 for (const each of Object.values(clients))
   for (const method of each) if (!all.has(method.name)) all.set(method.name, method)
 
-const clientsOf = (name: string): string =>
-  Object.entries(clients)
-    .filter(([, each]) => each.some((method) => method.name === name))
-    .map(([client]) => client)
-    .join(', ')
-
-/** Omits the members of a type without a name. */
-const typeOf = (method: Method): string => {
-  const type = resultOf(method)
-  return type.includes('{') ? 'object' : `\`${cell(type)}\``
-}
-
-const rowOf = (method: Method): string[] => {
-  const { workspace } = method.operation.policy
-  return [
-    `\`${method.name}\``,
-    cell(method.operation.summary),
-    clientsOf(method.name),
-    workspace === 'none' ? '' : workspace,
-    typeOf(method),
-  ]
-}
-
 const sections = [...Map.groupBy(all.values(), ({ operation }) => toTag(operation))]
 
-export const clientReference = (): string => `${generatedFrom('the contracts')}# Methods of the typed client
+export function clientReference(): string {
+  return `${generatedFrom('the contracts')}# Methods of the typed client
 
 The [typed client](../guides/front-end.md) has one method per operation. This page lists the clients that have a method, how it
 uses \`workspaceId\`, and the type that it returns. An editor shows the refusals of a method.
@@ -54,3 +32,28 @@ ${sections
       `## ${tag}\n\n${table(['method', 'summary', 'clients', '`workspaceId`', 'returns'], list.map(rowOf))}\n`,
   )
   .join('\n')}`
+}
+
+function rowOf(method: Method): string[] {
+  const { workspace } = method.operation.policy
+  return [
+    `\`${method.name}\``,
+    cell(method.operation.summary),
+    clientsOf(method.name),
+    workspace === 'none' ? '' : workspace,
+    typeOf(method),
+  ]
+}
+
+function clientsOf(name: string): string {
+  return Object.entries(clients)
+    .filter(([, each]) => each.some((method) => method.name === name))
+    .map(([client]) => client)
+    .join(', ')
+}
+
+/** Omits the members of a type without a name. */
+function typeOf(method: Method): string {
+  const type = resultOf(method)
+  return type.includes('{') ? 'object' : `\`${cell(type)}\``
+}

@@ -6,13 +6,6 @@ import { readDefaults } from './configuration/defaults.ts'
 import { type Row, rowsOf } from './configuration/rows.ts'
 import { cell, generatedFrom, table } from './markdown.ts'
 
-const settingCells = ({ setting, takes, otherwise, is }: Row): string[] => [
-  `\`${setting}\``.replaceAll('|', '\\|'),
-  cell(takes),
-  cell(otherwise),
-  cell(is),
-]
-
 const intro = `${generatedFrom('src/config/schema.ts, config/default.yaml and the settings of the domains')}# Configuration
 
 [config/default.yaml](../../config/default.yaml) holds the defaults of the gateway, and each domain declares its own. Portico
@@ -28,7 +21,7 @@ This command prints the result with masked secrets. If anything is wrong, it lis
 Portico reloads \`backends\` on SIGHUP and when the file changes. Every other setting needs a restart.
 `
 
-export const configurationReference = (): string => {
+export function configurationReference(): string {
   const file = readFileSync(new URL('../../config/default.yaml', import.meta.url), 'utf8')
   const defaults = readDefaults(file, defaultLayers(bankingDomains))
   const { schema } = schemaWith(bankingDomains)
@@ -39,4 +32,8 @@ export const configurationReference = (): string => {
     return [`## ${name}\n\n${table(['setting', 'value', 'default', 'description'], rows)}\n`]
   })
   return [intro, ...sections].join('\n')
+}
+
+function settingCells({ setting, takes, otherwise, is }: Row): string[] {
+  return [`\`${setting}\``.replaceAll('|', '\\|'), cell(takes), cell(otherwise), cell(is)]
 }

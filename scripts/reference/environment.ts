@@ -1,7 +1,7 @@
 import { variableTexts } from '../../src/config/env.ts'
 import { cell, generatedFrom, table } from './markdown.ts'
 
-export const environmentReference = (): string => {
+export function environmentReference(): string {
   const rows = Object.entries(variableTexts).map(([name, text]) => [`\`${name}\``, cell(text)])
   return `${generatedFrom('src/config/env.ts')}# Environment variables
 

@@ -10,18 +10,10 @@ const scopes = ['address', 'network', 'total', 'account'] as const
 const Groups = z.partialRecord(z.enum(rateGroups), z.partialRecord(z.enum(scopes), Rule))
 const Defaults = z.object({ limits: z.object({ address: Rule, groups: Groups }) })
 
-const windowOf = (ms: number): string => (ms % 3_600_000 === 0 ? `${ms / 3_600_000} h` : `${ms / 60_000} min`)
-
 /** A larger group is the default group. Do not list its operations. */
 const maxListed = 20
 
-const operationsOf = (group: string): string => {
-  const ids = catalogue.filter(({ policy }) => policy.rate === group).map(({ id }) => `\`${id}\``)
-  ids.sort()
-  return ids.length > maxListed ? 'all others' : ids.join(', ')
-}
-
-export const limitsReference = (): string => {
+export function limitsReference(): string {
   const file = new URL('../../config/default.yaml', import.meta.url)
   const { limits } = Defaults.parse(load(readFileSync(file, 'utf8')))
   const rules = rateGroups.flatMap((group) =>
@@ -108,4 +100,14 @@ workspace, create an export.
 | invitations per workspace and day | \`access.invitations\` |
 | API keys, roles and workspaces | \`access\` |
 `
+}
+
+function windowOf(ms: number): string {
+  return ms % 3_600_000 === 0 ? `${ms / 3_600_000} h` : `${ms / 60_000} min`
+}
+
+function operationsOf(group: string): string {
+  const ids = catalogue.filter(({ policy }) => policy.rate === group).map(({ id }) => `\`${id}\``)
+  ids.sort()
+  return ids.length > maxListed ? 'all others' : ids.join(', ')
 }

@@ -6,7 +6,7 @@ const source = 'deploy/prometheus/alerts.yaml'
 const Rules = z.strictObject({ groups: z.array(z.unknown()) })
 
 /** Returns the alert rules as a resource of the Prometheus operator. */
-export const prometheusRule = (): string => {
+export function prometheusRule(): string {
   const text = readFileSync(new URL(`../../${source}`, import.meta.url), 'utf8')
   const resource = {
     apiVersion: 'monitoring.coreos.com/v1',

@@ -8,19 +8,8 @@ import { refusalTexts } from './refusal-texts.ts'
 
 const words = createWords({ directories: localeDirectories, codes, families: codedFamilies })
 
-const rowOf = (code: Code): string[] => {
-  const { cause, action } = refusalTexts[code]
-  const sentence = words.refusal(code, fallbackLocale)
-  return [`\`${code}\``, String(statusOf(code)), cell(sentence), cell(cause), cell(action)]
-}
-
 /** A family is the part of a code before the dot. */
 const families = [...new Set(codes.map((code) => code.slice(0, code.indexOf('.'))))].sort()
-
-const sectionOf = (family: string): string => {
-  const rows = codes.filter((code) => code.startsWith(`${family}.`)).map(rowOf)
-  return `## ${family}\n\n${table(['code', 'status', 'message', 'cause', 'what to do'], rows)}\n`
-}
 
 const conditions = {
   'no-query': 'a call without query parameters',
@@ -44,7 +33,22 @@ The catalogue in \`/openapi.json\` lists the codes of each operation. Requests t
 an envelope: 400, 408, 413, 417, 431 or 505.
 `
 
-const documented500 = (): string => {
+export function refusalCodeReference(): string {
+  return [intro, ...families.map(sectionOf), documented500()].join('\n')
+}
+
+function sectionOf(family: string): string {
+  const rows = codes.filter((code) => code.startsWith(`${family}.`)).map(rowOf)
+  return `## ${family}\n\n${table(['code', 'status', 'message', 'cause', 'what to do'], rows)}\n`
+}
+
+function rowOf(code: Code): string[] {
+  const { cause, action } = refusalTexts[code]
+  const sentence = words.refusal(code, fallbackLocale)
+  return [`\`${code}\``, String(statusOf(code)), cell(sentence), cell(cause), cell(action)]
+}
+
+function documented500(): string {
   const rows = [...observedErrors].map(([id, { condition, code }]) => [
     `\`${id}\``,
     conditions[condition],
@@ -58,5 +62,3 @@ configuration turns them into 400 \`VALIDATION.INVALID_PARAMETER\`.
 ${table(['operation', 'condition', 'code'], rows)}
 `
 }
-
-export const refusalCodeReference = (): string => [intro, ...families.map(sectionOf), documented500()].join('\n')

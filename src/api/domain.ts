@@ -135,22 +135,16 @@ export interface LoadedDomain extends Domain {
   texts?: Readonly<Record<string, unknown>>
 }
 
-/** Whether a value is a module's namespace, as created by `import * as`. */
-const isModule = (value: unknown): boolean =>
-  typeof value === 'object' && value !== null && Reflect.get(value, Symbol.toStringTag) === 'Module'
-
 /**
  * Declares a domain. TypeScript infers the types of its handlers and settings. Errors at start name the file and line of
  * the call.
  */
-export const domain = <
+export function domain<
   const Operations extends object,
   Settings extends z.ZodType = z.ZodType<Record<string, never>>,
   const Needs extends readonly PortName[] = [],
   const Uses extends readonly string[] = [],
->(
-  definition: DomainDefinition<Operations, Settings, Needs, Uses>,
-): Domain => {
+>(definition: DomainDefinition<Operations, Settings, Needs, Uses>): Domain {
   const { operations } = definition
   // The composition calls `create`'s handlers only with validated requests.
   const declared = definition as DomainDefinition<object, z.ZodType> as Domain
@@ -162,32 +156,23 @@ export const domain = <
 }
 
 /** The summary, operations and declarations of a contract module: `domain({ name, ...declaredBy(contract), create })`. */
-export const declaredBy = <Contract extends object>(contract: Contract) => ({
-  summary: 'summary' in contract && typeof contract.summary === 'string' ? contract.summary : '',
-  operations: contract,
-  contract,
-})
+export function declaredBy<Contract extends object>(contract: Contract) {
+  return {
+    summary: 'summary' in contract && typeof contract.summary === 'string' ? contract.summary : '',
+    operations: contract,
+    contract,
+  }
+}
 
 /** After Portico's own permissions. */
 const firstSortOrder = 100_000
 const sortOrdersPerDomain = 1_000
 
-export const actionsOf = (declared: PermissionActions): PermissionMarks & { actions: readonly string[] } =>
-  'actions' in declared ? declared : { actions: declared }
-
-const toGroups = (groups: Readonly<Record<string, PermissionActions>>, sortOrder: number) => {
-  let next = sortOrder
-  return Object.fromEntries(
-    Object.entries(groups).map(([group, declared]) => {
-      const { actions, ...marks } = actionsOf(declared)
-      const first = next
-      next += actions.length
-      return [group, { sortOrder: first, actions, ...marksOf(marks) }]
-    }),
-  )
+export function actionsOf(declared: PermissionActions): PermissionMarks & { actions: readonly string[] } {
+  return 'actions' in declared ? declared : { actions: declared }
 }
 
-export const toContract = (
+export function toContract(
   {
     contract,
     operations,
@@ -199,7 +184,7 @@ export const toContract = (
     ledger = {},
   }: Domain,
   index: number,
-): object => {
+): object {
   if (contract) return contract
   const sortOrder = firstSortOrder + index * sortOrdersPerDomain
   return {
@@ -216,4 +201,21 @@ export const toContract = (
       operator: toGroups(permissions.operator ?? {}, sortOrder),
     } satisfies Permissions,
   }
+}
+
+/** Whether a value is a module's namespace, as created by `import * as`. */
+function isModule(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Reflect.get(value, Symbol.toStringTag) === 'Module'
+}
+
+function toGroups(groups: Readonly<Record<string, PermissionActions>>, sortOrder: number) {
+  let next = sortOrder
+  return Object.fromEntries(
+    Object.entries(groups).map(([group, declared]) => {
+      const { actions, ...marks } = actionsOf(declared)
+      const first = next
+      next += actions.length
+      return [group, { sortOrder: first, actions, ...marksOf(marks) }]
+    }),
+  )
 }

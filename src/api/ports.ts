@@ -291,6 +291,8 @@ const ports: Readonly<Record<PortName, true>> = {
   signInUrl: true,
 }
 
-export const isPortName = (name: unknown): name is PortName => typeof name === 'string' && Object.hasOwn(ports, name)
+export function isPortName(name: unknown): name is PortName {
+  return typeof name === 'string' && Object.hasOwn(ports, name)
+}
 
 export const portNames: readonly PortName[] = Object.keys(ports).filter(isPortName).toSorted()

@@ -14,39 +14,13 @@ export interface Backend {
 }
 
 /** Range headers are only defined for GET (RFC 9110, 14.2). */
-export const conditionalHeader = (call: Call, name: 'if-none-match' | 'if-range' | 'range'): string | undefined =>
-  call.method === 'GET' || name === 'if-none-match' ? call.headers.optional(name) : undefined
+export function conditionalHeader(call: Call, name: 'if-none-match' | 'if-range' | 'range'): string | undefined {
+  return call.method === 'GET' || name === 'if-none-match' ? call.headers.optional(name) : undefined
+}
 
-/** The policy determines which of caller, workspace, idempotency and upload are set. */
-const toRequest = (call: Call): AnyRequest => ({
-  operationId: call.operation.id,
-  requestId: call.requestId,
-  receivedAt: call.receivedAt,
-  portal: call.portal ?? 'CONSUMER',
-  locale: call.locale,
-  clientIp: call.clientIp,
-  clientHash: call.clientHash,
-  userAgent: call.userAgent,
-  country: call.country,
-  channelSessionId: readChannelSessionId(call.headers),
-  range: conditionalHeader(call, 'range') ?? null,
-  ifNoneMatch: conditionalHeader(call, 'if-none-match') ?? null,
-  ifRange: conditionalHeader(call, 'if-range') ?? null,
-  headOnly: call.headOnly,
-  params: call.params,
-  query: call.input.query,
-  body: call.input.body,
-  caller: call.caller,
-  workspace: call.workspace,
-  idempotency: call.idempotency,
-  upload: call.upload,
-  // Created only for handlers that read it.
-  get signal() {
-    return isCommand(call) ? new AbortController().signal : call.client.signal
-  },
-})
-
-export const internalError = (internal: string): Refusal => new Refusal('SYSTEM.INTERNAL_ERROR', { internal })
+export function internalError(internal: string): Refusal {
+  return new Refusal('SYSTEM.INTERNAL_ERROR', { internal })
+}
 
 /** Throws SYSTEM.NOT_IMPLEMENTED if an operation has no handler. */
 export function createInProcessBackend(handlers: HandlerTable, maxReplyBytes: Backend['maxReplyBytes']): Backend {
@@ -58,5 +32,36 @@ export function createInProcessBackend(handlers: HandlerTable, maxReplyBytes: Ba
     },
     replyError: internalError,
     maxReplyBytes,
+  }
+}
+
+/** The policy determines which of caller, workspace, idempotency and upload are set. */
+function toRequest(call: Call): AnyRequest {
+  return {
+    operationId: call.operation.id,
+    requestId: call.requestId,
+    receivedAt: call.receivedAt,
+    portal: call.portal ?? 'CONSUMER',
+    locale: call.locale,
+    clientIp: call.clientIp,
+    clientHash: call.clientHash,
+    userAgent: call.userAgent,
+    country: call.country,
+    channelSessionId: readChannelSessionId(call.headers),
+    range: conditionalHeader(call, 'range') ?? null,
+    ifNoneMatch: conditionalHeader(call, 'if-none-match') ?? null,
+    ifRange: conditionalHeader(call, 'if-range') ?? null,
+    headOnly: call.headOnly,
+    params: call.params,
+    query: call.input.query,
+    body: call.input.body,
+    caller: call.caller,
+    workspace: call.workspace,
+    idempotency: call.idempotency,
+    upload: call.upload,
+    // Created only for handlers that read it.
+    get signal() {
+      return isCommand(call) ? new AbortController().signal : call.client.signal
+    },
   }
 }

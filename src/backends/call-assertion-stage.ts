@@ -28,97 +28,12 @@ export interface CallAssertionSettings
   type: string
 }
 
-const isOnPortal = (portal: Portal, operation: Operation): boolean =>
-  operation.chains.some((id) => chains[id].portal === portal)
-
-const isOnMachineChain = ({ chains: ids }: Operation): boolean => ids.some((id) => chains[id].perimeter === 'machine')
-
-const toSet = (list: Permission[]): ReadonlySet<Permission> => new Set(list)
-
-const setCaller = (call: Call, claims: Claims): void => {
-  const { sub, sid, key, steppedUpAt, workspace } = claims
-  call.portal = claims.portal
-  if (sub)
-    call.caller = {
-      accountId: bizId(sub),
-      portal: claims.portal,
-      sessionId: sid ? bizId(sid) : null,
-      apiKeyId: key ?? null,
-      steppedUpAt: steppedUpAt === undefined ? null : toInstant(steppedUpAt),
-      permissions: toSet(claims.permissions),
-    }
-  if (workspace) call.workspace = { ...workspace, id: bizId(workspace.id), permissions: toSet(workspace.permissions) }
-}
-
-const decode = (text: string): string => {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return ''
-  }
-}
-
-/** The gateway sends these headers with every call (upstream/request.ts). */
-const setRequestFacts = (call: Call): void => {
-  call.locale = parseLocale(call.headers.optional(headers.locale.field))
-  call.clientIp = call.headers.optional('x-client-ip') ?? ''
-  call.userAgent = decode(call.headers.optional('x-client-user-agent') ?? '')
-  call.country = call.headers.optional('x-client-country') ?? 'XX'
-  call.headOnly ||= call.headers.optional('x-client-method') === 'HEAD'
-}
-
-const isUnknownKey = (error: unknown): boolean =>
-  error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys
-
 /** Once the gateway has dropped a revoked signing key, it is accepted for at most this time. */
 const jwksMaxAgeMs = 30_000
 
 const jwksTimeoutMs = 3_000
 /** Thousands of keys. */
 const maxJwksBytes = 1_000_000
-
-/** If the keys cannot be fetched, the token may be valid, so the lookup throws SYSTEM.UNAVAILABLE. */
-const createKeyLookup = (url: string): JWTVerifyGetKey => {
-  const findKey = createRemoteJWKSet(new URL(url), {
-    timeoutDuration: jwksTimeoutMs,
-    cooldownDuration: 1_000,
-    cacheMaxAge: jwksMaxAgeMs,
-    [customFetch]: async (address) => {
-      const { status, text } = await fetchText(address, { timeoutMs: jwksTimeoutMs, maxBytes: maxJwksBytes })
-      return new Response(text, { status })
-    },
-  })
-  return (header, token) =>
-    findKey(header, token).catch((cause: unknown) => {
-      if (isUnknownKey(cause)) throw cause
-      throw new Refusal('SYSTEM.UNAVAILABLE', {
-        retryAfter: 1,
-        internal: 'cannot fetch the keys of the gateway',
-        cause,
-      })
-    })
-}
-
-const invalidToken = (internal: string, cause?: unknown): Refusal =>
-  new Refusal('ACCESS.TOKEN_INVALID', { internal, cause })
-
-const readToken = (call: Call): string => {
-  const token = /^Bearer (.+)$/.exec(call.headers.optional('authorization') ?? '')?.[1]
-  if (token === undefined) throw new Refusal('ACCESS.TOKEN_MISSING')
-  if (!isCompactJws(token)) throw invalidToken('call assertion is not a canonical JWS')
-  return token
-}
-
-/** An API key's assertion is valid only for operations that machines can call. */
-const assertMayCall = ({ portal, key }: Claims, operation: Operation): void => {
-  if (!isOnPortal(portal, operation)) throw invalidToken('call assertion of another portal')
-  if (key !== undefined && !isOnMachineChain(operation)) throw invalidToken('call assertion of an API key')
-}
-
-const assertPolicyMet = ({ operation: { policy }, caller, workspace }: Call): void => {
-  if (policy.caller === 'account' && !caller) throw new Refusal('ACCESS.TOKEN_MISSING')
-  if (policy.workspace !== 'none' && !workspace) throw new Refusal('ACCESS.WORKSPACE_REQUIRED')
-}
 
 /**
  * The first stage of a domain service (`serve --role domains`). Throws ACCESS.TOKEN_MISSING or ACCESS.TOKEN_INVALID.
@@ -149,4 +64,96 @@ export function callAssertionStage(settings: CallAssertionSettings, clock: Clock
     setRequestFacts(call)
     assertPolicyMet(call)
   }
+}
+
+/** If the keys cannot be fetched, the token may be valid, so the lookup throws SYSTEM.UNAVAILABLE. */
+function createKeyLookup(url: string): JWTVerifyGetKey {
+  const findKey = createRemoteJWKSet(new URL(url), {
+    timeoutDuration: jwksTimeoutMs,
+    cooldownDuration: 1_000,
+    cacheMaxAge: jwksMaxAgeMs,
+    [customFetch]: async (address) => {
+      const { status, text } = await fetchText(address, { timeoutMs: jwksTimeoutMs, maxBytes: maxJwksBytes })
+      return new Response(text, { status })
+    },
+  })
+  return (header, token) =>
+    findKey(header, token).catch((cause: unknown) => {
+      if (isUnknownKey(cause)) throw cause
+      throw new Refusal('SYSTEM.UNAVAILABLE', {
+        retryAfter: 1,
+        internal: 'cannot fetch the keys of the gateway',
+        cause,
+      })
+    })
+}
+
+function isUnknownKey(error: unknown): boolean {
+  return error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys
+}
+
+function invalidToken(internal: string, cause?: unknown): Refusal {
+  return new Refusal('ACCESS.TOKEN_INVALID', { internal, cause })
+}
+
+function readToken(call: Call): string {
+  const token = /^Bearer (.+)$/.exec(call.headers.optional('authorization') ?? '')?.[1]
+  if (token === undefined) throw new Refusal('ACCESS.TOKEN_MISSING')
+  if (!isCompactJws(token)) throw invalidToken('call assertion is not a canonical JWS')
+  return token
+}
+
+/** An API key's assertion is valid only for operations that machines can call. */
+function assertMayCall({ portal, key }: Claims, operation: Operation): void {
+  if (!isOnPortal(portal, operation)) throw invalidToken('call assertion of another portal')
+  if (key !== undefined && !isOnMachineChain(operation)) throw invalidToken('call assertion of an API key')
+}
+
+function isOnPortal(portal: Portal, operation: Operation): boolean {
+  return operation.chains.some((id) => chains[id].portal === portal)
+}
+
+function isOnMachineChain({ chains: ids }: Operation): boolean {
+  return ids.some((id) => chains[id].perimeter === 'machine')
+}
+
+function setCaller(call: Call, claims: Claims): void {
+  const { sub, sid, key, steppedUpAt, workspace } = claims
+  call.portal = claims.portal
+  if (sub)
+    call.caller = {
+      accountId: bizId(sub),
+      portal: claims.portal,
+      sessionId: sid ? bizId(sid) : null,
+      apiKeyId: key ?? null,
+      steppedUpAt: steppedUpAt === undefined ? null : toInstant(steppedUpAt),
+      permissions: toSet(claims.permissions),
+    }
+  if (workspace) call.workspace = { ...workspace, id: bizId(workspace.id), permissions: toSet(workspace.permissions) }
+}
+
+function toSet(list: Permission[]): ReadonlySet<Permission> {
+  return new Set(list)
+}
+
+/** The gateway sends these headers with every call (upstream/request.ts). */
+function setRequestFacts(call: Call): void {
+  call.locale = parseLocale(call.headers.optional(headers.locale.field))
+  call.clientIp = call.headers.optional('x-client-ip') ?? ''
+  call.userAgent = decode(call.headers.optional('x-client-user-agent') ?? '')
+  call.country = call.headers.optional('x-client-country') ?? 'XX'
+  call.headOnly ||= call.headers.optional('x-client-method') === 'HEAD'
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return ''
+  }
+}
+
+function assertPolicyMet({ operation: { policy }, caller, workspace }: Call): void {
+  if (policy.caller === 'account' && !caller) throw new Refusal('ACCESS.TOKEN_MISSING')
+  if (policy.workspace !== 'none' && !workspace) throw new Refusal('ACCESS.WORKSPACE_REQUIRED')
 }

@@ -28,45 +28,20 @@ export const AssertionClaims = z.object({
 
 type Claims = z.input<typeof AssertionClaims>
 
-const callerClaims = (caller: Caller): Partial<Claims> => ({
-  sub: caller.accountId,
-  ...(caller.sessionId && { sid: caller.sessionId }),
-  ...(caller.apiKeyId && { key: caller.apiKeyId }),
-  ...(caller.steppedUpAt !== null && { steppedUpAt: caller.steppedUpAt }),
-  permissions: [...caller.permissions],
-})
-
-const workspaceClaims = ({ id, isOwner, permissions }: WorkspaceAccess) => ({
-  workspace: { id, isOwner, permissions: [...permissions] },
-})
-
 /** The parts of a call that its assertion contains. */
 export type ForwardedCaller = Pick<Call, 'portal' | 'caller' | 'workspace'>
 
-export const toClaims = ({ portal, caller, workspace }: ForwardedCaller): Claims => ({
-  portal: portal ?? 'CONSUMER',
-  ...(caller && callerClaims(caller)),
-  ...(workspace && workspaceClaims(workspace)),
-})
+export function toClaims({ portal, caller, workspace }: ForwardedCaller): Claims {
+  return {
+    portal: portal ?? 'CONSUMER',
+    ...(caller && callerClaims(caller)),
+    ...(workspace && workspaceClaims(workspace)),
+  }
+}
 
 const maxAssertions = 10_000
 
 const digests = new WeakMap<ReadonlySet<Permission>, string>()
-
-/** Calls share these sets, so their digests are cached. */
-const digestOf = (rights: ReadonlySet<Permission> | undefined): string => {
-  if (!rights || rights.size === 0) return ''
-  const cached = digests.get(rights)
-  if (cached !== undefined) return cached
-  const digest = hash('sha256', [...rights].join(' '), 'base64')
-  digests.set(rights, digest)
-  return digest
-}
-
-/** The key contains every value that `toClaims` uses. */
-const keyOf = ({ portal, caller, workspace }: Call): string =>
-  `${portal} ${caller?.accountId} ${caller?.sessionId} ${caller?.apiKeyId} ${caller?.steppedUpAt} ` +
-  `${workspace?.id} ${workspace?.isOwner} ${digestOf(caller?.permissions)} ${digestOf(workspace?.permissions)}`
 
 /**
  * Caches each assertion for half its lifetime: it contains nothing about a single request. If the clock was set back,
@@ -80,4 +55,38 @@ export function createAssertionCache(
 ): (call: Call) => MaybePromise<string> {
   const signed = createTtlCache<string>(clock, { ms: ttlMs / 2, max: maxAssertions })
   return (call) => signed.read(keyOf(call), () => signer.sign({ audience, claims: toClaims(call), ttlMs: ttlMs }))
+}
+
+function callerClaims(caller: Caller): Partial<Claims> {
+  return {
+    sub: caller.accountId,
+    ...(caller.sessionId && { sid: caller.sessionId }),
+    ...(caller.apiKeyId && { key: caller.apiKeyId }),
+    ...(caller.steppedUpAt !== null && { steppedUpAt: caller.steppedUpAt }),
+    permissions: [...caller.permissions],
+  }
+}
+
+function workspaceClaims({ id, isOwner, permissions }: WorkspaceAccess) {
+  return {
+    workspace: { id, isOwner, permissions: [...permissions] },
+  }
+}
+
+/** The key contains every value that `toClaims` uses. */
+function keyOf({ portal, caller, workspace }: Call): string {
+  return (
+    `${portal} ${caller?.accountId} ${caller?.sessionId} ${caller?.apiKeyId} ${caller?.steppedUpAt} ` +
+    `${workspace?.id} ${workspace?.isOwner} ${digestOf(caller?.permissions)} ${digestOf(workspace?.permissions)}`
+  )
+}
+
+/** Calls share these sets, so their digests are cached. */
+function digestOf(rights: ReadonlySet<Permission> | undefined): string {
+  if (!rights || rights.size === 0) return ''
+  const cached = digests.get(rights)
+  if (cached !== undefined) return cached
+  const digest = hash('sha256', [...rights].join(' '), 'base64')
+  digests.set(rights, digest)
+  return digest
 }

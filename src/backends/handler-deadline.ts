@@ -10,11 +10,6 @@ interface PendingCall {
   reject(refusal: Refusal): void
 }
 
-const release = (reply: unknown): void => {
-  if (reply instanceof StreamReply) reply.body.destroy()
-  if (reply instanceof SocketReply) reply.channel.destroy()
-}
-
 /**
  * A late handler that ignores the signal continues, because JavaScript cannot stop it. All calls have the same time
  * limit, so they expire in order, and one timer serves all of them.
@@ -96,4 +91,9 @@ export class HandlerDeadline {
     this.#logger.warn({ operation: call.operation, lateMs, err }, 'a handler returned after its deadline')
     return false
   }
+}
+
+function release(reply: unknown): void {
+  if (reply instanceof StreamReply) reply.body.destroy()
+  if (reply instanceof SocketReply) reply.channel.destroy()
 }

@@ -1,34 +1,17 @@
 import type { z } from 'zod'
 import { maxReplyDepth } from '../kernel/index.ts'
 
-/** Stops at the limit, so that a cycle is too deep, too. */
-const isTooDeep = (value: unknown, levels: number): boolean =>
-  typeof value === 'object' &&
-  value !== null &&
-  (levels === 0 || Object.values(value).some((each) => isTooDeep(each, levels - 1)))
-
-const isPlain = (value: object): boolean => [Object.prototype, null].includes(Object.getPrototypeOf(value))
-
-/** Whether JSON has a value. JSON.stringify replaces `NaN` by null, omits functions, and empties a Map. A Date is a text. */
-const isJson = (value: unknown): boolean => {
-  if (typeof value === 'number') return Number.isFinite(value)
-  if (typeof value !== 'object' || value === null) return ['string', 'boolean', 'object'].includes(typeof value)
-  if (Array.isArray(value)) return Array.from(value).every(isJson)
-  if ('toJSON' in value) return !(value instanceof Date) || Number.isFinite(value.getTime())
-  return isPlain(value) && Object.values(value).every((each) => each === undefined || isJson(each))
-}
-
 /**
  * Returns a reply as JSON text, without the properties that the schema does not declare. Throws the error that
  * `replyError` builds if the reply is nested too deep, does not match the schema, has a value that JSON cannot express, or
  * a text longer than `maxBytes`.
  */
-export const replyText = (
+export function replyText(
   schema: z.ZodType,
   reply: unknown,
   maxBytes: number,
   replyError: (internal: string) => Error,
-): string => {
+): string {
   // First, because the schema and the database read a reply recursively.
   if (isTooDeep(reply, maxReplyDepth)) throw replyError(`reply is nested more than ${maxReplyDepth} times`)
   const checked = schema.safeParse(reply)
@@ -42,4 +25,26 @@ export const replyText = (
   const bytes = Buffer.byteLength(text)
   if (bytes > maxBytes) throw replyError(`reply has ${bytes} bytes, more than the maximum of ${maxBytes}`)
   return text
+}
+
+/** Stops at the limit, so that a cycle is too deep, too. */
+function isTooDeep(value: unknown, levels: number): boolean {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    (levels === 0 || Object.values(value).some((each) => isTooDeep(each, levels - 1)))
+  )
+}
+
+/** Whether JSON has a value. JSON.stringify replaces `NaN` by null, omits functions, and empties a Map. A Date is a text. */
+function isJson(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isFinite(value)
+  if (typeof value !== 'object' || value === null) return ['string', 'boolean', 'object'].includes(typeof value)
+  if (Array.isArray(value)) return Array.from(value).every(isJson)
+  if ('toJSON' in value) return !(value instanceof Date) || Number.isFinite(value.getTime())
+  return isPlain(value) && Object.values(value).every((each) => each === undefined || isJson(each))
+}
+
+function isPlain(value: object): boolean {
+  return [Object.prototype, null].includes(Object.getPrototypeOf(value))
 }

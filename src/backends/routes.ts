@@ -28,12 +28,6 @@ export interface RoutesPorts {
 /** For calls in the queue of an upstream, in addition to its deadline. */
 const graceMs = 1_000
 
-const maxTimeoutMs = (backends: Configuration['backends']): number =>
-  Object.values(backends).reduce(
-    (max, place) => (typeof place === 'object' ? Math.max(max, place.timeoutMs, place.streamTimeoutMs) : max),
-    0,
-  )
-
 /**
  * Domains with equal settings share one upstream. The client has about two hundred modules, so it is loaded only if
  * needed.
@@ -101,16 +95,6 @@ export interface BackendPorts extends Omit<RoutesPorts, 'inProcess'> {
   domains: HandlerTable
 }
 
-async function openPrefixes({ prefixes, signer, settings, clock, metrics, catalogue }: BackendPorts) {
-  const upstreams = new Map<string, Upstream>()
-  for (const { operationId, place } of prefixes) {
-    const { createUpstream } = await import('./upstream/upstream.ts')
-    const assertionOf = createAssertionCache(signer, place.audience, settings.assertion.ttlMs, clock)
-    upstreams.set(operationId, createUpstream(place, assertionOf, metrics, catalogue.isCode, settings.streams))
-  }
-  return upstreams
-}
-
 export async function createBackends(ports: BackendPorts): Promise<Backends> {
   const maxReplyBytes = ({ id }: Operation): number => maxReplyBytesOf(ports.settings, domainOf(id))
   const identity = createInProcessBackend(ports.identity, maxReplyBytes)
@@ -143,4 +127,21 @@ export async function createBackends(ports: BackendPorts): Promise<Backends> {
       await Promise.all([routes.close(), ...[...prefixes.values()].map((upstream) => upstream.close())])
     },
   }
+}
+
+function maxTimeoutMs(backends: Configuration['backends']): number {
+  return Object.values(backends).reduce(
+    (max, place) => (typeof place === 'object' ? Math.max(max, place.timeoutMs, place.streamTimeoutMs) : max),
+    0,
+  )
+}
+
+async function openPrefixes({ prefixes, signer, settings, clock, metrics, catalogue }: BackendPorts) {
+  const upstreams = new Map<string, Upstream>()
+  for (const { operationId, place } of prefixes) {
+    const { createUpstream } = await import('./upstream/upstream.ts')
+    const assertionOf = createAssertionCache(signer, place.audience, settings.assertion.ttlMs, clock)
+    upstreams.set(operationId, createUpstream(place, assertionOf, metrics, catalogue.isCode, settings.streams))
+  }
+  return upstreams
 }

@@ -23,7 +23,6 @@ import { developmentPassword } from '../seed/development.ts'
 import { type Command, parseOptions, UsageError } from './command.ts'
 import { auditCommand, withExistingStore, withStore } from './store.ts'
 
-const isMailbox = (text: string): boolean => mailbox.safeParse(text).success
 const maxNameLength = 128
 const nameRequired = { error: `--name is required: up to ${maxNameLength} printable characters` }
 const emailRequired = { error: '--email is required: a valid e-mail address' }
@@ -44,105 +43,16 @@ const OperatorOptions = z.object({
 const generatedBytes = 18
 
 /** Throws a UsageError for an unknown permission. */
-export const parsePermissions = (operatorPermissions: readonly Permission[], list: string): Permission[] =>
-  list.split(',').map((code) => {
+export function parsePermissions(operatorPermissions: readonly Permission[], list: string): Permission[] {
+  return list.split(',').map((code) => {
     const known = operatorPermissions.find((each) => each === code.trim())
     if (!known) throw new UsageError(`--permissions: '${code}' is not one of ${operatorPermissions.join(', ')}`)
     return known
   })
-
-/** Throws a UsageError for an unknown role or permission. */
-const selectPermissions = (
-  operatorPermissions: readonly Permission[],
-  role: string | undefined,
-  list: string | undefined,
-): Permission[] => {
-  if (list === undefined) {
-    const name = role ?? 'administrator'
-    const holds = Object.hasOwn(operatorRoles, name) ? operatorRoles[name] : undefined
-    if (!holds) throw new UsageError(`--role must be one of ${Object.keys(operatorRoles).join(', ')}, not '${role}'`)
-    return operatorPermissions.filter(holds)
-  }
-  if (role !== undefined) throw new UsageError('--role and --permissions cannot be combined')
-  return parsePermissions(operatorPermissions, list)
 }
 
 /** Longer than the password policy requires. */
 const minOperatorPasswordLength = 12
-
-/** A password is never an option, because other users can read the command line. */
-const readPassword = async (stdin: Readable): Promise<string> => {
-  const password = (await text(stdin)).split(/\r?\n/)[0] ?? ''
-  const length = passwordLength(password)
-  if (length < minOperatorPasswordLength || length > maxPasswordLength)
-    throw new Error(`the password must have ${minOperatorPasswordLength} to ${maxPasswordLength} characters`)
-  if (password === developmentPassword) throw new Error('this password is published in the documentation')
-  return password
-}
-
-/** Checks the password policy except the length. */
-const assertStrength = async (settings: Configuration, { password, email, name }: Operator): Promise<void> => {
-  const breachedPasswords = breachCheckOf(settings, createLogger('warn', undefined, settings.log.format))
-  try {
-    await assertPasswordAllowed({ breachedPasswords, settings: identitySettings(settings) }, password, { email, name })
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error
-    throw new Error('the password is refused', { cause: error })
-  }
-}
-
-interface Operator {
-  email: string
-  name: string
-  password: string
-  permissions: Permission[]
-  hasAuthenticator: boolean
-}
-
-interface CreatedOperator {
-  factors: EnrolledFactors | null
-}
-
-/** Resolves with undefined if the e-mail address has an account. */
-const createOperator = (
-  settings: Configuration,
-  owners: readonly SchemaOwner[],
-  operator: Operator,
-): Promise<CreatedOperator | undefined> =>
-  withStore(settings, async ({ database, migrate }) => {
-    await migrate(owners)
-    const passwords = createPasswordHasher({ concurrency: 1, waiting: 1 }, systemRandomness)
-    const { maxConcurrent: maxSessions } = settings.sessions
-    const ports = { database, clock: systemClock, ids: systemIds, passwords, maxSessions }
-    const { permissions: operatorPermissions, hasAuthenticator, ...account } = operator
-    const keys = settings.secretKeys.reveal()
-    const factorPorts = {
-      digest: createKeyedDigest(keys),
-      secretBox: createSecretBox(keys, systemRandomness),
-      randomness: systemRandomness,
-    }
-    return inTransaction(database, async (tx) => {
-      const provided = await provideAccount(ports, { ...account, portal: 'SYSTEM', operatorPermissions }, tx)
-      if (!provided.created) return undefined
-      const { accountId: id } = provided
-      const enrolled = { portal: 'SYSTEM', id, email: account.email } as const
-      const factors = hasAuthenticator
-        ? await enrollAuthenticator(factorPorts, tx, enrolled, settings.mfa.issuer, systemClock.now())
-        : null
-      const without = hasAuthenticator ? {} : { authenticator: 'none' }
-      const detail = { permissions: operatorPermissions.join(','), ...without }
-      await auditCommand(tx, operatorCreate.name, { targetId: id, detail })
-      return { factors }
-    })
-  })
-
-const describeFactors = ({ uri, secret, backupCodes }: EnrolledFactors): string =>
-  [
-    `authenticator (shown only once): ${uri}`,
-    `authenticator secret: ${secret}`,
-    `backup codes (shown only once): ${backupCodes.join(' ')}`,
-    '',
-  ].join('\n')
 
 export const operatorCreate: Command = {
   name: 'operator create',
@@ -225,4 +135,100 @@ export const whitelistDisable: Command = {
     stdout.write(`disabled the whitelist of ${email}\n`)
     return 0
   },
+}
+
+function isMailbox(text: string): boolean {
+  return mailbox.safeParse(text).success
+}
+
+/** Throws a UsageError for an unknown role or permission. */
+function selectPermissions(
+  operatorPermissions: readonly Permission[],
+  role: string | undefined,
+  list: string | undefined,
+): Permission[] {
+  if (list === undefined) {
+    const name = role ?? 'administrator'
+    const holds = Object.hasOwn(operatorRoles, name) ? operatorRoles[name] : undefined
+    if (!holds) throw new UsageError(`--role must be one of ${Object.keys(operatorRoles).join(', ')}, not '${role}'`)
+    return operatorPermissions.filter(holds)
+  }
+  if (role !== undefined) throw new UsageError('--role and --permissions cannot be combined')
+  return parsePermissions(operatorPermissions, list)
+}
+
+/** A password is never an option, because other users can read the command line. */
+async function readPassword(stdin: Readable): Promise<string> {
+  const password = (await text(stdin)).split(/\r?\n/)[0] ?? ''
+  const length = passwordLength(password)
+  if (length < minOperatorPasswordLength || length > maxPasswordLength)
+    throw new Error(`the password must have ${minOperatorPasswordLength} to ${maxPasswordLength} characters`)
+  if (password === developmentPassword) throw new Error('this password is published in the documentation')
+  return password
+}
+
+interface Operator {
+  email: string
+  name: string
+  password: string
+  permissions: Permission[]
+  hasAuthenticator: boolean
+}
+
+/** Checks the password policy except the length. */
+async function assertStrength(settings: Configuration, { password, email, name }: Operator): Promise<void> {
+  const breachedPasswords = breachCheckOf(settings, createLogger('warn', undefined, settings.log.format))
+  try {
+    await assertPasswordAllowed({ breachedPasswords, settings: identitySettings(settings) }, password, { email, name })
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    throw new Error('the password is refused', { cause: error })
+  }
+}
+
+interface CreatedOperator {
+  factors: EnrolledFactors | null
+}
+
+/** Resolves with undefined if the e-mail address has an account. */
+function createOperator(
+  settings: Configuration,
+  owners: readonly SchemaOwner[],
+  operator: Operator,
+): Promise<CreatedOperator | undefined> {
+  return withStore(settings, async ({ database, migrate }) => {
+    await migrate(owners)
+    const passwords = createPasswordHasher({ concurrency: 1, waiting: 1 }, systemRandomness)
+    const { maxConcurrent: maxSessions } = settings.sessions
+    const ports = { database, clock: systemClock, ids: systemIds, passwords, maxSessions }
+    const { permissions: operatorPermissions, hasAuthenticator, ...account } = operator
+    const keys = settings.secretKeys.reveal()
+    const factorPorts = {
+      digest: createKeyedDigest(keys),
+      secretBox: createSecretBox(keys, systemRandomness),
+      randomness: systemRandomness,
+    }
+    return inTransaction(database, async (tx) => {
+      const provided = await provideAccount(ports, { ...account, portal: 'SYSTEM', operatorPermissions }, tx)
+      if (!provided.created) return undefined
+      const { accountId: id } = provided
+      const enrolled = { portal: 'SYSTEM', id, email: account.email } as const
+      const factors = hasAuthenticator
+        ? await enrollAuthenticator(factorPorts, tx, enrolled, settings.mfa.issuer, systemClock.now())
+        : null
+      const without = hasAuthenticator ? {} : { authenticator: 'none' }
+      const detail = { permissions: operatorPermissions.join(','), ...without }
+      await auditCommand(tx, operatorCreate.name, { targetId: id, detail })
+      return { factors }
+    })
+  })
+}
+
+function describeFactors({ uri, secret, backupCodes }: EnrolledFactors): string {
+  return [
+    `authenticator (shown only once): ${uri}`,
+    `authenticator secret: ${secret}`,
+    `backup codes (shown only once): ${backupCodes.join(' ')}`,
+    '',
+  ].join('\n')
 }

@@ -9,7 +9,7 @@ import type { Screen } from './progress.ts'
 export class UsageError extends Error {}
 
 /** Throws a UsageError that lists every error. */
-export const parseOptions = <T>(schema: z.ZodType<T>, values: Record<string, unknown>): T => {
+export function parseOptions<T>(schema: z.ZodType<T>, values: Record<string, unknown>): T {
   const parsed = schema.safeParse(values)
   if (parsed.success) return parsed.data
   throw new UsageError(parsed.error.issues.map(({ message }) => message).join('; '))
@@ -40,5 +40,6 @@ export interface Command {
   run(values: Record<string, unknown>, context: CommandContext): Promise<number>
 }
 
-export const helpOf = ({ name, summary, help }: Pick<Command, 'name' | 'summary' | 'help'>): string =>
-  `portico ${name}: ${summary}\n\n${help}\n`
+export function helpOf({ name, summary, help }: Pick<Command, 'name' | 'summary' | 'help'>): string {
+  return `portico ${name}: ${summary}\n\n${help}\n`
+}

@@ -20,38 +20,6 @@ const InitOptions = z.object({
   domain: domainName.optional(),
 })
 
-const sourceOf = ({ file, from }: z.output<typeof InitOptions>): string => {
-  if (file !== undefined && from !== undefined)
-    throw new UsageError('give the file as an argument or with --from, not both')
-  const source = file ?? from
-  if (source === undefined) throw new UsageError('an OpenAPI document is required, such as portico init openapi.yaml')
-  return source
-}
-
-/** Accepts YAML and JSON. */
-const readOpenApi = (file: string): Record<string, unknown> => {
-  if (!existsSync(file)) throw new UsageError(`${file} does not exist`)
-  const document: unknown = load(readFileSync(file, 'utf8'))
-  if (!isRecord(document) || !isRecord(document.paths)) throw new UsageError(`${file} is not an OpenAPI document`)
-  return document
-}
-
-const titleOf = ({ info }: Record<string, unknown>): string =>
-  isRecord(info) && typeof info.title === 'string' ? info.title : ''
-
-/** Returns `cardOrders` for the title `Card Orders API`. */
-const domainOfTitle = (title: string): string => {
-  const words = title
-    .replace(/(\s+(REST|API|service))+\s*$/i, '')
-    .replaceAll(/\b[A-Z]+\b/g, (word) => word.toLowerCase())
-  const { data: name } = domainName.safeParse(camelCase(words))
-  if (name === undefined)
-    throw new UsageError(`--domain is required, such as --domain loans: the title '${title}' contains no name`)
-  return name
-}
-
-const fileInWorkingDirectory = (source: string): string => `${parse(source).name}.portico.yaml`
-
 export const init: Command = {
   name: 'init',
   argument: 'file',
@@ -95,4 +63,39 @@ export const migrate: Command = {
     stdout.write(done.length === 0 ? 'the schema is up to date\n' : `${done.join('\n')}\n`)
     return 0
   },
+}
+
+function sourceOf({ file, from }: z.output<typeof InitOptions>): string {
+  if (file !== undefined && from !== undefined)
+    throw new UsageError('give the file as an argument or with --from, not both')
+  const source = file ?? from
+  if (source === undefined) throw new UsageError('an OpenAPI document is required, such as portico init openapi.yaml')
+  return source
+}
+
+function fileInWorkingDirectory(source: string): string {
+  return `${parse(source).name}.portico.yaml`
+}
+
+/** Accepts YAML and JSON. */
+function readOpenApi(file: string): Record<string, unknown> {
+  if (!existsSync(file)) throw new UsageError(`${file} does not exist`)
+  const document: unknown = load(readFileSync(file, 'utf8'))
+  if (!isRecord(document) || !isRecord(document.paths)) throw new UsageError(`${file} is not an OpenAPI document`)
+  return document
+}
+
+/** Returns `cardOrders` for the title `Card Orders API`. */
+function domainOfTitle(title: string): string {
+  const words = title
+    .replace(/(\s+(REST|API|service))+\s*$/i, '')
+    .replaceAll(/\b[A-Z]+\b/g, (word) => word.toLowerCase())
+  const { data: name } = domainName.safeParse(camelCase(words))
+  if (name === undefined)
+    throw new UsageError(`--domain is required, such as --domain loans: the title '${title}' contains no name`)
+  return name
+}
+
+function titleOf({ info }: Record<string, unknown>): string {
+  return isRecord(info) && typeof info.title === 'string' ? info.title : ''
 }

@@ -11,19 +11,6 @@ import { type Command, UsageError } from './command.ts'
 import { progressLines } from './progress.ts'
 import { auditCommand, withExistingStore } from './store.ts'
 
-const hexOf = (secretKey: Uint8Array): string => Buffer.from(secretKeyId(secretKey)).toString('hex')
-
-const keyIdsOf = (settings: Configuration): KeyIds => {
-  const { current, previous } = settings.secretKeys.reveal()
-  return { current: hexOf(current), previous: previous.map(hexOf) }
-}
-
-const signingKeysOf = (database: Database, settings: Configuration): SigningKeys => {
-  const secretBox = createSecretBox(settings.secretKeys.reveal(), systemRandomness)
-  const ports = { database, clock: systemClock, ids: systemIds, secretBox }
-  return new SigningKeys(ports, identitySettings(settings).tokens)
-}
-
 const onlyOneProcess = 'The embedded store can be used by one process only: stop the gateway first, or use PostgreSQL.'
 
 export const keysRotate: Command = {
@@ -75,11 +62,6 @@ export const keysRevoke: Command = {
     return 0
   },
 }
-
-const needsPrevious = ({ previous, unknown }: KeyUsage): boolean => previous + unknown > 0
-
-const toLine = ({ label, kind, current, previous, unknown }: KeyUsage): string =>
-  [kind.padEnd(8), label.padEnd(28), current, previous, unknown].map((cell) => `${cell}`.padStart(9)).join(' ')
 
 export const keysStatus: Command = {
   name: 'keys status',
@@ -145,4 +127,27 @@ export const keysReseal: Command = {
     if (result.failed > 0) stderr.write(`portico: ${messageOf(result.firstError)}\n`)
     return result.failed === 0 ? 0 : 1
   },
+}
+
+function signingKeysOf(database: Database, settings: Configuration): SigningKeys {
+  const secretBox = createSecretBox(settings.secretKeys.reveal(), systemRandomness)
+  const ports = { database, clock: systemClock, ids: systemIds, secretBox }
+  return new SigningKeys(ports, identitySettings(settings).tokens)
+}
+
+function keyIdsOf(settings: Configuration): KeyIds {
+  const { current, previous } = settings.secretKeys.reveal()
+  return { current: hexOf(current), previous: previous.map(hexOf) }
+}
+
+function hexOf(secretKey: Uint8Array): string {
+  return Buffer.from(secretKeyId(secretKey)).toString('hex')
+}
+
+function needsPrevious({ previous, unknown }: KeyUsage): boolean {
+  return previous + unknown > 0
+}
+
+function toLine({ label, kind, current, previous, unknown }: KeyUsage): string {
+  return [kind.padEnd(8), label.padEnd(28), current, previous, unknown].map((cell) => `${cell}`.padStart(9)).join(' ')
 }

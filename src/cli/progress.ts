@@ -9,7 +9,7 @@ const everyMs = 120
 const clearLine = '\r\u001b[K'
 
 /** Ends the line when complete. */
-export const progressBar = (screen: Screen): ((done: number, total: number) => void) => {
+export function progressBar(screen: Screen): (done: number, total: number) => void {
   let drawnWidth = -1
   return (done, total) => {
     const filled = total === 0 ? width : Math.round((done / total) * width)
@@ -22,7 +22,7 @@ export const progressBar = (screen: Screen): ((done: number, total: number) => v
 const linesPerRun = 10
 
 /** Like `progressBar`. Without a terminal, writes a line per tenth of the total, for the log of a job. */
-export const progressLines = (screen: Screen, label: string): ((done: number, total: number) => void) => {
+export function progressLines(screen: Screen, label: string): (done: number, total: number) => void {
   const draw = progressBar(screen)
   let writtenTenths = 0
   return (done, total) => {
@@ -35,7 +35,7 @@ export const progressLines = (screen: Screen, label: string): ((done: number, to
 }
 
 /** Shows a spinner during `work`, and clears it afterwards. */
-export const withSpinner = async <T>(screen: Screen, label: string, work: () => Promise<T>): Promise<T> => {
+export async function withSpinner<T>(screen: Screen, label: string, work: () => Promise<T>): Promise<T> {
   if (!screen.isTTY) return work()
   let step = 0
   const draw = (): void => {
@@ -55,7 +55,7 @@ export const withSpinner = async <T>(screen: Screen, label: string, work: () => 
 const updatesPerLine = 5
 
 /** Returns a function that replaces the last line. Without a terminal, it writes every fifth line and the last one. */
-export const liveLine = (screen: Screen): ((text: string, isLast: boolean) => void) => {
+export function liveLine(screen: Screen): (text: string, isLast: boolean) => void {
   let updates = 0
   return (text, isLast) => {
     updates += 1

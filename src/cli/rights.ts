@@ -14,45 +14,10 @@ import { auditCommand, storePorts, withExistingStore } from './store.ts'
 
 const embeddedStore = 'The embedded store can be used by one process only: stop the gateway first, or use PostgreSQL.'
 
-/** Runs `work` on an account of the configured store. Throws if the account does not exist. */
-const withAccount = <T>(
-  settings: Configuration,
-  owners: readonly SchemaOwner[],
-  { email, portal }: { email: string; portal: Portal },
-  work: (store: OpenDatabase, accountId: AccountId) => Promise<T>,
-): Promise<T> =>
-  withExistingStore(settings, async (store) => {
-    await store.migrate(owners)
-    const account = await accountByEmail(store.database, portal, email)
-    if (!account) throw new Error(`${email} has no account on the ${portal} portal`)
-    return work(store, account.id)
-  })
-
 const RightsOptions = z.object({
   email: z.string('--email is required: the e-mail address of the operator'),
   permissions: z.string('--permissions is required: a comma-separated list'),
 })
-
-const changeRights = async (
-  name: string,
-  values: Record<string, unknown>,
-  { domains, variables, stdout }: CommandContext,
-  toChange: (permissions: Permission[]) => { add?: Permission[]; remove?: Permission[] },
-): Promise<number> => {
-  const settings = loadConfiguration(variables, domains)
-  const { domains: loaded, owners } = await loadConfigured(domains, settings)
-  const { email, permissions } = parseOptions(RightsOptions, values)
-  const change = toChange(parsePermissions(catalogueOf(loaded).operatorPermissions, permissions))
-  const changed = await withAccount(settings, owners, { email, portal: 'SYSTEM' }, ({ database }, accountId) => {
-    const onChanged = (tx: Tx, detail: Record<string, string>) =>
-      auditCommand(tx, name, { targetId: accountId, detail })
-    const ports: CommandLinePorts = { ...storePorts(database), onChanged }
-    return changePermissions(ports, accountId, change)
-  })
-  if (!changed) throw new Error(`the permissions of ${email} are already so; nothing was changed`)
-  stdout.write(`${email} has ${changed.length} permissions: ${changed.join(',')}\n`)
-  return 0
-}
 
 const rightsOptions: Command['options'] = { email: { type: 'string' }, permissions: { type: 'string' } }
 const rightsHelp = [
@@ -125,4 +90,40 @@ export const ownerRestore: Command = {
     stdout.write(`${email} is an owner of the workspace ${workspaceId}\n`)
     return 0
   },
+}
+
+async function changeRights(
+  name: string,
+  values: Record<string, unknown>,
+  { domains, variables, stdout }: CommandContext,
+  toChange: (permissions: Permission[]) => { add?: Permission[]; remove?: Permission[] },
+): Promise<number> {
+  const settings = loadConfiguration(variables, domains)
+  const { domains: loaded, owners } = await loadConfigured(domains, settings)
+  const { email, permissions } = parseOptions(RightsOptions, values)
+  const change = toChange(parsePermissions(catalogueOf(loaded).operatorPermissions, permissions))
+  const changed = await withAccount(settings, owners, { email, portal: 'SYSTEM' }, ({ database }, accountId) => {
+    const onChanged = (tx: Tx, detail: Record<string, string>) =>
+      auditCommand(tx, name, { targetId: accountId, detail })
+    const ports: CommandLinePorts = { ...storePorts(database), onChanged }
+    return changePermissions(ports, accountId, change)
+  })
+  if (!changed) throw new Error(`the permissions of ${email} are already so; nothing was changed`)
+  stdout.write(`${email} has ${changed.length} permissions: ${changed.join(',')}\n`)
+  return 0
+}
+
+/** Runs `work` on an account of the configured store. Throws if the account does not exist. */
+function withAccount<T>(
+  settings: Configuration,
+  owners: readonly SchemaOwner[],
+  { email, portal }: { email: string; portal: Portal },
+  work: (store: OpenDatabase, accountId: AccountId) => Promise<T>,
+): Promise<T> {
+  return withExistingStore(settings, async (store) => {
+    await store.migrate(owners)
+    const account = await accountByEmail(store.database, portal, email)
+    if (!account) throw new Error(`${email} has no account on the ${portal} portal`)
+    return work(store, account.id)
+  })
 }

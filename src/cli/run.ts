@@ -6,20 +6,33 @@ import { type CommandContext, helpOf, helpOption, UsageError } from './command.t
 import { commands } from './index.ts'
 import type { Screen } from './progress.ts'
 
-const usage = async (): Promise<string> =>
-  [
-    'portico <command> [options]',
-    '',
-    ...(await Promise.all(Object.values(commands).map((load) => load()))).map(
-      ({ name, summary }) => `  ${name.padEnd(18)} ${summary}`,
-    ),
-    '',
-  ].join('\n')
+/** Returns the exit code. */
+export function reportError(error: unknown, stderr: Pick<Screen, 'write'>): number {
+  const isParse = errorCode(error)?.startsWith('ERR_PARSE_ARGS')
+  const causes = error instanceof Error && error.cause instanceof Error ? `: ${describeError(error.cause)}` : ''
+  stderr.write(`portico: ${describeError(error)}${causes}\n`)
+  return isParse || error instanceof UsageError || error instanceof ConfigurationError ? 2 : 1
+}
 
-/** Returns a command by its name. Ignores inherited properties such as `toString`, which are not commands. */
-const commandOf = (name: string) => (Object.hasOwn(commands, name) ? commands[name] : undefined)
+/**
+ * Writes errors to standard error. Resolves with the exit code: 0 success, 1 failure, 2 invalid arguments or
+ * configuration.
+ */
+export async function runCommand(args: readonly string[], context: CommandContext): Promise<number> {
+  try {
+    return await runUnchecked(args, context)
+  } catch (error) {
+    return reportError(error, context.stderr)
+  }
+}
 
-const runUnchecked = async (args: readonly string[], context: CommandContext): Promise<number> => {
+/** If a host has several addresses, a failed connection is an AggregateError with an empty message. */
+function describeError(error: unknown): string {
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(describeError).join(', ')
+  return messageOf(error)
+}
+
+async function runUnchecked(args: readonly string[], context: CommandContext): Promise<number> {
   const { stdout, stderr } = context
   if (args[0] === '--version' || args[0] === '-v') {
     stdout.write(`${packageVersion()}\n`)
@@ -49,28 +62,18 @@ const runUnchecked = async (args: readonly string[], context: CommandContext): P
   return command.run(argument === undefined ? values : { ...values, [argument]: positionals[0] }, context)
 }
 
-/** If a host has several addresses, a failed connection is an AggregateError with an empty message. */
-const describeError = (error: unknown): string => {
-  if (error instanceof AggregateError && error.message === '') return error.errors.map(describeError).join(', ')
-  return messageOf(error)
+/** Returns a command by its name. Ignores inherited properties such as `toString`, which are not commands. */
+function commandOf(name: string) {
+  return Object.hasOwn(commands, name) ? commands[name] : undefined
 }
 
-/** Returns the exit code. */
-export const reportError = (error: unknown, stderr: Pick<Screen, 'write'>): number => {
-  const isParse = errorCode(error)?.startsWith('ERR_PARSE_ARGS')
-  const causes = error instanceof Error && error.cause instanceof Error ? `: ${describeError(error.cause)}` : ''
-  stderr.write(`portico: ${describeError(error)}${causes}\n`)
-  return isParse || error instanceof UsageError || error instanceof ConfigurationError ? 2 : 1
-}
-
-/**
- * Writes errors to standard error. Resolves with the exit code: 0 success, 1 failure, 2 invalid arguments or
- * configuration.
- */
-export const runCommand = async (args: readonly string[], context: CommandContext): Promise<number> => {
-  try {
-    return await runUnchecked(args, context)
-  } catch (error) {
-    return reportError(error, context.stderr)
-  }
+async function usage(): Promise<string> {
+  return [
+    'portico <command> [options]',
+    '',
+    ...(await Promise.all(Object.values(commands).map((load) => load()))).map(
+      ({ name, summary }) => `  ${name.padEnd(18)} ${summary}`,
+    ),
+    '',
+  ].join('\n')
 }

@@ -10,34 +10,8 @@ import { developmentAccounts, developmentPassword } from '../seed/development.ts
 import { type Command, type CommandContext, UsageError } from './command.ts'
 import { nextSignal, watchConfiguration } from './signals.ts'
 
-/** Reloads `backends` from the configuration. If the configuration is invalid, nothing changes. */
-const reloadBackends = async (load: () => Configuration, running: Running, logger: Logger): Promise<void> => {
-  try {
-    await running.replaceBackends(load())
-    logger.info('backends reloaded')
-  } catch (error) {
-    const details = error instanceof ConfigurationError ? { faults: error.errors } : { err: error }
-    logger.error(details, 'invalid configuration; the previous one stays in effect')
-  }
-}
-
 /** Maximum time to close after the listeners have closed. */
 const graceMs = 5_000
-
-/**
- * The state of the process is unknown after the `first` exception. By default, Node would drop every request and print
- * the error's properties, which may contain a command and its password.
- */
-const onUncaughtException = (report: (error: Error) => void): { first: Promise<Error>; remove(): void } => {
-  const { promise: first, resolve } = Promise.withResolvers<Error>()
-  const listener = (thrown: unknown): void => {
-    const error = thrown instanceof Error ? thrown : new Error(messageOf(thrown))
-    report(error)
-    resolve(error)
-  }
-  process.on('uncaughtException', listener)
-  return { first, remove: () => process.off('uncaughtException', listener) }
-}
 
 export interface Serving {
   running: Running
@@ -47,50 +21,11 @@ export interface Serving {
   finished: Promise<number>
 }
 
-/** Drains after a signal, `close` or a fatal error. Resolves with the exit code. */
-const drainAtEnd = async (
-  { running, settings, logger }: { running: Running; settings: Configuration; logger: Logger },
-  end: Promise<NodeJS.Signals | 'close' | Error>,
-  isFailed: () => boolean,
-  beforeDrain: () => void,
-): Promise<number> => {
-  const outcome = await end
-  if (outcome instanceof Error) logger.error({ err: outcome }, 'fatal error; the process exits and must be restarted')
-  else logger.info(outcome === 'close' ? {} : { signal: outcome }, 'draining')
-  const codeOf = (): number => (outcome instanceof Error || isFailed() ? 1 : 0)
-  beforeDrain()
-  const { delayMs, timeoutMs } = settings.shutdown
-  // A part may not close, for example if the database does not respond.
-  const exitAfterGrace = (): void => {
-    logger.error('shutdown timed out; the process exits')
-    exit(codeOf())
-  }
-  setTimeout(exitAfterGrace, delayMs + timeoutMs + graceMs).unref()
-  await running.stop()
-  logger.info('stopped')
-  return codeOf()
-}
-
-/** For people, on standard error: standard output holds only the log. */
-const bannerOf = (settings: Configuration, { port, operationsPort }: Running): string => {
-  const url = `http://${settings.listen.host}:${port}`
-  const operations = `http://${settings.listen.operationsHost ?? settings.listen.host}:${operationsPort}`
-  const lines = [
-    ['Portico', url],
-    ...(settings.reference.enabled ? [['Docs', `${url}/docs`]] : []),
-    ['Mail', settings.smtpUrl ? placesOf(settings).mail : `${operations}/mail`],
-    ['Accounts', developmentAccounts.map(({ email }) => email).join(', ')],
-    ['Password', developmentPassword],
-    ['Store', placesOf(settings).store],
-  ]
-  return `\n${lines.map(([name = '', value = '']) => `  ${name.padEnd(10)}${value}`).join('\n')}\n\n`
-}
-
 /** Reloads the backends on SIGHUP and on changes of the configuration file. Rejects if the server cannot start. */
-export const startServing = async (
+export async function startServing(
   { domains, variables, stderr }: Pick<CommandContext, 'domains' | 'variables' | 'stderr'>,
   role: Role,
-): Promise<Serving> => {
+): Promise<Serving> {
   // Without a listener, SIGHUP would end a process that starts or drains.
   let isReloadPending = false
   const postponeReload = (): void => {
@@ -149,4 +84,69 @@ export const serve: Command = {
     const { finished } = await startServing(context, role)
     return finished
   },
+}
+
+/**
+ * The state of the process is unknown after the `first` exception. By default, Node would drop every request and print
+ * the error's properties, which may contain a command and its password.
+ */
+function onUncaughtException(report: (error: Error) => void): { first: Promise<Error>; remove(): void } {
+  const { promise: first, resolve } = Promise.withResolvers<Error>()
+  const listener = (thrown: unknown): void => {
+    const error = thrown instanceof Error ? thrown : new Error(messageOf(thrown))
+    report(error)
+    resolve(error)
+  }
+  process.on('uncaughtException', listener)
+  return { first, remove: () => process.off('uncaughtException', listener) }
+}
+
+/** For people, on standard error: standard output holds only the log. */
+function bannerOf(settings: Configuration, { port, operationsPort }: Running): string {
+  const url = `http://${settings.listen.host}:${port}`
+  const operations = `http://${settings.listen.operationsHost ?? settings.listen.host}:${operationsPort}`
+  const lines = [
+    ['Portico', url],
+    ...(settings.reference.enabled ? [['Docs', `${url}/docs`]] : []),
+    ['Mail', settings.smtpUrl ? placesOf(settings).mail : `${operations}/mail`],
+    ['Accounts', developmentAccounts.map(({ email }) => email).join(', ')],
+    ['Password', developmentPassword],
+    ['Store', placesOf(settings).store],
+  ]
+  return `\n${lines.map(([name = '', value = '']) => `  ${name.padEnd(10)}${value}`).join('\n')}\n\n`
+}
+
+/** Reloads `backends` from the configuration. If the configuration is invalid, nothing changes. */
+async function reloadBackends(load: () => Configuration, running: Running, logger: Logger): Promise<void> {
+  try {
+    await running.replaceBackends(load())
+    logger.info('backends reloaded')
+  } catch (error) {
+    const details = error instanceof ConfigurationError ? { faults: error.errors } : { err: error }
+    logger.error(details, 'invalid configuration; the previous one stays in effect')
+  }
+}
+
+/** Drains after a signal, `close` or a fatal error. Resolves with the exit code. */
+async function drainAtEnd(
+  { running, settings, logger }: { running: Running; settings: Configuration; logger: Logger },
+  end: Promise<NodeJS.Signals | 'close' | Error>,
+  isFailed: () => boolean,
+  beforeDrain: () => void,
+): Promise<number> {
+  const outcome = await end
+  if (outcome instanceof Error) logger.error({ err: outcome }, 'fatal error; the process exits and must be restarted')
+  else logger.info(outcome === 'close' ? {} : { signal: outcome }, 'draining')
+  const codeOf = (): number => (outcome instanceof Error || isFailed() ? 1 : 0)
+  beforeDrain()
+  const { delayMs, timeoutMs } = settings.shutdown
+  // A part may not close, for example if the database does not respond.
+  const exitAfterGrace = (): void => {
+    logger.error('shutdown timed out; the process exits')
+    exit(codeOf())
+  }
+  setTimeout(exitAfterGrace, delayMs + timeoutMs + graceMs).unref()
+  await running.stop()
+  logger.info('stopped')
+  return codeOf()
 }

@@ -3,10 +3,10 @@ import type { Catalogue } from '../contract/index.ts'
 import { UsageError } from './command.ts'
 
 /** Returns each name once. Throws a UsageError for a domain that no service can serve. */
-export const parseDomains = (
+export function parseDomains(
   { routableDomains }: Pick<Catalogue, 'routableDomains'>,
   names: readonly string[],
-): string[] => {
+): string[] {
   for (const name of names)
     if (!routableDomains.includes(name))
       throw new UsageError(
@@ -18,11 +18,11 @@ export const parseDomains = (
 const anyUrl = 'http://127.0.0.1'
 
 /** Default: the audience of the domains' backend. Throws a UsageError if they have several. */
-export const audienceOf = (
+export function audienceOf(
   settings: Pick<Configuration, 'backends'>,
   names: readonly string[],
   audience: string | undefined,
-): string => {
+): string {
   if (audience !== undefined) return audience
   const audiences = new Set(names.map((name) => upstreamSettings(settings, name, { url: anyUrl }).audience))
   const [only = ''] = audiences

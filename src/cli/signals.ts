@@ -5,16 +5,14 @@ import { exit } from 'node:process'
 
 const signals = ['SIGTERM', 'SIGINT'] as const
 
-const terminate = (signal: NodeJS.Signals) => exit(128 + constants.signals[signal])
-
 /** As a container's first process, Node would otherwise ignore these signals until SIGKILL. */
-export const exitOnSignals = (): void => {
+export function exitOnSignals(): void {
   for (const signal of signals) process.on(signal, terminate)
 }
 
 /** Only the second signal ends the process. */
-export const nextSignal = (): Promise<NodeJS.Signals> =>
-  new Promise((resolve) => {
+export function nextSignal(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
     // Add before removing: without any listener, Node drops a signal that has arrived but was not delivered.
     const receive = (signal: NodeJS.Signals) => {
       for (const each of signals) process.on(each, terminate).off(each, receive)
@@ -22,6 +20,7 @@ export const nextSignal = (): Promise<NodeJS.Signals> =>
     }
     for (const signal of signals) process.on(signal, receive).off(signal, terminate)
   })
+}
 
 const settleMs = 200
 
@@ -29,11 +28,11 @@ const settleMs = 200
  * Debounces changes of the file. Watches the folder, because editors and orchestrators replace the file. If that fails,
  * `onFault` gets the error and SIGHUP still works.
  */
-export const watchConfiguration = (
+export function watchConfiguration(
   file: string | undefined,
   reload: () => Promise<void>,
   onFault: (error: unknown) => void,
-): { close(): void } => {
+): { close(): void } {
   let timer: NodeJS.Timeout | undefined
   const watchFolder = (path: string): FSWatcher =>
     watch(dirname(path), (_event, name) => {
@@ -56,4 +55,8 @@ export const watchConfiguration = (
       process.off('SIGHUP', reload)
     },
   }
+}
+
+function terminate(signal: NodeJS.Signals) {
+  return exit(128 + constants.signals[signal])
 }

@@ -15,7 +15,7 @@ import { insertAuditEntry } from '../platform/audit/index.ts'
 import { systemClock, systemIds } from '../platform/runtime/index.ts'
 
 /** Opens the configured store for `work`, and closes it afterwards. */
-export const withStore = async <T>(settings: Configuration, work: (store: OpenDatabase) => Promise<T>): Promise<T> => {
+export async function withStore<T>(settings: Configuration, work: (store: OpenDatabase) => Promise<T>): Promise<T> {
   const store = await openDatabase(databaseTarget(settings, () => undefined))
   try {
     return await work(store)
@@ -25,10 +25,10 @@ export const withStore = async <T>(settings: Configuration, work: (store: OpenDa
 }
 
 /** Like `withStore`, but rejects if the store does not exist or has no schema. Does not create a store. */
-export const withExistingStore = async <T>(
+export async function withExistingStore<T>(
   settings: Configuration,
   work: (store: OpenDatabase) => Promise<T>,
-): Promise<T> => {
+): Promise<T> {
   if (!settings.databaseUrl && !hasEmbeddedStore(settings.dataDirectory))
     throw new Error(`there is no store in ${settings.dataDirectory}`)
   return withStore(settings, async (store) => {
@@ -38,15 +38,17 @@ export const withExistingStore = async <T>(
 }
 
 /** The ports of domain functions that a command calls. */
-export const storePorts = (database: Database): Pick<DomainPorts, 'database' | 'clock' | 'ids' | 'transaction'> => ({
-  database,
-  clock: systemClock,
-  ids: systemIds,
-  transaction: (work) => inTransaction(database, work),
-})
+export function storePorts(database: Database): Pick<DomainPorts, 'database' | 'clock' | 'ids' | 'transaction'> {
+  return {
+    database,
+    clock: systemClock,
+    ids: systemIds,
+    transaction: (work) => inTransaction(database, work),
+  }
+}
 
 /** The entry has no account and no address. */
-export const auditCommand = (
+export function auditCommand(
   tx: Tx,
   command: string,
   {
@@ -54,8 +56,8 @@ export const auditCommand = (
     workspaceId = null,
     detail = {},
   }: { targetId: string; workspaceId?: WorkspaceId | null; detail?: Record<string, string> },
-): Promise<void> =>
-  insertAuditEntry(tx, {
+): Promise<void> {
+  return insertAuditEntry(tx, {
     at: systemClock.now(),
     portal: 'SYSTEM',
     actorId: null,
@@ -67,3 +69,4 @@ export const auditCommand = (
     clientIp: '',
     detail,
   })
+}

@@ -5,11 +5,6 @@ import type { Command } from './command.ts'
 import { progressBar, withSpinner } from './progress.ts'
 import { withExistingStore } from './store.ts'
 
-const describeBreak = ({ sequence, bizId, reason }: ChainBreak): string => {
-  if (sequence === 0 && bizId === null) return `the head of the chain is ${reason}`
-  return bizId === null ? `entry ${sequence} is ${reason}` : `entry ${sequence} (${bizId}) is ${reason}`
-}
-
 export const auditVerify: Command = {
   name: 'audit verify',
   summary: 'verify the hash chain of the audit log',
@@ -52,4 +47,9 @@ export const ledgerVerify: Command = {
     else stdout.write(`BROKEN: ${broken.rule}, first at ${broken.subject} (${broken.violations} violations)\n`)
     return broken ? 1 : 0
   },
+}
+
+function describeBreak({ sequence, bizId, reason }: ChainBreak): string {
+  if (sequence === 0 && bizId === null) return `the head of the chain is ${reason}`
+  return bizId === null ? `entry ${sequence} is ${reason}` : `entry ${sequence} (${bizId}) is ${reason}`
 }

@@ -26,27 +26,6 @@ const failures: Partial<Record<OpeningResult, string>> = {
   UNKNOWN: 'does not exist',
 }
 
-const openOne = async (
-  { stdout }: CommandContext,
-  ports: AddedCurrencyPorts,
-  workspace: WorkspaceId,
-  currency: string,
-): Promise<void> => {
-  const failure = failures[await openWalletIn(ports, workspace, currency)]
-  if (failure) throw new Error(`the workspace ${workspace} ${failure}`)
-  stdout.write(`opened a wallet in ${currency}\n`)
-}
-
-const openAll = async (
-  { stdout, stderr }: CommandContext,
-  ports: AddedCurrencyPorts,
-  currency: string,
-): Promise<void> => {
-  const { opened, frozen } = await withSpinner(stderr, 'opening wallets', () => openWalletEverywhere(ports, currency))
-  stdout.write(`opened ${opened} wallets in ${currency}\n`)
-  if (frozen > 0) stdout.write(`skipped ${frozen} frozen workspaces: run the command again after unfreezing them\n`)
-}
-
 export const walletOpen: Command = {
   name: 'wallet open',
   summary: 'open wallets in a currency that was added to money.currencies',
@@ -91,4 +70,21 @@ export const walletOpen: Command = {
     })
     return 0
   },
+}
+
+async function openAll({ stdout, stderr }: CommandContext, ports: AddedCurrencyPorts, currency: string): Promise<void> {
+  const { opened, frozen } = await withSpinner(stderr, 'opening wallets', () => openWalletEverywhere(ports, currency))
+  stdout.write(`opened ${opened} wallets in ${currency}\n`)
+  if (frozen > 0) stdout.write(`skipped ${frozen} frozen workspaces: run the command again after unfreezing them\n`)
+}
+
+async function openOne(
+  { stdout }: CommandContext,
+  ports: AddedCurrencyPorts,
+  workspace: WorkspaceId,
+  currency: string,
+): Promise<void> {
+  const failure = failures[await openWalletIn(ports, workspace, currency)]
+  if (failure) throw new Error(`the workspace ${workspace} ${failure}`)
+  stdout.write(`opened a wallet in ${currency}\n`)
 }

@@ -4,7 +4,7 @@ import { maxTimerMs, type Operation } from '../kernel/index.ts'
 const refreshTimeoutMs = 10_000
 
 /** The task continues after an abort, because other calls may need its token renewal or channel. */
-export const withAbort = <T>(signal: AbortSignal | undefined, task: () => Promise<T>): Promise<T> => {
+export function withAbort<T>(signal: AbortSignal | undefined, task: () => Promise<T>): Promise<T> {
   if (!signal) return task()
   return new Promise((resolve, reject) => {
     signal.throwIfAborted()
@@ -17,14 +17,14 @@ export const withAbort = <T>(signal: AbortSignal | undefined, task: () => Promis
 }
 
 /** Null for streams and an infinite timeout. */
-export const attemptTimeout = ({ reply, body, policy }: Operation, timeoutMs: number): AbortSignal | null => {
+export function attemptTimeout({ reply, body, policy }: Operation, timeoutMs: number): AbortSignal | null {
   if (typeof reply === 'string' || body === 'multipart' || body === 'raw') return null
   const limitMs = policy.rate === 'refresh' ? Math.min(timeoutMs, refreshTimeoutMs) : timeoutMs
   // AbortSignal.timeout requires whole milliseconds.
   return limitMs > maxTimerMs ? null : AbortSignal.timeout(Math.ceil(limitMs))
 }
 
-export const anySignal = (caller: AbortSignal | undefined, timeout: AbortSignal | null): AbortSignal | null => {
+export function anySignal(caller: AbortSignal | undefined, timeout: AbortSignal | null): AbortSignal | null {
   if (!caller || !timeout) return caller ?? timeout
   // Without AbortSignal.any, the caller's signal only ends the call (withAbort).
   return 'any' in AbortSignal ? AbortSignal.any([caller, timeout]) : timeout

@@ -20,82 +20,12 @@ export interface Attempt {
   channel: Channel | null
 }
 
-interface PreparedRequest {
-  request: WireRequest
-  /** Path and query below the base URL. */
-  target: string
-  open: SealedRequest['open']
-  /** Browsers throw different errors for an aborted request, so the error does not show a timeout. */
-  hasTimedOut(): boolean
-}
-
 interface AttemptPorts {
   settings: Settings
   transport: Transport
 }
 
-const serializeBody = (kind: Operation['body'], body: unknown): string | Blob | FormData | null => {
-  if (body === undefined) return null
-  if (body instanceof FormData || body instanceof Blob || (kind === 'raw' && typeof body === 'string')) return body
-  return JSON.stringify(body)
-}
-
-const buildRequest = async (settings: Settings, attempt: Attempt): Promise<PreparedRequest> => {
-  const { route, args, channel, requestId } = attempt
-  const { method, reply } = route.operation
-  const path = buildPath(route, args.params)
-  const target = path + buildQuery(args.query)
-  const body = serializeBody(route.operation.body, args.body)
-  const sealed = await sealRequest(channel, { method, path, requestId, reply }, body)
-  const timeout = attemptTimeout(route.operation, settings.timeoutMs)
-  const request = {
-    method,
-    url: settings.baseUrl + target,
-    headers: { ...buildHeaders(settings, attempt), ...sealed.headers },
-    body: sealed.body,
-    signal: anySignal(args.signal, timeout),
-    onProgress: args.onProgress,
-  }
-  return { request, target, open: sealed.open, hasTimedOut: () => timeout?.aborted === true }
-}
-
-/** If the caller aborted the call, `withAbort` has already rejected it. */
-const noResponse = (cause: unknown, requestId: string, timedOut: boolean): PorticoError => {
-  const message = timedOut ? 'no response before the timeout' : 'no response'
-  return new PorticoError({
-    status: 0,
-    code: timedOut ? 'CLIENT.TIMEOUT' : 'CLIENT.NETWORK',
-    message,
-    requestId,
-    cause,
-  })
-}
-
-const invalidReply = (requestId: string, status: number, message: string, cause: unknown): PorticoError =>
-  new PorticoError({ status, code: 'CLIENT.INVALID_REPLY', message, requestId, cause })
-
-/** Distinguishes an operation's bytes from a proxy's page. */
-const hasBytes = (reply: Operation['reply'], { status, headers }: Response): boolean => {
-  if (typeof reply !== 'string') return false
-  if (reply === 'events') return status === 200 && /^text\/event-stream\b/i.test(headers.get('content-type') ?? '')
-  if (status === 304 || reply === 'raw') return status < 400
-  return status < 300 && /^attachment\b/i.test(headers.get('content-disposition') ?? '')
-}
-
-const send = async (transport: Transport, { request, hasTimedOut }: PreparedRequest, attempt: Attempt) => {
-  try {
-    const response = await transport(request)
-    const isBytes = hasBytes(attempt.route.operation.reply, response)
-    return { response, isBytes, json: isBytes ? null : await readJson(response) }
-  } catch (error) {
-    throw noResponse(error, attempt.requestId, hasTimedOut())
-  }
-}
-
-export const sendAttempt = async (
-  { settings, transport }: AttemptPorts,
-  attempt: Attempt,
-): Promise<Answer<unknown>> => {
+export async function sendAttempt({ settings, transport }: AttemptPorts, attempt: Attempt): Promise<Answer<unknown>> {
   const { route, args, requestId } = attempt
   const { id: operationId, reply } = route.operation
   const prepared = await buildRequest(settings, attempt)
@@ -120,4 +50,72 @@ export const sendAttempt = async (
   const isTotalEstimated = response.headers.get('x-total-estimated') === 'true'
   if (parsed?.success) return { data: parsed.data, timestamp: envelope.timestamp, isTotalEstimated }
   throw invalidReply(requestId, status, `the reply does not match the schema of ${operationId}`, parsed?.error)
+}
+
+interface PreparedRequest {
+  request: WireRequest
+  /** Path and query below the base URL. */
+  target: string
+  open: SealedRequest['open']
+  /** Browsers throw different errors for an aborted request, so the error does not show a timeout. */
+  hasTimedOut(): boolean
+}
+
+async function buildRequest(settings: Settings, attempt: Attempt): Promise<PreparedRequest> {
+  const { route, args, channel, requestId } = attempt
+  const { method, reply } = route.operation
+  const path = buildPath(route, args.params)
+  const target = path + buildQuery(args.query)
+  const body = serializeBody(route.operation.body, args.body)
+  const sealed = await sealRequest(channel, { method, path, requestId, reply }, body)
+  const timeout = attemptTimeout(route.operation, settings.timeoutMs)
+  const request = {
+    method,
+    url: settings.baseUrl + target,
+    headers: { ...buildHeaders(settings, attempt), ...sealed.headers },
+    body: sealed.body,
+    signal: anySignal(args.signal, timeout),
+    onProgress: args.onProgress,
+  }
+  return { request, target, open: sealed.open, hasTimedOut: () => timeout?.aborted === true }
+}
+
+function serializeBody(kind: Operation['body'], body: unknown): string | Blob | FormData | null {
+  if (body === undefined) return null
+  if (body instanceof FormData || body instanceof Blob || (kind === 'raw' && typeof body === 'string')) return body
+  return JSON.stringify(body)
+}
+
+async function send(transport: Transport, { request, hasTimedOut }: PreparedRequest, attempt: Attempt) {
+  try {
+    const response = await transport(request)
+    const isBytes = hasBytes(attempt.route.operation.reply, response)
+    return { response, isBytes, json: isBytes ? null : await readJson(response) }
+  } catch (error) {
+    throw noResponse(error, attempt.requestId, hasTimedOut())
+  }
+}
+
+/** Distinguishes an operation's bytes from a proxy's page. */
+function hasBytes(reply: Operation['reply'], { status, headers }: Response): boolean {
+  if (typeof reply !== 'string') return false
+  if (reply === 'events') return status === 200 && /^text\/event-stream\b/i.test(headers.get('content-type') ?? '')
+  if (status === 304 || reply === 'raw') return status < 400
+  return status < 300 && /^attachment\b/i.test(headers.get('content-disposition') ?? '')
+}
+
+/** If the caller aborted the call, `withAbort` has already rejected it. */
+function noResponse(cause: unknown, requestId: string, timedOut: boolean): PorticoError {
+  const message = timedOut ? 'no response before the timeout' : 'no response'
+  return new PorticoError({
+    status: 0,
+    code: timedOut ? 'CLIENT.TIMEOUT' : 'CLIENT.NETWORK',
+    message,
+    requestId,
+    cause,
+  })
+}
+
+function invalidReply(requestId: string, status: number, message: string, cause: unknown): PorticoError {
+  return new PorticoError({ status, code: 'CLIENT.INVALID_REPLY', message, requestId, cause })
 }

@@ -50,9 +50,9 @@ export type Client<P extends Portal, Added extends readonly object[] = []> = Ope
  * Creates the client of one portal. A call rejects with a PorticoError, its signal's reason, or a TypeError for an
  * invalid request. A client has one sign-in, so servers create one per user.
  */
-export const createClient = <const P extends Portal, const Added extends readonly object[] = []>(
+export function createClient<const P extends Portal, const Added extends readonly object[] = []>(
   options: ClientOptions<P, Added>,
-): Client<P, Added> => {
+): Client<P, Added> {
   const settings = resolveOptions(options)
   const { now = Date.now } = options
   const storage = options.storage ? withMemoryFallback(options.storage) : memoryStorage()
@@ -107,9 +107,9 @@ export type ApiClient<Added extends readonly object[] = []> = ApiMethods &
   OperationCaller<'api'>
 
 /** Creates the client of the api chain, for machines with an API key. */
-export const createApiClient = <const Added extends readonly object[] = []>(
+export function createApiClient<const Added extends readonly object[] = []>(
   options: ApiClientOptions<Added>,
-): ApiClient<Added> => {
+): ApiClient<Added> {
   const settings = resolveOptions({ ...options, seal: 'none' })
   const routes = listRoutes(['api'], options.contract)
   const caller: OperationCaller<'api'> = new GatewayCaller<'api'>({

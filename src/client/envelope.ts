@@ -12,22 +12,8 @@ export interface Envelope {
   json: object
 }
 
-const parseEnvelope = (value: unknown): Envelope | null => {
-  if (!isRecord(value)) return null
-  const { success, code, message, timestamp, data } = value
-  if (typeof success !== 'boolean' || typeof code !== 'string' || typeof message !== 'string') return null
-  const at = typeof timestamp === 'number' ? timestamp : null
-  return { success, code, message, timestamp: at, data: data ?? null, json: value }
-}
-
-/** In seconds. The gateway never sends a date. */
-const parseRetryAfter = (headers: Headers): number | null => {
-  const text = headers.get('retry-after')
-  return text !== null && /^\d{1,9}$/.test(text) ? Number(text) : null
-}
-
 /** Undefined if the body is not JSON. */
-export const readJson = async (response: Response): Promise<unknown> => {
+export async function readJson(response: Response): Promise<unknown> {
   const text = await response.text()
   try {
     return JSON.parse(text)
@@ -39,7 +25,7 @@ export const readJson = async (response: Response): Promise<unknown> => {
 /**
  * Throws a PorticoError with the refusal's code, or CLIENT.INVALID_REPLY for other responses, such as a proxy's 503.
  */
-export const readEnvelope = (response: Response, json: unknown, sentId: string): Envelope => {
+export function readEnvelope(response: Response, json: unknown, sentId: string): Envelope {
   const { status, headers, ok } = response
   const envelope = parseEnvelope(json)
   if (envelope?.success && ok) return envelope
@@ -49,4 +35,18 @@ export const readEnvelope = (response: Response, json: unknown, sentId: string):
   // A browser hides the status of a redirect.
   const kind = response.type === 'opaqueredirect' ? 'redirect' : `response with status ${status}`
   throw new PorticoError({ ...facts, code: 'CLIENT.INVALID_REPLY', message: `the ${kind} has no envelope` })
+}
+
+function parseEnvelope(value: unknown): Envelope | null {
+  if (!isRecord(value)) return null
+  const { success, code, message, timestamp, data } = value
+  if (typeof success !== 'boolean' || typeof code !== 'string' || typeof message !== 'string') return null
+  const at = typeof timestamp === 'number' ? timestamp : null
+  return { success, code, message, timestamp: at, data: data ?? null, json: value }
+}
+
+/** In seconds. The gateway never sends a date. */
+function parseRetryAfter(headers: Headers): number | null {
+  const text = headers.get('retry-after')
+  return text !== null && /^\d{1,9}$/.test(text) ? Number(text) : null
 }

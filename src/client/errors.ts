@@ -42,9 +42,11 @@ export class PorticoError extends Error {
 }
 
 /** Whether an error is a PorticoError, with one of the codes if any are given. */
-export const isPorticoError = (error: unknown, ...codes: ErrorCode[]): error is PorticoError =>
-  error instanceof PorticoError && (codes.length === 0 || codes.includes(error.code))
+export function isPorticoError(error: unknown, ...codes: ErrorCode[]): error is PorticoError {
+  return error instanceof PorticoError && (codes.length === 0 || codes.includes(error.code))
+}
 
 /** False if the client or a proxy refused the call. */
-export const isRefusal = (error: unknown): error is PorticoError =>
-  isPorticoError(error) && !error.code.startsWith('CLIENT.')
+export function isRefusal(error: unknown): error is PorticoError {
+  return isPorticoError(error) && !error.code.startsWith('CLIENT.')
+}

@@ -13,7 +13,7 @@ export interface HeaderFacts {
 }
 
 /** A random UUID (RFC 9562, 5.4). Pages such as http://192.168.0.10 lack crypto.randomUUID. */
-export const newRequestId = (): string => {
+export function newRequestId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   const view = new DataView(bytes.buffer)
   view.setUint8(6, (view.getUint8(6) & 0x0f) | 0x40)
@@ -22,43 +22,8 @@ export const newRequestId = (): string => {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }
 
-const rayOf = (requestId: string): string => requestId.replaceAll(/[^0-9a-f]/gi, '').slice(0, 16) || '0'
-
-const edgeHeaders = ({ edge }: Settings, requestId: string): Record<string, string> =>
-  edge
-    ? {
-        'x-forwarded-proto': 'https',
-        'cf-connecting-ip': edge.clientIp ?? '127.0.0.1',
-        'cf-ray': edge.ray ?? rayOf(requestId),
-        'cf-ipcountry': edge.country ?? 'XX',
-      }
-    : {}
-
-/** The language header depends on the chain. */
-const chainHeaders = ({ accessCode, locale }: Settings, { perimeter }: Chain): Record<string, string> => {
-  if (perimeter === 'self') return { 'accept-language': locale }
-  return { 'x-locale': locale, ...(perimeter === 'portal' ? { 'x-portal-access-code': accessCode } : {}) }
-}
-
-/** Throws a TypeError. fetch's own error would look like a lost response and cause retries. */
-const assertHeaders = (id: string, fields: Record<string, string>): Record<string, string> => {
-  for (const [name, value] of Object.entries(fields))
-    try {
-      new Headers([[name, value]])
-    } catch {
-      // The value may be secret, so the message omits it.
-      throw new TypeError(`${id}: the value of header '${name}' is invalid`)
-    }
-  return fields
-}
-
-const acceptHeader = ({ reply }: Operation): Record<string, string> => {
-  if (reply === 'events') return { accept: 'text/event-stream' }
-  return typeof reply === 'string' ? {} : { accept: 'application/json' }
-}
-
 /** fetch sets the content type of a form, because it chooses the boundary. */
-export const buildHeaders = (settings: Settings, facts: HeaderFacts): Record<string, string> => {
+export function buildHeaders(settings: Settings, facts: HeaderFacts): Record<string, string> {
   const { route, args, requestId, clientHash, accessToken } = facts
   return assertHeaders(route.operation.id, {
     ...chainHeaders(settings, route.chain),
@@ -92,11 +57,11 @@ interface SocketFacts {
  * Carries the headers and the token of a handshake (docs/guides/websockets.md). Create it for each handshake and never
  * log it.
  */
-export const buildSocketProtocols = (
+export function buildSocketProtocols(
   { accessCode, locale }: Settings,
   { clientHash, accessToken }: SocketFacts,
   { workspaceId, protocols = [] }: SocketOptions,
-): string[] => {
+): string[] {
   const headers = {
     'x-portal-access-code': accessCode,
     'x-request-id': newRequestId(),
@@ -107,4 +72,42 @@ export const buildSocketProtocols = (
   }
   const carried = Object.entries(headers).map(([name, value]) => credentialProtocol.format(name, value))
   return [...protocols, fallbackProtocol, ...carried]
+}
+
+/** Throws a TypeError. fetch's own error would look like a lost response and cause retries. */
+function assertHeaders(id: string, fields: Record<string, string>): Record<string, string> {
+  for (const [name, value] of Object.entries(fields))
+    try {
+      new Headers([[name, value]])
+    } catch {
+      // The value may be secret, so the message omits it.
+      throw new TypeError(`${id}: the value of header '${name}' is invalid`)
+    }
+  return fields
+}
+
+/** The language header depends on the chain. */
+function chainHeaders({ accessCode, locale }: Settings, { perimeter }: Chain): Record<string, string> {
+  if (perimeter === 'self') return { 'accept-language': locale }
+  return { 'x-locale': locale, ...(perimeter === 'portal' ? { 'x-portal-access-code': accessCode } : {}) }
+}
+
+function acceptHeader({ reply }: Operation): Record<string, string> {
+  if (reply === 'events') return { accept: 'text/event-stream' }
+  return typeof reply === 'string' ? {} : { accept: 'application/json' }
+}
+
+function edgeHeaders({ edge }: Settings, requestId: string): Record<string, string> {
+  return edge
+    ? {
+        'x-forwarded-proto': 'https',
+        'cf-connecting-ip': edge.clientIp ?? '127.0.0.1',
+        'cf-ray': edge.ray ?? rayOf(requestId),
+        'cf-ipcountry': edge.country ?? 'XX',
+      }
+    : {}
+}
+
+function rayOf(requestId: string): string {
+  return requestId.replaceAll(/[^0-9a-f]/gi, '').slice(0, 16) || '0'
 }

@@ -29,9 +29,6 @@ interface TokenSource {
   replace(rejected: string): Promise<boolean>
 }
 
-const hasAuthorization = ({ headers = {} }: AnyArgs): boolean =>
-  Object.keys(headers).some((name) => name.toLowerCase() === 'authorization')
-
 export class GatewayCaller<C extends ChainId = 'consumer'> implements OperationCaller<C> {
   private readonly ports: CallerPorts
   private readonly routes: ReadonlyMap<Operation, Route>
@@ -99,10 +96,15 @@ interface AnyCaller {
 }
 
 /** `Methods` and the routes derive from the same catalogue. */
-export const createMethods = <Methods>(routes: readonly Route[], caller: AnyCaller): Methods =>
-  Object.fromEntries(
+export function createMethods<Methods>(routes: readonly Route[], caller: AnyCaller): Methods {
+  return Object.fromEntries(
     routes.map(({ name, operation }) => [
       name,
       async (args: object = {}) => (await caller.answer(operation, args)).data,
     ]),
   ) as Methods
+}
+
+function hasAuthorization({ headers = {} }: AnyArgs): boolean {
+  return Object.keys(headers).some((name) => name.toLowerCase() === 'authorization')
+}

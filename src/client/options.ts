@@ -112,44 +112,42 @@ export interface Settings {
   fetch: typeof globalThis.fetch
 }
 
-const resolveEdge = (headers: boolean | EdgeHeaders = false): EdgeHeaders | null => {
-  if (headers === true) return {}
-  return headers === false ? null : headers
+type AnyOptions = CommonOptions & Partial<Pick<ClientOptions<Portal>, 'accessCode' | 'edgeHeaders' | 'seal'>>
+
+export function resolveOptions(options: AnyOptions): Settings {
+  return {
+    baseUrl: resolveBaseUrl(options.baseUrl),
+    accessCode: options.accessCode ?? '',
+    locale: options.locale ?? 'en',
+    edge: resolveEdge(options.edgeHeaders),
+    seal: options.seal ?? 'sensitive',
+    retry: resolveRetry(options.retry),
+    timeoutMs: resolveTimeout(options.timeoutMs),
+    onExchange: options.onExchange ?? (() => undefined),
+    // A browser's fetch must be called on the global object.
+    fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
+  }
 }
 
 /** Throws a TypeError for a URL without a scheme, which fetch could resolve against the page. */
-const resolveBaseUrl = (baseUrl: string): string => {
+function resolveBaseUrl(baseUrl: string): string {
   if (/^(https?:\/\/|\/|$)/i.test(baseUrl)) return baseUrl.replace(/\/+$/, '')
   throw new TypeError(`baseUrl: ${baseUrl} must start with http://, https:// or /`)
 }
 
-/** Throws a TypeError for NaN and for zero or less. */
-const resolveTimeout = (timeoutMs = 30_000): number => {
-  if (timeoutMs > 0) return timeoutMs
-  throw new TypeError(`timeoutMs: ${timeoutMs} must be greater than 0`)
+function resolveEdge(headers: boolean | EdgeHeaders = false): EdgeHeaders | null {
+  if (headers === true) return {}
+  return headers === false ? null : headers
 }
 
-const resolveRetry = ({
-  attempts = 5,
-  firstDelayMs = 250,
-  maxDelayMs = 10_000,
-}: Partial<RetryRule> = {}): RetryRule => {
+function resolveRetry({ attempts = 5, firstDelayMs = 250, maxDelayMs = 10_000 }: Partial<RetryRule> = {}): RetryRule {
   for (const [name, value] of Object.entries({ attempts, firstDelayMs, maxDelayMs }))
     if (!(value >= 0)) throw new TypeError(`retry.${name}: ${value} must be at least 0`)
   return { attempts, firstDelayMs, maxDelayMs }
 }
 
-type AnyOptions = CommonOptions & Partial<Pick<ClientOptions<Portal>, 'accessCode' | 'edgeHeaders' | 'seal'>>
-
-export const resolveOptions = (options: AnyOptions): Settings => ({
-  baseUrl: resolveBaseUrl(options.baseUrl),
-  accessCode: options.accessCode ?? '',
-  locale: options.locale ?? 'en',
-  edge: resolveEdge(options.edgeHeaders),
-  seal: options.seal ?? 'sensitive',
-  retry: resolveRetry(options.retry),
-  timeoutMs: resolveTimeout(options.timeoutMs),
-  onExchange: options.onExchange ?? (() => undefined),
-  // A browser's fetch must be called on the global object.
-  fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
-})
+/** Throws a TypeError for NaN and for zero or less. */
+function resolveTimeout(timeoutMs = 30_000): number {
+  if (timeoutMs > 0) return timeoutMs
+  throw new TypeError(`timeoutMs: ${timeoutMs} must be greater than 0`)
+}

@@ -2,16 +2,33 @@ import { maxTimerMs } from '../kernel/index.ts'
 import { isPorticoError, PorticoError } from './errors.ts'
 import type { RetryRule } from './options.ts'
 
+/** Throws the last failure. */
+export async function retry<T>(rule: RetryRule, signal: AbortSignal | undefined, task: () => Promise<T>): Promise<T> {
+  for (let failures = 1; ; failures++) {
+    try {
+      return await task()
+    } catch (error) {
+      if (!isTransient(error) || failures >= rule.attempts) throw error
+      const retryAfterMs = (error.retryAfter ?? 0) * 1_000
+      if (retryAfterMs > rule.maxDelayMs) throw error
+      await sleep(Math.max(retryAfterMs, backoffMs(rule, failures)), signal)
+    }
+  }
+}
+
 /**
  * A status of 502 or higher can mean a lost response (Cloudflare uses 520 to 530). A retry finds out whether the
  * command took effect.
  */
-const isTransient = (error: unknown): error is PorticoError =>
-  isPorticoError(error, 'CLIENT.NETWORK', 'CLIENT.TIMEOUT', 'REQUEST.IN_PROGRESS') ||
-  (error instanceof PorticoError && error.status >= 502)
+function isTransient(error: unknown): error is PorticoError {
+  return (
+    isPorticoError(error, 'CLIENT.NETWORK', 'CLIENT.TIMEOUT', 'REQUEST.IN_PROGRESS') ||
+    (error instanceof PorticoError && error.status >= 502)
+  )
+}
 
-const sleep = (milliseconds: number, signal: AbortSignal | undefined): Promise<void> =>
-  new Promise((resolve, reject) => {
+function sleep(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
     signal?.throwIfAborted()
     const abort = (): void => {
       clearTimeout(timer)
@@ -26,27 +43,10 @@ const sleep = (milliseconds: number, signal: AbortSignal | undefined): Promise<v
     )
     signal?.addEventListener('abort', abort, { once: true })
   })
-
-/** Exponential, in milliseconds. Half is random, so that clients do not retry at the same time. */
-const backoffMs = (rule: RetryRule, failures: number): number => {
-  const delay = Math.min(rule.firstDelayMs * 2 ** (failures - 1), rule.maxDelayMs)
-  return delay / 2 + (Math.random() * delay) / 2
 }
 
-/** Throws the last failure. */
-export const retry = async <T>(
-  rule: RetryRule,
-  signal: AbortSignal | undefined,
-  task: () => Promise<T>,
-): Promise<T> => {
-  for (let failures = 1; ; failures++) {
-    try {
-      return await task()
-    } catch (error) {
-      if (!isTransient(error) || failures >= rule.attempts) throw error
-      const retryAfterMs = (error.retryAfter ?? 0) * 1_000
-      if (retryAfterMs > rule.maxDelayMs) throw error
-      await sleep(Math.max(retryAfterMs, backoffMs(rule, failures)), signal)
-    }
-  }
+/** Exponential, in milliseconds. Half is random, so that clients do not retry at the same time. */
+function backoffMs(rule: RetryRule, failures: number): number {
+  const delay = Math.min(rule.firstDelayMs * 2 ** (failures - 1), rule.maxDelayMs)
+  return delay / 2 + (Math.random() * delay) / 2
 }

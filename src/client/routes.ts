@@ -23,7 +23,7 @@ export const portalChains = {
 } as const satisfies Record<Portal, readonly ChainId[]>
 
 /** Uses the first chain that serves an operation. Omits WebSockets. Throws TypeError for duplicate names. */
-export const listRoutes = (preference: readonly ChainId[], added: readonly object[] = []): Route[] => {
+export function listRoutes(preference: readonly ChainId[], added: readonly object[] = []): Route[] {
   const all = [...Object.values(resources), ...added].flatMap(operationsIn)
   const names = new Set<string>()
   for (const [name] of all) {
@@ -37,23 +37,28 @@ export const listRoutes = (preference: readonly ChainId[], added: readonly objec
   })
 }
 
-/** An empty or dot segment would change the path and reach a different operation. */
-const isUnsafeSegment = (param: string): boolean => /^\.{0,2}$/.test(param)
-
 /** Percent-encodes the parameters. Throws a TypeError for an unsafe one. */
-export const buildPath = ({ operation, chain }: Route, params: Record<string, string> = {}): string =>
-  chain.prefix +
-  operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
-    const nameHere = paramNameOn(chain, operation, name)
-    const param = params[nameHere] ?? ''
-    if (isUnsafeSegment(param)) throw new TypeError(`${operation.id}: '${param}' is not a valid ${nameHere}`)
-    return encodeURIComponent(param)
-  })
+export function buildPath({ operation, chain }: Route, params: Record<string, string> = {}): string {
+  return (
+    chain.prefix +
+    operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+      const nameHere = paramNameOn(chain, operation, name)
+      const param = params[nameHere] ?? ''
+      if (isUnsafeSegment(param)) throw new TypeError(`${operation.id}: '${param}' is not a valid ${nameHere}`)
+      return encodeURIComponent(param)
+    })
+  )
+}
 
 /** Includes the question mark. Omits undefined parameters. */
-export const buildQuery = (query: object = {}): string => {
+export function buildQuery(query: object = {}): string {
   const parameters = Object.entries(query).filter(([, value]) => value !== undefined)
   return parameters.length === 0
     ? ''
     : `?${new URLSearchParams(parameters.map(([name, value]) => [name, String(value)]))}`
+}
+
+/** An empty or dot segment would change the path and reach a different operation. */
+function isUnsafeSegment(param: string): boolean {
+  return /^\.{0,2}$/.test(param)
 }

@@ -19,29 +19,8 @@ export type Transport = (request: WireRequest) => Promise<Response>
  */
 const isolation = { credentials: 'omit', cache: 'no-store', redirect: 'manual', referrerPolicy: 'no-referrer' } as const
 
-const sendByFetch = (
-  fetch: typeof globalThis.fetch,
-  { method, url, headers, body, signal }: WireRequest,
-): Promise<Response> => fetch(url, { ...isolation, method, headers, body, signal })
-
-const parseHeaders = (raw: string): [string, string][] =>
-  raw
-    .trim()
-    .split(/\r?\n/)
-    .filter(Boolean)
-    .map((line) => {
-      const at = line.indexOf(':')
-      return [line.slice(0, at).trim(), line.slice(at + 1).trim()]
-    })
-
 /** A Response with these must not have a body. */
 const bodilessStatuses = new Set([204, 205, 304])
-
-const toResponse = (xhr: XMLHttpRequest): Response => {
-  const { status, response } = xhr
-  const init = { status, headers: parseHeaders(xhr.getAllResponseHeaders()) }
-  return new Response(bodilessStatuses.has(status) ? null : response, init)
-}
 
 /** Only XMLHttpRequest reports upload progress. It cannot omit cookies or reject redirects. */
 const sendByXhr: Transport = ({ method, url, headers, body, signal, onProgress }) =>
@@ -75,4 +54,28 @@ const sendByXhr: Transport = ({ method, url, headers, body, signal, onProgress }
 export function createTransport(fetch: typeof globalThis.fetch): Transport {
   return (request) =>
     request.onProgress && typeof XMLHttpRequest !== 'undefined' ? sendByXhr(request) : sendByFetch(fetch, request)
+}
+
+function toResponse(xhr: XMLHttpRequest): Response {
+  const { status, response } = xhr
+  const init = { status, headers: parseHeaders(xhr.getAllResponseHeaders()) }
+  return new Response(bodilessStatuses.has(status) ? null : response, init)
+}
+
+function parseHeaders(raw: string): [string, string][] {
+  return raw
+    .trim()
+    .split(/\r?\n/)
+    .filter(Boolean)
+    .map((line) => {
+      const at = line.indexOf(':')
+      return [line.slice(0, at).trim(), line.slice(at + 1).trim()]
+    })
+}
+
+function sendByFetch(
+  fetch: typeof globalThis.fetch,
+  { method, url, headers, body, signal }: WireRequest,
+): Promise<Response> {
+  return fetch(url, { ...isolation, method, headers, body, signal })
 }

@@ -32,22 +32,6 @@ import { type MailTexts, readMailTexts } from '../platform/mail/index.ts'
 import { developmentIds, developmentValues } from '../seed/development.ts'
 import { ownersOf, rethrow } from './extensions.ts'
 
-const keysOfDocument = ({ isRemote, contract = {} }: LoadedDomain): string[] => {
-  if (!isRemote) return []
-  const { codes = {}, permissions = {} }: { codes?: object; permissions?: Permissions } = contract
-  return [
-    ...Object.keys(codes).map((code) => `refusal.${code}`),
-    ...[permissions.workspace, permissions.operator].flatMap((groups = {}) =>
-      Object.entries(groups).flatMap(([group, { actions }]) =>
-        actions.flatMap((action) => [
-          `permission.${group}:${action}.name`,
-          `permission.${group}:${action}.description`,
-        ]),
-      ),
-    ),
-  ]
-}
-
 /** Includes the domains that are off, because documents of other gateways contain no texts of Portico. */
 export const localeDirectories: readonly string[] = [
   inPackage('assets/locales'),
@@ -55,11 +39,11 @@ export const localeDirectories: readonly string[] = [
 ]
 
 /** Throws a ConfigurationError for the texts of extensions. */
-export const wordsOf = (
+export function wordsOf(
   { codes, codedFamilies }: Catalogue,
   domains: readonly LoadedDomain[],
   codedOverrides: Configuration['codedValues'] = {},
-): Words => {
+): Words {
   const owners = ownersOf(domains)
   const extensions = [...owners]
     .filter(([, { isOurs }]) => !isOurs)
@@ -83,7 +67,7 @@ export const wordsOf = (
 }
 
 /** Rejects with a ConfigurationError for the mails of extensions. */
-export const mailTextsOf = (domains: readonly LoadedDomain[]): Promise<MailTexts> => {
+export function mailTextsOf(domains: readonly LoadedDomain[]): Promise<MailTexts> {
   const owners = ownersOf(domains)
   const directories = [...owners].flatMap(([domain, { mails }]) =>
     mails ? [{ domain, directory: fileURLToPath(mails.directory), templates: mails.templates }] : [],
@@ -91,7 +75,7 @@ export const mailTextsOf = (domains: readonly LoadedDomain[]): Promise<MailTexts
   return readMailTexts(inPackage('assets/mails'), directories).catch((error: unknown) => rethrow(error, owners))
 }
 
-export const catalogueOfPortal = (catalogue: Catalogue, portal: Portal): Catalogue => {
+export function catalogueOfPortal(catalogue: Catalogue, portal: Portal): Catalogue {
   const isOfPortal = (chain: ChainId): boolean => (portalOfChain(chains[chain]) ?? portal) === portal
   const namedOperations = catalogue.namedOperations.flatMap(([name, operation]): [string, Operation][] => {
     const [first, ...rest] = operation.chains.filter(isOfPortal)
@@ -109,28 +93,15 @@ export const catalogueOfPortal = (catalogue: Catalogue, portal: Portal): Catalog
   }
 }
 
-const codesAndPermissions = ({ codedFamilies, workspacePermissions, operatorPermissions }: Catalogue): string[] => [
-  ...[...codedFamilies.values()].flatMap(({ codes }) => codes),
-  ...workspacePermissions,
-  ...operatorPermissions,
-]
-
-/** The recorded examples without the codes and permissions of domains that are off. */
-const readExamplesFor = (catalogue: Catalogue): Examples => {
-  const kept = new Set(codesAndPermissions(catalogue))
-  const missing = new Set(codesAndPermissions(bankingCatalogue).filter((each) => !kept.has(each)))
-  return withoutTexts(readExamples(inPackage('docs/examples.json')), missing)
-}
-
 /**
  * With `isSealed`, the document describes the sealed bodies of the secure channel, too. With `isDevelopment`, the
  * examples have the ids and the password of the development seed.
  */
-export const buildOpenApiDocument = (
+export function buildOpenApiDocument(
   catalogue: Catalogue,
   words: Words,
   { isSealed = false, isDevelopment = false }: { isSealed?: boolean; isDevelopment?: boolean } = {},
-): Promise<JsonObject> => {
+): Promise<JsonObject> {
   const recorded = readExamplesFor(catalogue)
   return openApiDocument(catalogue, {
     isSealed,
@@ -144,35 +115,67 @@ export const buildOpenApiDocument = (
 }
 
 /** The document that a service for these domains implements. */
-export const buildServiceDocument = (
+export function buildServiceDocument(
   catalogue: Catalogue,
   words: Words,
   service: { domains: readonly string[]; issuer: string; audience: string },
-): Promise<JsonObject> =>
-  serviceDocument(catalogue, {
+): Promise<JsonObject> {
+  return serviceDocument(catalogue, {
     ...service,
     version: packageVersion(),
     claims: z.toJSONSchema(AssertionClaims, { io: 'input' }),
     examples: readExamplesFor(catalogue),
     sentence: (code) => words.refusal(code, fallbackLocale),
   })
+}
 
 /** Operations that no upstream serves either respond with 501. */
-export const findUnservedOperations = (
+export function findUnservedOperations(
   { isRoutable }: Pick<Catalogue, 'isRoutable'>,
   unserved: readonly string[],
   settings: Pick<Configuration, 'backends'>,
-): string[] => unserved.filter((id) => !isRoutable(domainOf(id)) || placeOf(settings, domainOf(id)) === 'in-process')
+): string[] {
+  return unserved.filter((id) => !isRoutable(domainOf(id)) || placeOf(settings, domainOf(id)) === 'in-process')
+}
 
 /** The ports about the declarations of all domains. */
-export const declarationPorts = (catalogue: Catalogue): Pick<DomainPorts, 'permissions' | 'deployment'> => ({
-  permissions: {
-    workspace: catalogue.permissionTable.workspace,
-    apiKey: catalogue.apiKeyPermissions,
-    operator: catalogue.operatorPermissions,
-  },
-  deployment: {
-    hasDomain: (name) => catalogue.summaries.has(name),
-    codesOf: (family) => catalogue.codedFamilies.get(family)?.codes ?? [],
-  },
-})
+export function declarationPorts(catalogue: Catalogue): Pick<DomainPorts, 'permissions' | 'deployment'> {
+  return {
+    permissions: {
+      workspace: catalogue.permissionTable.workspace,
+      apiKey: catalogue.apiKeyPermissions,
+      operator: catalogue.operatorPermissions,
+    },
+    deployment: {
+      hasDomain: (name) => catalogue.summaries.has(name),
+      codesOf: (family) => catalogue.codedFamilies.get(family)?.codes ?? [],
+    },
+  }
+}
+
+function keysOfDocument({ isRemote, contract = {} }: LoadedDomain): string[] {
+  if (!isRemote) return []
+  const { codes = {}, permissions = {} }: { codes?: object; permissions?: Permissions } = contract
+  return [
+    ...Object.keys(codes).map((code) => `refusal.${code}`),
+    ...[permissions.workspace, permissions.operator].flatMap((groups = {}) =>
+      Object.entries(groups).flatMap(([group, { actions }]) =>
+        actions.flatMap((action) => [
+          `permission.${group}:${action}.name`,
+          `permission.${group}:${action}.description`,
+        ]),
+      ),
+    ),
+  ]
+}
+
+/** The recorded examples without the codes and permissions of domains that are off. */
+function readExamplesFor(catalogue: Catalogue): Examples {
+  const kept = new Set(codesAndPermissions(catalogue))
+  const missing = new Set(codesAndPermissions(bankingCatalogue).filter((each) => !kept.has(each)))
+  return withoutTexts(readExamples(inPackage('docs/examples.json')), missing)
+}
+
+function codesAndPermissions({ codedFamilies, workspacePermissions, operatorPermissions }: Catalogue): string[] {
+  return [...[...codedFamilies.values()].flatMap(({ codes }) => codes), ...workspacePermissions, ...operatorPermissions]
+}

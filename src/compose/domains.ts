@@ -66,7 +66,7 @@ export interface Domains {
 }
 
 /** Each domain follows the domains that it uses. Throws a ConfigurationError for unknown domains and for cycles. */
-export const inOrderOfUse = (domains: readonly LoadedDomain[]): readonly LoadedDomain[] => {
+export function inOrderOfUse(domains: readonly LoadedDomain[]): readonly LoadedDomain[] {
   const names = new Set(domains.map(({ name }) => name))
   const errors = domains.flatMap(({ source, uses = [] }) =>
     uses.filter((name) => !names.has(name)).map((name) => `${source}: uses ${name}, which no domain has as its name`),
@@ -88,7 +88,7 @@ export const inOrderOfUse = (domains: readonly LoadedDomain[]): readonly LoadedD
 }
 
 /** Each error names the file and line of the domain's declaration. */
-export const partErrors = (domain: LoadedDomain, { handlers, jobs = [], gatewayJobs = [] }: Parts): string[] => {
+export function partErrors(domain: LoadedDomain, { handlers, jobs = [], gatewayJobs = [] }: Parts): string[] {
   const { name, source, operations, isOurs, isRemote } = domain
   const isHandled = ([key, { id }]: [string, Operation]): boolean =>
     handlers instanceof Map
@@ -113,51 +113,6 @@ interface OncePorts {
   ledger: Ledger
   /** Returns the JSON text of a reply without undeclared properties. Throws if it is invalid. */
   checkReply(operationId: string, reply: unknown): string
-}
-
-const targetOf = (reply: unknown): string | null =>
-  isRecord(reply) && typeof reply.bizId === 'string' ? reply.bizId : null
-
-/** The command, its audit entry and its stored reply share one transaction, which an invalid reply rolls back. */
-const runOnce = <Reply>(
-  { database, ledger, checkReply }: OncePorts,
-  request: IdempotentRequest,
-  work: (tx: Tx) => Promise<Reply>,
-): Promise<Reply> => {
-  const { operationId, caller, idempotency } = request
-  const workspaceId = request.workspace?.id ?? null
-  const runInTransaction = async (tx: Tx): Promise<Reply> => {
-    const within = ledger.within(tx)
-    const key = {
-      account: caller.accountId,
-      workspace: workspaceId,
-      operation: operationId,
-      ...idempotency,
-    }
-    const stored = await within.findStoredResult(key)
-    // A stored reply of the same operation and body has the same type.
-    if (stored) return parseChecked(JSON.stringify(stored.result)) as Reply
-    // What is stored and sent is the JSON text, so it must match the schema too.
-    const text = checkReply(operationId, JSON.parse(checkReply(operationId, await work(tx))))
-    const reply = parseChecked(text) as Reply
-    if (!isRecorded(tx, operationId))
-      await recordSuccess(tx, auditContextOf(request), { workspaceId, targetId: targetOf(reply) })
-    await within.storeResult(key, reply)
-    return reply
-  }
-  return inTransaction(database, runInTransaction, { owner: operationId, port: 'once' })
-}
-
-const createReplyCheck = (
-  { operations }: Pick<Catalogue, 'operations'>,
-  settings: Configuration,
-): OncePorts['checkReply'] => {
-  const schemas = new Map(operations.map(({ id, reply }) => [id, reply]))
-  return (operationId, reply) => {
-    const schema = schemas.get(operationId)
-    if (schema === undefined || typeof schema === 'string') throw new Error(`${operationId} has no JSON reply to store`)
-    return replyText(schema, reply, maxReplyBytesOf(settings, domainOf(operationId)), internalError)
-  }
 }
 
 export interface DomainParents {
@@ -337,14 +292,8 @@ class DomainBuilder {
   }
 }
 
-/** Without the domain `exchanges`, nothing asks the provider: amounts in other currencies then count as above the sum. */
-const configuredRates = (settings: Configuration) => {
-  const { provider, rates } = exchangeRatesIn(settings)
-  return provider ? [] : rates
-}
-
 /** A domain reaches other domains only through the ports that this function passes. */
-export const composeDomains = async (domains: readonly LoadedDomain[], parents: DomainParents): Promise<Domains> => {
+export async function composeDomains(domains: readonly LoadedDomain[], parents: DomainParents): Promise<Domains> {
   const { catalogue, settings: configuration, infrastructure, logger } = parents
   const settings = parseSettings(domains, configuration)
   const { money, mfa } = configuration
@@ -387,4 +336,56 @@ export const composeDomains = async (domains: readonly LoadedDomain[], parents: 
     requireService: (name) => builder.requireService(name),
     close: () => closers.disposeAsync(),
   }
+}
+
+function createReplyCheck(
+  { operations }: Pick<Catalogue, 'operations'>,
+  settings: Configuration,
+): OncePorts['checkReply'] {
+  const schemas = new Map(operations.map(({ id, reply }) => [id, reply]))
+  return (operationId, reply) => {
+    const schema = schemas.get(operationId)
+    if (schema === undefined || typeof schema === 'string') throw new Error(`${operationId} has no JSON reply to store`)
+    return replyText(schema, reply, maxReplyBytesOf(settings, domainOf(operationId)), internalError)
+  }
+}
+
+/** The command, its audit entry and its stored reply share one transaction, which an invalid reply rolls back. */
+function runOnce<Reply>(
+  { database, ledger, checkReply }: OncePorts,
+  request: IdempotentRequest,
+  work: (tx: Tx) => Promise<Reply>,
+): Promise<Reply> {
+  const { operationId, caller, idempotency } = request
+  const workspaceId = request.workspace?.id ?? null
+  const runInTransaction = async (tx: Tx): Promise<Reply> => {
+    const within = ledger.within(tx)
+    const key = {
+      account: caller.accountId,
+      workspace: workspaceId,
+      operation: operationId,
+      ...idempotency,
+    }
+    const stored = await within.findStoredResult(key)
+    // A stored reply of the same operation and body has the same type.
+    if (stored) return parseChecked(JSON.stringify(stored.result)) as Reply
+    // What is stored and sent is the JSON text, so it must match the schema too.
+    const text = checkReply(operationId, JSON.parse(checkReply(operationId, await work(tx))))
+    const reply = parseChecked(text) as Reply
+    if (!isRecorded(tx, operationId))
+      await recordSuccess(tx, auditContextOf(request), { workspaceId, targetId: targetOf(reply) })
+    await within.storeResult(key, reply)
+    return reply
+  }
+  return inTransaction(database, runInTransaction, { owner: operationId, port: 'once' })
+}
+
+function targetOf(reply: unknown): string | null {
+  return isRecord(reply) && typeof reply.bizId === 'string' ? reply.bizId : null
+}
+
+/** Without the domain `exchanges`, nothing asks the provider: amounts in other currencies then count as above the sum. */
+function configuredRates(settings: Configuration) {
+  const { provider, rates } = exchangeRatesIn(settings)
+  return provider ? [] : rates
 }

@@ -44,7 +44,7 @@ const ownNames: ReadonlySet<string> = new Set(bankingDomains.map(({ name }) => n
 /**
  * Returns the domains by a unique name. A conflict is an error of the later owner, so Portico's own domains come first.
  */
-export const ownersOf = (domains: readonly LoadedDomain[]): ReadonlyMap<string, LoadedDomain> => {
+export function ownersOf(domains: readonly LoadedDomain[]): ReadonlyMap<string, LoadedDomain> {
   const owners = new Map<string, LoadedDomain>()
   for (const domain of domains.toSorted((one, other) => Number(other.isOurs) - Number(one.isOurs))) {
     const isReserved = otherOwners.includes(domain.name) || (!domain.isOurs && ownNames.has(domain.name))
@@ -54,23 +54,13 @@ export const ownersOf = (domains: readonly LoadedDomain[]): ReadonlyMap<string, 
   return owners
 }
 
-/** Each line has the source of the domain, and the file and line of the declaration. */
-const linesOf = (errors: readonly DeclarationError[], owners: ReadonlyMap<string, LoadedDomain>): string[] => {
-  const lines = errors.map(({ owner, message, declared }) => {
-    const domain = owners.get(owner)
-    const site = callSiteOf(declared) === undefined ? domain : declared
-    return withCallSite(`${domain?.source ?? owner}: ${message}`, site)
-  })
-  return [...new Set(lines)]
-}
-
 /** Turns DeclarationErrors of domains into a ConfigurationError. Never returns. */
-export const rethrow = (error: unknown, owners: ReadonlyMap<string, LoadedDomain>): never => {
+export function rethrow(error: unknown, owners: ReadonlyMap<string, LoadedDomain>): never {
   throw error instanceof DeclarationErrors ? new ConfigurationError(linesOf(error.errors, owners)) : error
 }
 
 /** Returns a catalogue of the valid declarations, and the errors of the others. */
-export const joinDomains = (domains: readonly LoadedDomain[]): { catalogue: Catalogue; errors: string[] } => {
+export function joinDomains(domains: readonly LoadedDomain[]): { catalogue: Catalogue; errors: string[] } {
   const owners = ownersOf(domains)
   const contracts = [...owners].map(([owner, domain], index) => [owner, toContract(domain, index)] as const)
   const { catalogue, errors } = joinWith(Object.fromEntries(contracts))
@@ -81,27 +71,28 @@ export const joinDomains = (domains: readonly LoadedDomain[]): { catalogue: Cata
 }
 
 /** Throws a ConfigurationError. */
-export const catalogueOf = (domains: readonly LoadedDomain[]): Catalogue => {
+export function catalogueOf(domains: readonly LoadedDomain[]): Catalogue {
   const { catalogue, errors } = joinDomains(domains)
   if (errors.length > 0) throw new ConfigurationError(errors)
   return catalogue
 }
 
-export const withDomainLimits = <Settings extends Pick<Configuration, 'limits' | 'portals'>>(
+export function withDomainLimits<Settings extends Pick<Configuration, 'limits' | 'portals'>>(
   settings: Settings,
   { rateGroups: declared }: Pick<Catalogue, 'rateGroups'>,
-): Settings => {
+): Settings {
   const errors = rateGroupErrors(settings, new Set([...rateGroups, ...declared.keys()]))
   if (errors.length > 0) throw new ConfigurationError(errors)
   return withRateGroups(settings, Object.fromEntries(declared))
 }
 
-const ownerOf = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+export function schemaOwnersOf(domains: readonly Domain[]): readonly SchemaOwner[] {
+  return orderOwners(
+    domains.flatMap(({ name, migrations }) => (migrations ? [{ owner: ownerOf(name), migrations }] : [])),
+  )
+}
 
-export const schemaOwnersOf = (domains: readonly Domain[]): readonly SchemaOwner[] =>
-  orderOwners(domains.flatMap(({ name, migrations }) => (migrations ? [{ owner: ownerOf(name), migrations }] : [])))
-
-export const keyedColumnsOf = (domains: readonly Domain[]): KeyedColumns => {
+export function keyedColumnsOf(domains: readonly Domain[]): KeyedColumns {
   const all = [identityColumns, ...domains.flatMap(({ keyedColumns }) => keyedColumns ?? [])]
   return { sealed: all.flatMap(({ sealed }) => sealed), digests: all.flatMap(({ digests }) => digests) }
 }
@@ -112,10 +103,8 @@ export interface ParsedSettings {
   errors: readonly string[]
 }
 
-const isPlaced = ({ settingsKey }: LoadedDomain): boolean => settingsKey !== undefined
-
 /** The loader has already checked the settings outside `domains`. */
-export const readSettings = (domains: readonly LoadedDomain[], configuration: Configuration): ParsedSettings => {
+export function readSettings(domains: readonly LoadedDomain[], configuration: Configuration): ParsedSettings {
   const { domains: configured, profile, money } = configuration
   const errors = Object.keys(configured)
     .filter((name) => configured[name] !== 'off')
@@ -137,20 +126,20 @@ export const readSettings = (domains: readonly LoadedDomain[], configuration: Co
 }
 
 /** Throws a ConfigurationError that lists every error. */
-export const parseSettings = (
+export function parseSettings(
   domains: readonly LoadedDomain[],
   configuration: Configuration,
-): ReadonlyMap<string, unknown> => {
+): ReadonlyMap<string, unknown> {
   const { settings, errors } = readSettings(domains, configuration)
   if (errors.length > 0) throw new ConfigurationError([...errors])
   return settings
 }
 
-export const assertBackends = (
+export function assertBackends(
   domains: readonly LoadedDomain[],
   { routableDomains }: Pick<Catalogue, 'routableDomains'>,
   settings: Pick<Configuration, 'backends'>,
-): void => {
+): void {
   const errors = [
     ...Object.keys(settings.backends)
       .filter((name) => name !== 'default' && !routableDomains.includes(name))
@@ -167,10 +156,10 @@ export const assertBackends = (
 const requiredDomains = ['members', 'workspaces', 'operators']
 
 /** Throws a ConfigurationError for domains that cannot be off. */
-export const enabledDomains = (
+export function enabledDomains(
   domains: readonly LoadedDomain[],
   { domains: switches }: Pick<Configuration, 'domains'>,
-): readonly LoadedDomain[] => {
+): readonly LoadedDomain[] {
   const enabled = domains.filter((domain) => !isOff(domain, switches))
   const off = domains.filter((domain) => isOff(domain, switches)).map(({ name }) => name)
   const isBankOff = switches[bankSwitch] === 'off'
@@ -196,11 +185,11 @@ export const enabledDomains = (
 }
 
 /** Throws a ConfigurationError for what only Portico's own domains can do, such as to let members into a workspace. */
-export const assertPresent = (
+export function assertPresent(
   domains: readonly LoadedDomain[],
   { portals }: Pick<Configuration, 'portals'>,
   passThrough: readonly Operation[],
-): void => {
+): void {
   const lacks = (name: string): boolean => !domains.some((each) => each.isOurs && each.name === name)
   if (portals.CONSUMER.selfRegistration === 'approval' && lacks('operators'))
     throw new ConfigurationError([
@@ -241,16 +230,18 @@ export interface Loaded {
   keyedColumns: KeyedColumns
 }
 
-export const loadAll = (
+export function loadAll(
   domains: readonly Domain[],
   settings: Pick<Configuration, 'extensions' | 'operations' | 'domains'>,
-): Promise<LoadResult> => loadDomains(domains, ours, settings)
+): Promise<LoadResult> {
+  return loadDomains(domains, ours, settings)
+}
 
 /** Throws a ConfigurationError that lists every error of the domains themselves. */
-export const loadConfigured = async (
+export async function loadConfigured(
   domains: readonly Domain[],
   settings: Pick<Configuration, 'extensions' | 'operations' | 'domains'>,
-): Promise<Loaded> => {
+): Promise<Loaded> {
   const { domains: all, errors } = await loadAll(domains, settings)
   if (errors.length > 0) throw new ConfigurationError([...errors])
   const withTables = [...bankingDomains, ...all.filter(({ isOurs }) => !isOurs)]
@@ -259,4 +250,22 @@ export const loadConfigured = async (
     owners: schemaOwnersOf(withTables),
     keyedColumns: keyedColumnsOf(withTables),
   }
+}
+
+/** Each line has the source of the domain, and the file and line of the declaration. */
+function linesOf(errors: readonly DeclarationError[], owners: ReadonlyMap<string, LoadedDomain>): string[] {
+  const lines = errors.map(({ owner, message, declared }) => {
+    const domain = owners.get(owner)
+    const site = callSiteOf(declared) === undefined ? domain : declared
+    return withCallSite(`${domain?.source ?? owner}: ${message}`, site)
+  })
+  return [...new Set(lines)]
+}
+
+function ownerOf(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+}
+
+function isPlaced({ settingsKey }: LoadedDomain): boolean {
+  return settingsKey !== undefined
 }

@@ -39,29 +39,16 @@ import { type Limits, scaledLimit } from '../platform/limits/index.ts'
 import type { Infrastructure } from './infrastructure.ts'
 
 /** Links never use the Host header of a request, which a client can choose. */
-export const linksOf = (
+export function linksOf(
   { publicUrl, portals }: Pick<Configuration, 'publicUrl' | 'portals'>,
   portal: Portal,
-): PortalConfiguration['links'] => {
+): PortalConfiguration['links'] {
   const whole = (page: string) => (page.startsWith('/') ? publicUrl.replace(/\/$/, '') + page : page)
   const { signIn, passwordReset, factorUndo } = portals[portal].links
   return { signIn: whole(signIn), passwordReset: whole(passwordReset), factorUndo: whole(factorUndo) }
 }
 
-const scaled = <R extends { limit: number }>(rule: R, scale: number): R => ({
-  ...rule,
-  limit: scaledLimit(rule.limit, scale),
-})
-
-const accountRule = (settings: Configuration, portal: Portal, group: RateGroup): LimitRule => {
-  const { groups } = limitsOf(settings, portal)
-  // A group without an account rule uses that of `general`.
-  const rule = groups.get(group)?.account ?? groups.get('general')?.account
-  if (!rule) throw new ConfigurationError([`limits.groups.${group}.account: is missing`])
-  return scaled(rule, settings.limits.scale)
-}
-
-export const identitySettings = (settings: Configuration): IdentitySettings => {
+export function identitySettings(settings: Configuration): IdentitySettings {
   const { limits, portals, passwords, login } = settings
   const portal = (each: Portal) => ({
     selfRegistration: portals[each].selfRegistration,
@@ -85,29 +72,10 @@ export const identitySettings = (settings: Configuration): IdentitySettings => {
   }
 }
 
-export const breachCheckOf = ({ passwords }: Configuration, logger: Logger): BreachCheck =>
-  passwords.breachCheck.url
+export function breachCheckOf({ passwords }: Configuration, logger: Logger): BreachCheck {
+  return passwords.breachCheck.url
     ? createBreachCheck({ ...passwords.breachCheck, url: passwords.breachCheck.url.reveal() }, logger)
     : noBreachCheck
-
-const payeeOf = async (order: Order, purposes: PurposePorts): Promise<string | undefined> => {
-  const { withdrawalChannelBizId: channel } = order.data
-  if (channel) return purposes.maskedAccountOf(order.workspaceBizId, channel)
-  return order.targetWalletBizId ?? undefined
-}
-
-/** Orders of extensions may have neither an amount nor a payee. */
-const readPurposeOfOrder = async (
-  ledger: Ledger,
-  id: OrderId,
-  purposes: PurposePorts,
-): Promise<PurposeDetails | undefined> => {
-  const type = await ledger.readOrderType(id)
-  if (!type) return undefined
-  const order = await ledger.readOrder({ id, type, workspace: null })
-  const { amount, currency } = order.data
-  const isMoney = amount && currency && /^\d+$/.test(amount)
-  return { amount: isMoney ? money(BigInt(amount), currency) : undefined, payee: await payeeOf(order, purposes) }
 }
 
 interface PurposeSources {
@@ -116,16 +84,12 @@ interface PurposeSources {
   requireService<Name extends keyof DomainServices>(name: Name): DomainServices[Name]
 }
 
-/** An operator's mail names only part of the address, because the operator may not be allowed to read accounts. */
-const emailFor = (email: string | undefined, workspace: WorkspaceId | null): string | undefined =>
-  email !== undefined && workspace === null ? maskEmail(email) : email
-
 /** Calls `domains` only after they are built. */
-export const purposePorts = (
+export function purposePorts(
   operations: readonly Operation[],
   database: Database,
   domains: () => PurposeSources,
-): PurposePorts => {
+): PurposePorts {
   const byId = new Map(operations.map((operation) => [operation.id, operation]))
   const isMember = (account: AccountId, workspace: WorkspaceId): Promise<boolean> =>
     inTransaction(database, async (tx) =>
@@ -154,24 +118,12 @@ export const purposePorts = (
   return ports
 }
 
-/** The gateway counts the other limits of `channelOpen`, before the payload is read. */
-const openingCounter =
-  (settings: Configuration, limits: Limits) =>
-  (portal: Portal): MaybePromise<void> => {
-    const rule = limitsOf(settings, portal).groups.get('channelOpen')?.total
-    if (!rule) return
-    const name = 'channelOpen-total'
-    return thenSync(limits.spend(name, portal, rule), ({ allowed, limit, resetMs }) => {
-      if (!allowed) throw rateLimited(resetMs, `limit ${name}`, { name, limit, windowMs: rule.windowMs })
-    })
-  }
-
-export const composeIdentity = (
+export function composeIdentity(
   settings: Configuration,
   infrastructure: Infrastructure,
   logger: Logger,
   hooks: IdentityHooks,
-): Promise<Identity> => {
+): Promise<Identity> {
   const { secret, verifyUrl, timeoutMs } = settings.turnstile
   const ports = {
     ...infrastructure,
@@ -182,4 +134,56 @@ export const composeIdentity = (
     breachedPasswords: breachCheckOf(settings, logger),
   }
   return createIdentity(ports, identitySettings(settings))
+}
+
+function accountRule(settings: Configuration, portal: Portal, group: RateGroup): LimitRule {
+  const { groups } = limitsOf(settings, portal)
+  // A group without an account rule uses that of `general`.
+  const rule = groups.get(group)?.account ?? groups.get('general')?.account
+  if (!rule) throw new ConfigurationError([`limits.groups.${group}.account: is missing`])
+  return scaled(rule, settings.limits.scale)
+}
+
+function scaled<R extends { limit: number }>(rule: R, scale: number): R {
+  return {
+    ...rule,
+    limit: scaledLimit(rule.limit, scale),
+  }
+}
+
+/** An operator's mail names only part of the address, because the operator may not be allowed to read accounts. */
+function emailFor(email: string | undefined, workspace: WorkspaceId | null): string | undefined {
+  return email !== undefined && workspace === null ? maskEmail(email) : email
+}
+
+/** Orders of extensions may have neither an amount nor a payee. */
+async function readPurposeOfOrder(
+  ledger: Ledger,
+  id: OrderId,
+  purposes: PurposePorts,
+): Promise<PurposeDetails | undefined> {
+  const type = await ledger.readOrderType(id)
+  if (!type) return undefined
+  const order = await ledger.readOrder({ id, type, workspace: null })
+  const { amount, currency } = order.data
+  const isMoney = amount && currency && /^\d+$/.test(amount)
+  return { amount: isMoney ? money(BigInt(amount), currency) : undefined, payee: await payeeOf(order, purposes) }
+}
+
+async function payeeOf(order: Order, purposes: PurposePorts): Promise<string | undefined> {
+  const { withdrawalChannelBizId: channel } = order.data
+  if (channel) return purposes.maskedAccountOf(order.workspaceBizId, channel)
+  return order.targetWalletBizId ?? undefined
+}
+
+/** The gateway counts the other limits of `channelOpen`, before the payload is read. */
+function openingCounter(settings: Configuration, limits: Limits) {
+  return (portal: Portal): MaybePromise<void> => {
+    const rule = limitsOf(settings, portal).groups.get('channelOpen')?.total
+    if (!rule) return
+    const name = 'channelOpen-total'
+    return thenSync(limits.spend(name, portal, rule), ({ allowed, limit, resetMs }) => {
+      if (!allowed) throw rateLimited(resetMs, `limit ${name}`, { name, limit, windowMs: rule.windowMs })
+    })
+  }
 }

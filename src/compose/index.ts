@@ -46,7 +46,9 @@ import { reportWeakenedRules } from './weakened-rules.ts'
 
 const roles = ['gateway', 'domains'] as const
 export type Role = (typeof roles)[number]
-export const isRole = (value: unknown): value is Role => roles.some((role) => role === value)
+export function isRole(value: unknown): value is Role {
+  return roles.some((role) => role === value)
+}
 
 /** Does not listen yet. */
 export interface Deployment {
@@ -67,131 +69,14 @@ export interface Deployment {
   close(): Promise<void>
 }
 
-const createMetricsOfParts = ({ infrastructure, logger, metrics, identity, domains }: Parts): void => {
-  const operators = domains.service('operators')
-  if (operators)
-    createApprovalMetrics(metrics.registry, {
-      count: operators.countPendingApprovals,
-      clock: infrastructure.clock,
-      onFault: (error) => logger.warn({ err: error }, 'pending approvals could not be counted'),
-    })
-  const exchanges = domains.service('exchanges')
-  if (exchanges)
-    createExchangeMetrics(metrics.registry, {
-      readGains: exchanges.readGains,
-      clock: infrastructure.clock,
-      onFault: (error) => logger.warn({ err: error }, 'exchange rates could not be read for metrics'),
-    })
-  createBackgroundMetrics(metrics.registry, infrastructure.droppedTasks)
-  createRedisMetrics(metrics.registry, infrastructure.redisMemory)
-  createQueueMetrics(metrics.registry, {
-    ...identity.queueLengths,
-    'password-hash': infrastructure.passwords.waiting,
-    database: infrastructure.waitingForDatabase,
-  })
-}
-
-/** A domain service shares the configuration file of the gateways, but serves all domains itself. */
-const withLocalBackends = (isGateway: boolean, settings: Configuration): Configuration =>
-  isGateway ? settings : { ...settings, backends: { default: 'in-process' } }
-
-const buildBackends = ({
-  isGateway,
-  catalogue,
-  settings,
-  infrastructure,
-  logger,
-  metrics,
-  perimeter,
-  identity,
-  domains,
-  passThrough,
-}: Parts) =>
-  createBackends({
-    identity: isGateway ? withChannelSessionMetrics(identity.handlers, perimeter) : new Map(),
-    domains: domains.handlers,
-    settings: withLocalBackends(isGateway, settings),
-    signer: identity.signer,
-    clock: infrastructure.clock,
-    metrics: createUpstreamMetrics(metrics.registry, logger),
-    catalogue,
-    prefixes: passThrough.map(({ route, place }) => ({ operationId: route.operation.id, place })),
-  })
-
-const findUnserved = ({ isGateway, catalogue, settings, logger, identity, domains }: Parts): string[] => {
-  const unserved = catalogue.operations
-    .map(({ id }) => id)
-    .filter((id) => !identity.handlers.has(id) && !domains.handlers.has(id))
-  const withoutBackend = isGateway ? findUnservedOperations(catalogue, unserved, settings) : unserved
-  if (withoutBackend.length > 0) logger.warn({ operations: withoutBackend }, 'operations without a handler or backend')
-  return unserved
-}
-
-/** The gateway cannot know whether a service uses the same database. */
-const warnOfSplitLedger = (
-  { domains }: Pick<Loaded, 'domains'>,
-  settings: Pick<Configuration, 'backends'>,
-  logger: Logger,
-): void => {
-  const places = findSplitLedger(domains, settings)
-  if (places) logger.warn({ places }, splitLedgerWarning)
-}
-
-/** The open streams, with their metrics. */
-const createStreams = ({ settings, infrastructure, metrics, perimeter }: Parts): OpenStreams =>
-  new OpenStreams({
-    settings: settings.streams,
-    addressKey: infrastructure.limits.addressKey,
-    metrics: {
-      ...createStreamMetrics(metrics.registry),
-      countRefused: () => perimeter.limitHit('open-streams'),
-    },
-  })
-
-/** `building` disposes of the parts in reverse order. */
-const composeParts = async (
-  loaded: Loaded,
-  configured: Configuration,
-  role: Role,
-  { logger, clock }: { logger: Logger; clock: Clock },
-  building: AsyncDisposableStack,
-): Promise<Parts> => {
-  const isGateway = role === 'gateway'
-  const catalogue = catalogueOf(loaded.domains)
-  const settings = withDomainLimits(configured, catalogue)
-  if (isGateway) assertBackends(loaded.domains, catalogue, settings)
-  const passThrough = isGateway ? passThroughOf(settings, catalogue) : []
-  const operations = [...catalogue.operations, ...operationsBelow(passThrough)]
-  assertPresent(loaded.domains, settings, operationsBelow(passThrough))
-  const infrastructure = await openInfrastructure(settings, catalogue, loaded, !isGateway, { logger, clock }, building)
-  const metrics = createMetrics()
-  const perimeter = createPerimeterMetrics(metrics.registry)
-  // Identity and the domains depend on each other: registration opens workspaces, and operators end sessions.
-  const identity = await composeIdentity(settings, infrastructure, logger, {
-    openWorkspace: async (tx, opening) => domains.service('workspaces')?.openWithWallets(tx, opening),
-    purposes: purposePorts(operations, infrastructure.database, () => domains),
-    suspendCredentials: (tx, account) => domains.hooks.accountRecovered(tx, account),
-  })
-  const domains = await composeDomains(loaded.domains, {
-    catalogue,
-    settings,
-    infrastructure,
-    logger,
-    identity,
-    deadline: new HandlerDeadline(settings.requests.handlerTimeoutMs, logger, metrics.registry),
-  })
-  building.defer(() => domains.close())
-  return { isGateway, catalogue, settings, infrastructure, logger, metrics, perimeter, identity, domains, passThrough }
-}
-
 /** If the start fails, disposes of the parts that were already built. */
-export const compose = async (
+export async function compose(
   loaded: Loaded,
   configured: Configuration,
   role: Role,
   logger: Logger,
   { clock, pace }: { clock: Clock; pace: JobPace },
-): Promise<Deployment> => {
+): Promise<Deployment> {
   await using building = new AsyncDisposableStack()
   const parts = await composeParts(loaded, configured, role, { logger, clock }, building)
   const { isGateway, catalogue, settings, infrastructure, metrics, perimeter, identity, domains } = parts
@@ -258,4 +143,124 @@ export const compose = async (
     reportRejection: createRejectionReport(logger, metrics.registry),
     close: () => built.disposeAsync(),
   }
+}
+
+/** `building` disposes of the parts in reverse order. */
+async function composeParts(
+  loaded: Loaded,
+  configured: Configuration,
+  role: Role,
+  { logger, clock }: { logger: Logger; clock: Clock },
+  building: AsyncDisposableStack,
+): Promise<Parts> {
+  const isGateway = role === 'gateway'
+  const catalogue = catalogueOf(loaded.domains)
+  const settings = withDomainLimits(configured, catalogue)
+  if (isGateway) assertBackends(loaded.domains, catalogue, settings)
+  const passThrough = isGateway ? passThroughOf(settings, catalogue) : []
+  const operations = [...catalogue.operations, ...operationsBelow(passThrough)]
+  assertPresent(loaded.domains, settings, operationsBelow(passThrough))
+  const infrastructure = await openInfrastructure(settings, catalogue, loaded, !isGateway, { logger, clock }, building)
+  const metrics = createMetrics()
+  const perimeter = createPerimeterMetrics(metrics.registry)
+  // Identity and the domains depend on each other: registration opens workspaces, and operators end sessions.
+  const identity = await composeIdentity(settings, infrastructure, logger, {
+    openWorkspace: async (tx, opening) => domains.service('workspaces')?.openWithWallets(tx, opening),
+    purposes: purposePorts(operations, infrastructure.database, () => domains),
+    suspendCredentials: (tx, account) => domains.hooks.accountRecovered(tx, account),
+  })
+  const domains = await composeDomains(loaded.domains, {
+    catalogue,
+    settings,
+    infrastructure,
+    logger,
+    identity,
+    deadline: new HandlerDeadline(settings.requests.handlerTimeoutMs, logger, metrics.registry),
+  })
+  building.defer(() => domains.close())
+  return { isGateway, catalogue, settings, infrastructure, logger, metrics, perimeter, identity, domains, passThrough }
+}
+
+function createMetricsOfParts({ infrastructure, logger, metrics, identity, domains }: Parts): void {
+  const operators = domains.service('operators')
+  if (operators)
+    createApprovalMetrics(metrics.registry, {
+      count: operators.countPendingApprovals,
+      clock: infrastructure.clock,
+      onFault: (error) => logger.warn({ err: error }, 'pending approvals could not be counted'),
+    })
+  const exchanges = domains.service('exchanges')
+  if (exchanges)
+    createExchangeMetrics(metrics.registry, {
+      readGains: exchanges.readGains,
+      clock: infrastructure.clock,
+      onFault: (error) => logger.warn({ err: error }, 'exchange rates could not be read for metrics'),
+    })
+  createBackgroundMetrics(metrics.registry, infrastructure.droppedTasks)
+  createRedisMetrics(metrics.registry, infrastructure.redisMemory)
+  createQueueMetrics(metrics.registry, {
+    ...identity.queueLengths,
+    'password-hash': infrastructure.passwords.waiting,
+    database: infrastructure.waitingForDatabase,
+  })
+}
+
+function buildBackends({
+  isGateway,
+  catalogue,
+  settings,
+  infrastructure,
+  logger,
+  metrics,
+  perimeter,
+  identity,
+  domains,
+  passThrough,
+}: Parts) {
+  return createBackends({
+    identity: isGateway ? withChannelSessionMetrics(identity.handlers, perimeter) : new Map(),
+    domains: domains.handlers,
+    settings: withLocalBackends(isGateway, settings),
+    signer: identity.signer,
+    clock: infrastructure.clock,
+    metrics: createUpstreamMetrics(metrics.registry, logger),
+    catalogue,
+    prefixes: passThrough.map(({ route, place }) => ({ operationId: route.operation.id, place })),
+  })
+}
+
+/** A domain service shares the configuration file of the gateways, but serves all domains itself. */
+function withLocalBackends(isGateway: boolean, settings: Configuration): Configuration {
+  return isGateway ? settings : { ...settings, backends: { default: 'in-process' } }
+}
+
+/** The open streams, with their metrics. */
+function createStreams({ settings, infrastructure, metrics, perimeter }: Parts): OpenStreams {
+  return new OpenStreams({
+    settings: settings.streams,
+    addressKey: infrastructure.limits.addressKey,
+    metrics: {
+      ...createStreamMetrics(metrics.registry),
+      countRefused: () => perimeter.limitHit('open-streams'),
+    },
+  })
+}
+
+function findUnserved({ isGateway, catalogue, settings, logger, identity, domains }: Parts): string[] {
+  const unserved = catalogue.operations
+    .map(({ id }) => id)
+    .filter((id) => !identity.handlers.has(id) && !domains.handlers.has(id))
+  const withoutBackend = isGateway ? findUnservedOperations(catalogue, unserved, settings) : unserved
+  if (withoutBackend.length > 0) logger.warn({ operations: withoutBackend }, 'operations without a handler or backend')
+  return unserved
+}
+
+/** The gateway cannot know whether a service uses the same database. */
+function warnOfSplitLedger(
+  { domains }: Pick<Loaded, 'domains'>,
+  settings: Pick<Configuration, 'backends'>,
+  logger: Logger,
+): void {
+  const places = findSplitLedger(domains, settings)
+  if (places) logger.warn({ places }, splitLedgerWarning)
 }

@@ -40,24 +40,6 @@ import type { Loaded } from './extensions.ts'
 import { openSharedState, type SharedState } from './shared-state.ts'
 import { databaseTarget } from './store.ts'
 
-/** Several replicas share an outbox in the database, which needs no queue. */
-const createMailer = async (
-  settings: Configuration,
-  texts: MailTexts,
-  { database, clock }: { database: Database; clock: Clock },
-  logger: Logger,
-) => {
-  const { from, timeoutMs } = settings.mail
-  if (settings.smtpUrl) {
-    const mailer = await openSmtpMailer({ url: settings.smtpUrl.reveal(), from, timeoutMs }, texts)
-    // Separate from other background work, which must not delay codes.
-    const queue = createBackgroundWork({ ...settings.background, spreadMs: 0 }, logger, systemRandomness)
-    return { mailer, codeMails: createMailQueue(mailer, queue), queue, outbox: null }
-  }
-  const outbox = settings.databaseUrl ? createSharedOutbox(texts, clock, database) : createOutbox(texts, clock)
-  return { mailer: outbox, codeMails: outbox, queue: null, outbox }
-}
-
 /** Above this, one replica may reject tokens that another one has just issued. */
 const warnSkewMs = 1_000
 
@@ -96,14 +78,14 @@ export interface Infrastructure {
 }
 
 /** With `allowReplicas`, other processes of this kind can run without Redis. */
-export const openInfrastructure = async (
+export async function openInfrastructure(
   settings: Configuration,
   catalogue: Catalogue,
   { domains, owners }: Loaded,
   allowReplicas: boolean,
   { logger, clock }: { logger: Logger; clock: Clock },
   stack: AsyncDisposableStack,
-): Promise<Infrastructure> => {
+): Promise<Infrastructure> {
   const onConnectionBroken = (error: Error) => logger.warn({ err: error }, 'database connection lost')
   let isDiskFull = false
   const onDiskFull = (isFull: boolean): void => {
@@ -158,4 +140,22 @@ export const openInfrastructure = async (
       systemRandomness,
     ),
   }
+}
+
+/** Several replicas share an outbox in the database, which needs no queue. */
+async function createMailer(
+  settings: Configuration,
+  texts: MailTexts,
+  { database, clock }: { database: Database; clock: Clock },
+  logger: Logger,
+) {
+  const { from, timeoutMs } = settings.mail
+  if (settings.smtpUrl) {
+    const mailer = await openSmtpMailer({ url: settings.smtpUrl.reveal(), from, timeoutMs }, texts)
+    // Separate from other background work, which must not delay codes.
+    const queue = createBackgroundWork({ ...settings.background, spreadMs: 0 }, logger, systemRandomness)
+    return { mailer, codeMails: createMailQueue(mailer, queue), queue, outbox: null }
+  }
+  const outbox = settings.databaseUrl ? createSharedOutbox(texts, clock, database) : createOutbox(texts, clock)
+  return { mailer: outbox, codeMails: outbox, queue: null, outbox }
 }

@@ -45,11 +45,42 @@ interface Parts {
   pace: JobPace
 }
 
+/** Runs one attempt at a job, whether or not it is due. Rejects with its error. */
+export type RunJob = (name: string, payload: object) => Promise<void>
+
+/** `stack` stops the jobs before it closes the parts that they use. */
+export async function startJobs(parts: Parts, stack: AsyncDisposableStack): Promise<RunJob> {
+  const { infrastructure, settings, logger, registry } = parts
+  const { everyMs: intervals = {}, ...poll } = parts.pace
+  const kinds = kindsOf(parts).map((kind): JobKind => {
+    const everyMs = intervals[kind.name] ?? kind.everyMs
+    return everyMs === undefined ? kind : { ...kind, everyMs }
+  })
+  declareJobKinds(infrastructure.database, allKindsOf(parts))
+  const metrics = createJobMetrics(registry, [queueFailureKind, ...kinds.map(({ name }) => name)])
+  const runner = createJobRunner({
+    ...infrastructure,
+    settings: { ...settings.jobs, ...poll },
+    kinds,
+    onFailure: ({ error, ...failure }) => {
+      metrics.failed(failure.kind)
+      logger.warn({ ...failure, err: error }, 'job failed')
+    },
+    onDropped: ({ reason, ...job }) => {
+      metrics.dropped(job.kind, reason)
+      logger.warn({ ...job, reason }, 'job dropped')
+    },
+  })
+  stack.defer(() => runner.stop())
+  await runner.start()
+  return runner.runNow
+}
+
 /**
  * A domain's jobs run in the process of its handlers, because both need the same blobs and settings. Jobs that send
  * mail run in the gateway.
  */
-const kindsOf = ({ settings, infrastructure, logger, isGateway, identity, domains }: Parts): JobKind[] => {
+function kindsOf({ settings, infrastructure, logger, isGateway, identity, domains }: Parts): JobKind[] {
   const isHere = (domain: string): boolean => !isGateway || placeOf(settings, domain) === 'in-process'
   const seal: JobKind['work'] = async (_payload, { signal }) => {
     await sealAuditLog(infrastructure.database, signal)
@@ -88,38 +119,8 @@ const kindsOf = ({ settings, infrastructure, logger, isGateway, identity, domain
 }
 
 /** The kinds of all processes of the deployment. */
-const allKindsOf = ({ identity, domains }: Parts): string[] =>
-  [...identity.jobs, ...domains.jobs.flatMap(({ jobs, gatewayJobs }) => [...jobs, ...gatewayJobs])].map(
+function allKindsOf({ identity, domains }: Parts): string[] {
+  return [...identity.jobs, ...domains.jobs.flatMap(({ jobs, gatewayJobs }) => [...jobs, ...gatewayJobs])].map(
     ({ name }) => name,
   )
-
-/** Runs one attempt at a job, whether or not it is due. Rejects with its error. */
-export type RunJob = (name: string, payload: object) => Promise<void>
-
-/** `stack` stops the jobs before it closes the parts that they use. */
-export const startJobs = async (parts: Parts, stack: AsyncDisposableStack): Promise<RunJob> => {
-  const { infrastructure, settings, logger, registry } = parts
-  const { everyMs: intervals = {}, ...poll } = parts.pace
-  const kinds = kindsOf(parts).map((kind): JobKind => {
-    const everyMs = intervals[kind.name] ?? kind.everyMs
-    return everyMs === undefined ? kind : { ...kind, everyMs }
-  })
-  declareJobKinds(infrastructure.database, allKindsOf(parts))
-  const metrics = createJobMetrics(registry, [queueFailureKind, ...kinds.map(({ name }) => name)])
-  const runner = createJobRunner({
-    ...infrastructure,
-    settings: { ...settings.jobs, ...poll },
-    kinds,
-    onFailure: ({ error, ...failure }) => {
-      metrics.failed(failure.kind)
-      logger.warn({ ...failure, err: error }, 'job failed')
-    },
-    onDropped: ({ reason, ...job }) => {
-      metrics.dropped(job.kind, reason)
-      logger.warn({ ...job, reason }, 'job dropped')
-    },
-  })
-  stack.defer(() => runner.stop())
-  await runner.start()
-  return runner.runNow
 }

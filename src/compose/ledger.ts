@@ -21,7 +21,7 @@ interface Parts {
 const everyMs = 1_000
 
 /** If a poll fails, the last result remains, because the store's own probe reports the failure. */
-export const watchLedger = ({ ledger, logger, metrics }: Parts): LedgerReadiness => {
+export function watchLedger({ ledger, logger, metrics }: Parts): LedgerReadiness {
   let broken: string | undefined
   let hasFailed = false
   const poll = async (): Promise<void> => {
@@ -63,28 +63,18 @@ const WithExchange = z.object({ money: z.object({ exchange: Exchange }) })
  * The settings of the domain `exchanges`, which also convert the sum in `stepUpAbove` if the domain is off. Without the
  * domain, there are no rates, and every amount in another currency counts as above the sum.
  */
-export const exchangeRatesIn = (settings: Configuration): z.output<typeof Exchange> =>
-  WithExchange.safeParse(settings).data?.money.exchange ?? { rates: [] }
+export function exchangeRatesIn(settings: Configuration): z.output<typeof Exchange> {
+  return WithExchange.safeParse(settings).data?.money.exchange ?? { rates: [] }
+}
 
 /** Domain names, by `in-process` or the URL of a service. */
 export type LedgerPlaces = Readonly<Record<string, readonly string[]>>
 
-/** A domain that declares order types, flow types or house accounts uses the ledger, too. */
-const usesLedger = ({ name, isOurs, ledger = {} }: LoadedDomain): boolean =>
-  isOurs ? ledgerDomains.has(name) : Object.keys(ledger).length > 0
-
-const placeName = (settings: Pick<Configuration, 'backends'>, domain: string): string => {
-  const place = placeOf(settings, domain)
-  if (place === 'in-process') return place
-  const { origin, pathname } = new URL(place.url)
-  return origin + pathname.replace(/\/$/, '')
-}
-
 /** Returns where the domains that share the ledger are served, or null if it is one place. */
-export const findSplitLedger = (
+export function findSplitLedger(
   domains: readonly LoadedDomain[],
   settings: Pick<Configuration, 'backends'>,
-): LedgerPlaces | null => {
+): LedgerPlaces | null {
   const places: Record<string, string[]> = {}
   for (const { name } of domains.filter(usesLedger)) {
     const place = placeName(settings, name)
@@ -96,7 +86,20 @@ export const findSplitLedger = (
 export const splitLedgerWarning = 'domains that share the ledger are served in different places'
 
 /** `in-process: exchanges, transfers; http://127.0.0.1:8081: wallets`. */
-export const describePlaces = (places: LedgerPlaces): string =>
-  Object.entries(places)
+export function describePlaces(places: LedgerPlaces): string {
+  return Object.entries(places)
     .map(([place, names]) => `${place}: ${names.join(', ')}`)
     .join('; ')
+}
+
+/** A domain that declares order types, flow types or house accounts uses the ledger, too. */
+function usesLedger({ name, isOurs, ledger = {} }: LoadedDomain): boolean {
+  return isOurs ? ledgerDomains.has(name) : Object.keys(ledger).length > 0
+}
+
+function placeName(settings: Pick<Configuration, 'backends'>, domain: string): string {
+  const place = placeOf(settings, domain)
+  if (place === 'in-process') return place
+  const { origin, pathname } = new URL(place.url)
+  return origin + pathname.replace(/\/$/, '')
+}

@@ -22,9 +22,11 @@ export const sharedOwners: readonly string[] = [...platformOwners.map(({ owner }
 const beforeLedger = ['workspaces', 'roles', 'members']
 
 /** An owner follows those whose tables it references, by foreign keys or by triggers on `orders`. */
-export const orderOwners = (domains: readonly SchemaOwner[]): readonly SchemaOwner[] => [
-  ...platformOwners,
-  ...beforeLedger.flatMap((name) => domains.filter(({ owner }) => owner === name)),
-  { owner: 'ledger', migrations: ledger },
-  ...domains.filter(({ owner }) => !beforeLedger.includes(owner)),
-]
+export function orderOwners(domains: readonly SchemaOwner[]): readonly SchemaOwner[] {
+  return [
+    ...platformOwners,
+    ...beforeLedger.flatMap((name) => domains.filter(({ owner }) => owner === name)),
+    { owner: 'ledger', migrations: ledger },
+    ...domains.filter(({ owner }) => !beforeLedger.includes(owner)),
+  ]
+}

@@ -9,82 +9,14 @@ export interface PassThrough {
   place: PassThroughPrefix
 }
 
-const camelCase = (path: string): string =>
-  path
-    .split(/[^A-Za-z0-9]+/)
-    .filter(Boolean)
-    .map((word, index) => (index === 0 ? word : word.charAt(0).toUpperCase() + word.slice(1)))
-    .join('')
-
-const segmentsOf = (path: string): string[] => path.split('/').slice(1)
-
-/** A parameter matches every segment. */
-const isBelow = (prefix: string, path: string): boolean => {
-  const segments = segmentsOf(path)
-  return segmentsOf(prefix).every((each, at) => segments[at] === each || segments[at]?.startsWith('{'))
+export function operationsBelow(prefixes: readonly PassThrough[]): Operation[] {
+  return prefixes.map(({ route }) => route.operation)
 }
 
-const chainOf = (prefix: string): ChainId | undefined => {
-  const chainId = findChain(prefix)
-  return prefix.startsWith(`${chains[chainId].prefix}/`) ? chainId : undefined
-}
-
-/** Stands for every request below the prefix in logs, metrics and the pipeline. */
-const toOperation = ({ prefix, name, policy }: PassThroughPrefix, chainId: ChainId): Operation => {
-  const path = prefix.slice(chains[chainId].prefix.length)
-  return {
-    id: `passThrough.${name ?? camelCase(path)}`,
-    method: 'GET',
-    path,
-    chains: [chainId],
-    summary: `Requests below ${prefix}`,
-    policy,
-    params: { method: z.string().max(10), target: z.string().max(2_048) },
-    confirms: ['method', 'target'],
-    body: 'raw',
-    reply: 'raw',
-    refuses: [],
-  }
-}
-
-const permissionErrors = ({ policy }: PassThroughPrefix, catalogue: Catalogue): string[] => {
-  const { permission, workspace } = policy
-  if (permission === null) return []
-  const known = workspace === 'none' ? catalogue.operatorPermissions : catalogue.workspacePermissions
-  return known.includes(permission) ? [] : [`policy.permission: ${permission} is not declared`]
-}
-
-const rateErrors = ({ policy }: PassThroughPrefix, catalogue: Catalogue): string[] =>
-  [...rateGroups, ...catalogue.rateGroups.keys()].includes(policy.rate)
-    ? []
-    : [`policy.rate: no rate limit group has the name ${policy.rate}`]
-
-const prefixErrors = (place: PassThroughPrefix, others: readonly PassThroughPrefix[], catalogue: Catalogue) => {
-  const { prefix } = place
-  if (!chainOf(prefix)) return ['prefix: must be below a chain, such as /web/v1/consumer/legacy']
-  const shadowed = catalogue.operations.flatMap(({ id, method, path, chains: ids }) =>
-    ids
-      .map((chainId) => chains[chainId].prefix + path)
-      .filter((whole) => isBelow(prefix, whole))
-      .map((whole) => `prefix: contains ${method} ${whole} (${id})`),
-  )
-  const chain = Object.values(chains).find((each) => each.prefix.startsWith(`${prefix}/`) || each.prefix === prefix)
-  return [
-    ...(chain ? [`prefix: contains the chain ${chain.prefix}`] : []),
-    ...shadowed.slice(0, 1),
-    ...others.filter((each) => isBelow(each.prefix, prefix)).map((each) => `prefix: is below ${each.prefix}`),
-    ...permissionErrors(place, catalogue),
-    ...rateErrors(place, catalogue),
-  ]
-}
-
-export const operationsBelow = (prefixes: readonly PassThrough[]): Operation[] =>
-  prefixes.map(({ route }) => route.operation)
-
-export const passThroughOf = (
+export function passThroughOf(
   { passThrough }: Pick<Configuration, 'passThrough'>,
   catalogue: Catalogue,
-): PassThrough[] => {
+): PassThrough[] {
   const errors = passThrough.flatMap((place, index) => {
     const others = passThrough.filter((_, at) => at !== index)
     return prefixErrors(place, others, catalogue).map((error) => `passThrough.${index}.${error}`)
@@ -103,4 +35,77 @@ export const passThroughOf = (
   )
   if (repeated >= 0) throw new ConfigurationError([`passThrough.${repeated}.name: ${ids[repeated]} is used twice`])
   return prefixes
+}
+
+function prefixErrors(place: PassThroughPrefix, others: readonly PassThroughPrefix[], catalogue: Catalogue) {
+  const { prefix } = place
+  if (!chainOf(prefix)) return ['prefix: must be below a chain, such as /web/v1/consumer/legacy']
+  const shadowed = catalogue.operations.flatMap(({ id, method, path, chains: ids }) =>
+    ids
+      .map((chainId) => chains[chainId].prefix + path)
+      .filter((whole) => isBelow(prefix, whole))
+      .map((whole) => `prefix: contains ${method} ${whole} (${id})`),
+  )
+  const chain = Object.values(chains).find((each) => each.prefix.startsWith(`${prefix}/`) || each.prefix === prefix)
+  return [
+    ...(chain ? [`prefix: contains the chain ${chain.prefix}`] : []),
+    ...shadowed.slice(0, 1),
+    ...others.filter((each) => isBelow(each.prefix, prefix)).map((each) => `prefix: is below ${each.prefix}`),
+    ...permissionErrors(place, catalogue),
+    ...rateErrors(place, catalogue),
+  ]
+}
+
+function chainOf(prefix: string): ChainId | undefined {
+  const chainId = findChain(prefix)
+  return prefix.startsWith(`${chains[chainId].prefix}/`) ? chainId : undefined
+}
+
+/** A parameter matches every segment. */
+function isBelow(prefix: string, path: string): boolean {
+  const segments = segmentsOf(path)
+  return segmentsOf(prefix).every((each, at) => segments[at] === each || segments[at]?.startsWith('{'))
+}
+
+function segmentsOf(path: string): string[] {
+  return path.split('/').slice(1)
+}
+
+function permissionErrors({ policy }: PassThroughPrefix, catalogue: Catalogue): string[] {
+  const { permission, workspace } = policy
+  if (permission === null) return []
+  const known = workspace === 'none' ? catalogue.operatorPermissions : catalogue.workspacePermissions
+  return known.includes(permission) ? [] : [`policy.permission: ${permission} is not declared`]
+}
+
+function rateErrors({ policy }: PassThroughPrefix, catalogue: Catalogue): string[] {
+  return [...rateGroups, ...catalogue.rateGroups.keys()].includes(policy.rate)
+    ? []
+    : [`policy.rate: no rate limit group has the name ${policy.rate}`]
+}
+
+/** Stands for every request below the prefix in logs, metrics and the pipeline. */
+function toOperation({ prefix, name, policy }: PassThroughPrefix, chainId: ChainId): Operation {
+  const path = prefix.slice(chains[chainId].prefix.length)
+  return {
+    id: `passThrough.${name ?? camelCase(path)}`,
+    method: 'GET',
+    path,
+    chains: [chainId],
+    summary: `Requests below ${prefix}`,
+    policy,
+    params: { method: z.string().max(10), target: z.string().max(2_048) },
+    confirms: ['method', 'target'],
+    body: 'raw',
+    reply: 'raw',
+    refuses: [],
+  }
+}
+
+function camelCase(path: string): string {
+  return path
+    .split(/[^A-Za-z0-9]+/)
+    .filter(Boolean)
+    .map((word, index) => (index === 0 ? word : word.charAt(0).toUpperCase() + word.slice(1)))
+    .join('')
 }

@@ -58,47 +58,15 @@ const refuseApiKeys: AuthenticationPort['apiKey'] = async () => {
   throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the domain apiKeys is off' })
 }
 
-/** `assertPresent` allows no operation with a workspace then. */
-const refuseWorkspaces = async (): Promise<never> => {
-  throw new Error('the domain members is missing')
-}
 const noWorkspaces: WorkspacePort = { enter: refuseWorkspaces, identify: refuseWorkspaces }
 
-const createSocketReport = (logger: Logger, { registry }: Metrics): ((closed: ClosedSocket) => void) => {
-  const log = createSocketLog(logger)
-  const countBytes = createSocketMetrics(registry)
-  return (closed) => {
-    log(closed)
-    countBytes(closed.call.operation.id, closed)
-  }
-}
-
-const holdPayouts = (
-  { operations, permissionTable }: Catalogue,
-  { database }: Infrastructure,
-  domains: Domains,
-): Stage => {
-  const ours = new Set(bankingDomains.map(({ name }) => name))
-  const payouts = new Set<unknown>(permissionTable.workspace.filter(({ isPayout }) => isPayout).map(({ code }) => code))
-  const held = new Set(
-    operations
-      .filter(({ id, method, policy }) => method !== 'GET' && payouts.has(policy.permission) && !ours.has(domainOf(id)))
-      .map(({ id }) => id),
-  )
-  return payoutHoldStage(
-    ({ id }) => held.has(id),
-    (member, permission, at) =>
-      domains.requireService('members').memberships.assertNotHeld(database, member, [permission], at),
-  )
-}
-
-export const buildPipeline = (
+export function buildPipeline(
   { catalogue, isGateway, settings, infrastructure, logger, metrics, perimeter, identity, domains }: Parts,
   backends: Backends,
   streams: OpenStreams,
   tracing: Tracing | null,
-): Pipeline =>
-  isGateway
+): Pipeline {
+  return isGateway
     ? gatewayPipeline({
         settings,
         tracing,
@@ -134,6 +102,7 @@ export const buildPipeline = (
           infrastructure.clock,
         ),
       })
+}
 
 export function createDraining(): { start(): void; isDraining(): boolean } {
   let draining = false
@@ -143,23 +112,6 @@ export function createDraining(): { start(): void; isDraining(): boolean } {
     },
     isDraining: () => draining,
   }
-}
-
-const referencePages = (
-  { catalogue, settings, infrastructure }: Pick<Parts, 'catalogue' | 'settings' | 'infrastructure'>,
-  admit: NonNullable<PageOptions['admit']>,
-) => {
-  const { enabled, portal } = settings.reference
-  if (!enabled) return null
-  const isDevelopment = settings.profile === 'development'
-  const described = portal === null ? catalogue : catalogueOfPortal(catalogue, portal)
-  const build = (isSealed: boolean) =>
-    buildOpenApiDocument(described, infrastructure.words, { isSealed, isDevelopment })
-  return createReferencePages(build, {
-    admit,
-    redirectsRoot: isDevelopment,
-    demo: isDevelopment ? demoSignIn(settings, infrastructure.outbox) : null,
-  })
 }
 
 export function portalApp(
@@ -221,43 +173,31 @@ export function portalApp(
 /** The refusals that `auditsRefusals` adds. */
 const auditedOnDemand: ReadonlySet<Code> = new Set<Code>(['ACCESS.STEP_UP_REQUIRED', 'ACCESS.RATE_LIMITED'])
 
-/** Refused reads appear only in the request log. */
-const isAudited = ({ method, operation }: Call, code: Code): boolean =>
-  code === 'ACCESS.PERMISSION_DENIED'
-    ? method !== 'GET' && method !== 'HEAD'
-    : operation.auditsRefusals === true && auditedOnDemand.has(code)
-
-function auditDenial(
-  { database, background }: Pick<Infrastructure, 'database' | 'background'>,
-  { call, refusal }: FinishedRequest,
-): void {
-  if (!refusal || !call?.caller || call.isRefusalRecorded || !isAudited(call, refusal.code)) return
-  const auditContext = auditContextOfCall(call)
-  const on = { ...auditSubjectOf(call), detail: { reason: refusal.code } }
-  background.run('audit-refused', () => recordRefusal(database, auditContext, on))
+export function withLimitMetrics(limits: LimitPort, metrics: PerimeterMetrics): LimitPort {
+  return {
+    addressKey: limits.addressKey,
+    networkKey: limits.networkKey,
+    sharesRoundTrip: limits.sharesRoundTrip,
+    spendAll: (spends) =>
+      thenSync(limits.spendAll(spends), (results) => {
+        for (const [index, { allowed }] of results.entries()) if (!allowed) metrics.limitHit(spends[index]?.name ?? '')
+        return results
+      }),
+  }
 }
 
-export const withLimitMetrics = (limits: LimitPort, metrics: PerimeterMetrics): LimitPort => ({
-  addressKey: limits.addressKey,
-  networkKey: limits.networkKey,
-  sharesRoundTrip: limits.sharesRoundTrip,
-  spendAll: (spends) =>
-    thenSync(limits.spendAll(spends), (results) => {
-      for (const [index, { allowed }] of results.entries()) if (!allowed) metrics.limitHit(spends[index]?.name ?? '')
-      return results
-    }),
-})
+export function withChannelMetrics(channel: ChannelPort, metrics: PerimeterMetrics): ChannelPort {
+  return {
+    sealer: channel.sealer,
+    open: (sealed) =>
+      thenSync(channel.open(sealed), (opened) => {
+        metrics.channelBody(opened ? 'opened' : 'refused')
+        return opened
+      }),
+  }
+}
 
-export const withChannelMetrics = (channel: ChannelPort, metrics: PerimeterMetrics): ChannelPort => ({
-  sealer: channel.sealer,
-  open: (sealed) =>
-    thenSync(channel.open(sealed), (opened) => {
-      metrics.channelBody(opened ? 'opened' : 'refused')
-      return opened
-    }),
-})
-
-export const withChannelSessionMetrics = (handlers: HandlerTable, metrics: PerimeterMetrics): HandlerTable => {
+export function withChannelSessionMetrics(handlers: HandlerTable, metrics: PerimeterMetrics): HandlerTable {
   const counted =
     (handler: AnyHandler, done: 'opened' | 'closed'): AnyHandler =>
     async (request) => {
@@ -280,4 +220,71 @@ export const withChannelSessionMetrics = (handlers: HandlerTable, metrics: Perim
     if (handler) table.set(id, counted(handler, done))
   }
   return table
+}
+
+/** `assertPresent` allows no operation with a workspace then. */
+async function refuseWorkspaces(): Promise<never> {
+  throw new Error('the domain members is missing')
+}
+
+function createSocketReport(logger: Logger, { registry }: Metrics): (closed: ClosedSocket) => void {
+  const log = createSocketLog(logger)
+  const countBytes = createSocketMetrics(registry)
+  return (closed) => {
+    log(closed)
+    countBytes(closed.call.operation.id, closed)
+  }
+}
+
+function holdPayouts(
+  { operations, permissionTable }: Catalogue,
+  { database }: Infrastructure,
+  domains: Domains,
+): Stage {
+  const ours = new Set(bankingDomains.map(({ name }) => name))
+  const payouts = new Set<unknown>(permissionTable.workspace.filter(({ isPayout }) => isPayout).map(({ code }) => code))
+  const held = new Set(
+    operations
+      .filter(({ id, method, policy }) => method !== 'GET' && payouts.has(policy.permission) && !ours.has(domainOf(id)))
+      .map(({ id }) => id),
+  )
+  return payoutHoldStage(
+    ({ id }) => held.has(id),
+    (member, permission, at) =>
+      domains.requireService('members').memberships.assertNotHeld(database, member, [permission], at),
+  )
+}
+
+function auditDenial(
+  { database, background }: Pick<Infrastructure, 'database' | 'background'>,
+  { call, refusal }: FinishedRequest,
+): void {
+  if (!refusal || !call?.caller || call.isRefusalRecorded || !isAudited(call, refusal.code)) return
+  const auditContext = auditContextOfCall(call)
+  const on = { ...auditSubjectOf(call), detail: { reason: refusal.code } }
+  background.run('audit-refused', () => recordRefusal(database, auditContext, on))
+}
+
+/** Refused reads appear only in the request log. */
+function isAudited({ method, operation }: Call, code: Code): boolean {
+  return code === 'ACCESS.PERMISSION_DENIED'
+    ? method !== 'GET' && method !== 'HEAD'
+    : operation.auditsRefusals === true && auditedOnDemand.has(code)
+}
+
+function referencePages(
+  { catalogue, settings, infrastructure }: Pick<Parts, 'catalogue' | 'settings' | 'infrastructure'>,
+  admit: NonNullable<PageOptions['admit']>,
+) {
+  const { enabled, portal } = settings.reference
+  if (!enabled) return null
+  const isDevelopment = settings.profile === 'development'
+  const described = portal === null ? catalogue : catalogueOfPortal(catalogue, portal)
+  const build = (isSealed: boolean) =>
+    buildOpenApiDocument(described, infrastructure.words, { isSealed, isDevelopment })
+  return createReferencePages(build, {
+    admit,
+    redirectsRoot: isDevelopment,
+    demo: isDevelopment ? demoSignIn(settings, infrastructure.outbox) : null,
+  })
 }

@@ -7,12 +7,12 @@ import { developmentAccounts, developmentPassword, seedDevelopment } from '../se
 import type { Domains } from './domains.ts'
 import type { Infrastructure } from './infrastructure.ts'
 
-export const composeSeed = (
+export function composeSeed(
   { operatorPermissions, workspacePermissions }: Catalogue,
   infrastructure: Infrastructure,
   identity: Identity,
   { ledger, names, service }: Domains,
-): Promise<void> => {
+): Promise<void> {
   const workspaces = service('workspaces')
   const members = service('members')
   return seedDevelopment({
@@ -37,10 +37,10 @@ export const composeSeed = (
 }
 
 /** Null if emails are sent, because the page cannot read their codes. */
-export const demoSignIn = (
+export function demoSignIn(
   { reference, listen }: Pick<Configuration, 'reference' | 'listen'>,
   outbox: ReadableOutbox | null,
-): DemoSignIn | null => {
+): DemoSignIn | null {
   if (!outbox) return null
   const accounts = developmentAccounts.filter(({ portal }) => portal === (reference.portal ?? portal))
   const addresses = accounts.map(({ email }) => email)
@@ -53,7 +53,7 @@ export const demoSignIn = (
 }
 
 /** Throws if the documented password of a development account works. */
-export const assertNoSeededAccounts = async ({ database, passwords }: Infrastructure): Promise<void> => {
+export async function assertNoSeededAccounts({ database, passwords }: Infrastructure): Promise<void> {
   const errors: string[] = []
   for (const { portal, email } of developmentAccounts) {
     const account = await accountByEmail(database, portal, email)

@@ -29,40 +29,17 @@ const lockMessages = {
   taken: 'another gateway without Redis runs on this database; this one is not ready',
 }
 
-const openLocalState = async (
-  { databaseUrl, database }: Configuration,
-  allowReplicas: boolean,
-  clock: Clock,
-  logger: Logger,
-  stack: AsyncDisposableStack,
-): Promise<SharedState> => {
-  const cache = createMemoryCache(clock, cacheEntries)
-  stack.defer(() => cache.close())
-  const redisMemory = async () => ({ used: 0, max: 0 })
-  const shared = { cache, pubsub: createLocalPubSub(), counters: undefined, redisMemory }
-  // Only one process can use an embedded store.
-  if (!databaseUrl || allowReplicas) return { ...shared, probes: [] }
-  const lock = await acquireSingletonLock({
-    url: databaseUrl.reveal(),
-    connectTimeoutMs: database.connectTimeoutMs,
-    lookup,
-    onChange: (state) => logger[state === 'held' ? 'info' : 'error'](lockMessages[state]),
-  })
-  stack.defer(() => lock.release())
-  return { ...shared, probes: [{ name: 'singleton-lock', check: () => lock.check() }] }
-}
-
 /**
  * Without REDIS_URL, a gateway starts only if no other one runs on its database. Domain services share no state and set
  * `allowReplicas`.
  */
-export const openSharedState = async (
+export async function openSharedState(
   settings: Configuration,
   allowReplicas: boolean,
   clock: Clock,
   logger: Logger,
   stack: AsyncDisposableStack,
-): Promise<SharedState> => {
+): Promise<SharedState> {
   const { redisUrl } = settings
   if (!redisUrl) return openLocalState(settings, allowReplicas, clock, logger, stack)
   let isDown = false
@@ -91,4 +68,27 @@ export const openSharedState = async (
     redisMemory: redis.memory,
     probes: [{ name: 'cache', check: redis.check }],
   }
+}
+
+async function openLocalState(
+  { databaseUrl, database }: Configuration,
+  allowReplicas: boolean,
+  clock: Clock,
+  logger: Logger,
+  stack: AsyncDisposableStack,
+): Promise<SharedState> {
+  const cache = createMemoryCache(clock, cacheEntries)
+  stack.defer(() => cache.close())
+  const redisMemory = async () => ({ used: 0, max: 0 })
+  const shared = { cache, pubsub: createLocalPubSub(), counters: undefined, redisMemory }
+  // Only one process can use an embedded store.
+  if (!databaseUrl || allowReplicas) return { ...shared, probes: [] }
+  const lock = await acquireSingletonLock({
+    url: databaseUrl.reveal(),
+    connectTimeoutMs: database.connectTimeoutMs,
+    lookup,
+    onChange: (state) => logger[state === 'held' ? 'info' : 'error'](lockMessages[state]),
+  })
+  stack.defer(() => lock.release())
+  return { ...shared, probes: [{ name: 'singleton-lock', check: () => lock.check() }] }
 }

@@ -2,12 +2,12 @@ import type { Configuration } from '../config/index.ts'
 import type { DatabaseTarget } from '../database/index.ts'
 import { lookup } from '../platform/runtime/index.ts'
 
-export const databaseTarget = (
+export function databaseTarget(
   settings: Configuration,
   onConnectionBroken: (error: Error) => void,
   onDiskFull: (isFull: boolean) => void = () => undefined,
-): DatabaseTarget =>
-  settings.databaseUrl
+): DatabaseTarget {
+  return settings.databaseUrl
     ? { kind: 'postgres', url: settings.databaseUrl.reveal(), ...settings.database, lookup, onConnectionBroken }
     : {
         kind: 'embedded',
@@ -16,26 +16,31 @@ export const databaseTarget = (
         ...settings.database,
         onDiskFull,
       }
+}
 
 /** Contains no credentials: `postgresql db:5432/portico`, or `embedded /var/lib/portico`. */
-export const storeName = ({ databaseUrl, dataDirectory }: Configuration): string => {
+export function storeName({ databaseUrl, dataDirectory }: Configuration): string {
   if (!databaseUrl) return `embedded ${dataDirectory}`
   const { hostname, port, pathname, searchParams } = new URL(databaseUrl.reveal())
   const host = searchParams.get('host') || hostname || 'localhost'
   return `postgresql ${host}:${searchParams.get('port') || port || '5432'}${pathname}`
 }
 
-const hostOf = (url: { reveal(): string }): string => new URL(url.reveal()).host
-
 /** Where this process keeps and sends its data, without credentials. */
-export const placesOf = (settings: Configuration) => ({
-  store: storeName(settings),
-  redis: settings.redisUrl ? hostOf(settings.redisUrl) : 'none',
-  mail: settings.smtpUrl ? hostOf(settings.smtpUrl) : 'development outbox',
-  domains: Object.fromEntries(
-    Object.entries(settings.backends).map(([name, backend]) => [
-      name,
-      backend === 'in-process' ? backend : new URL(backend.url).origin,
-    ]),
-  ),
-})
+export function placesOf(settings: Configuration) {
+  return {
+    store: storeName(settings),
+    redis: settings.redisUrl ? hostOf(settings.redisUrl) : 'none',
+    mail: settings.smtpUrl ? hostOf(settings.smtpUrl) : 'development outbox',
+    domains: Object.fromEntries(
+      Object.entries(settings.backends).map(([name, backend]) => [
+        name,
+        backend === 'in-process' ? backend : new URL(backend.url).origin,
+      ]),
+    ),
+  }
+}
+
+function hostOf(url: { reveal(): string }): string {
+  return new URL(url.reveal()).host
+}

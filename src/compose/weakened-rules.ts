@@ -9,12 +9,12 @@ import { exchangeRatesIn } from './ledger.ts'
  * Warns about each rule that is weaker than production's default. Records in the audit log when a rule becomes weaker,
  * and when it returns to its default.
  */
-export const reportWeakenedRules = async (
+export async function reportWeakenedRules(
   settings: Configuration,
   domains: readonly SettingsOwner[],
   store: { database: Database; clock: Clock; ids: Ids },
   logger: Pick<Logger, 'warn'>,
-): Promise<void> => {
+): Promise<void> {
   for (const { setting, isWeakened, value, standard } of compareWithProduction(
     settings,
     domains,

@@ -105,23 +105,25 @@ export const backendSettings = z
 
 export type UpstreamConfiguration = z.output<typeof upstream>
 
-export const placeOf = (
+export function placeOf(
   { backends }: { backends: z.output<typeof backendSettings> },
   domain: string,
-): UpstreamConfiguration | 'in-process' => backends[domain] ?? backends.default ?? 'in-process'
+): UpstreamConfiguration | 'in-process' {
+  return backends[domain] ?? backends.default ?? 'in-process'
+}
 
 /** The maximum size of a domain's JSON reply, wherever its handlers run. */
-export const maxReplyBytesOf = (settings: { backends: z.output<typeof backendSettings> }, domain: string): number => {
+export function maxReplyBytesOf(settings: { backends: z.output<typeof backendSettings> }, domain: string): number {
   const place = placeOf(settings, domain)
   return place === 'in-process' ? defaultMaxReplyBytes : place.maxReplyBytes
 }
 
 /** Settings for a service that the configuration may not name yet. Without a setting, the default applies. */
-export const upstreamSettings = (
+export function upstreamSettings(
   settings: { backends: z.output<typeof backendSettings> },
   domain: string,
   changes: Partial<z.input<typeof upstream>> & { url: string },
-): UpstreamConfiguration => {
+): UpstreamConfiguration {
   const place = placeOf(settings, domain)
   return upstream.parse({ ...(place === 'in-process' ? {} : place), ...changes })
 }

@@ -2,35 +2,7 @@ import { codedFamilies } from '../contract/index.ts'
 import type { Settings } from './schema.ts'
 import { isHttps } from './values.ts'
 
-const upstreamsOf = ({ backends, passThrough }: Settings) => [
-  ...Object.entries(backends).flatMap(([name, place]) =>
-    place === undefined || place === 'in-process' ? [] : [{ path: `backends.${name}`, ...place }],
-  ),
-  ...passThrough.map((place, index) => ({ path: `passThrough.${index}`, ...place })),
-]
-
-const tlsErrors = (settings: Settings): string[] =>
-  upstreamsOf(settings).flatMap(({ path, url, tls }) => {
-    if (!tls) return []
-    const { certFile, keyFile } = tls
-    return [
-      ...(isHttps(url) ? [] : [`${path}.tls: needs a url that begins with https://`]),
-      ...((certFile === undefined) === (keyFile === undefined)
-        ? []
-        : [`${path}.tls: certFile and keyFile must be set together`]),
-    ]
-  })
-
-/** With a shared audience, one upstream could replay its call assertions at the other. */
-const audienceErrors = (settings: Settings): string[] => {
-  const upstreams = upstreamsOf(settings)
-  return upstreams.flatMap(({ path, url, audience }, index) => {
-    const other = upstreams.slice(0, index).find((one) => one.audience === audience && one.url !== url)
-    return other ? [`${path}.audience: must differ from that of ${other.path}, which has another url`] : []
-  })
-}
-
-export const crossFieldErrors = (settings: Settings): string[] => {
+export function crossFieldErrors(settings: Settings): string[] {
   const { database, jobs, listen, portals, requests } = settings
   const { headersTimeoutMs, uploadTimeoutMs } = requests
   return [
@@ -52,7 +24,45 @@ export const crossFieldErrors = (settings: Settings): string[] => {
   ].filter((error) => error !== true)
 }
 
-const errorOf = (family: string, own: Readonly<Record<string, number>>): string | undefined => {
+function tlsErrors(settings: Settings): string[] {
+  return upstreamsOf(settings).flatMap(({ path, url, tls }) => {
+    if (!tls) return []
+    const { certFile, keyFile } = tls
+    return [
+      ...(isHttps(url) ? [] : [`${path}.tls: needs a url that begins with https://`]),
+      ...((certFile === undefined) === (keyFile === undefined)
+        ? []
+        : [`${path}.tls: certFile and keyFile must be set together`]),
+    ]
+  })
+}
+
+function upstreamsOf({ backends, passThrough }: Settings) {
+  return [
+    ...Object.entries(backends).flatMap(([name, place]) =>
+      place === undefined || place === 'in-process' ? [] : [{ path: `backends.${name}`, ...place }],
+    ),
+    ...passThrough.map((place, index) => ({ path: `passThrough.${index}`, ...place })),
+  ]
+}
+
+/** With a shared audience, one upstream could replay its call assertions at the other. */
+function audienceErrors(settings: Settings): string[] {
+  const upstreams = upstreamsOf(settings)
+  return upstreams.flatMap(({ path, url, audience }, index) => {
+    const other = upstreams.slice(0, index).find((one) => one.audience === audience && one.url !== url)
+    return other ? [`${path}.audience: must differ from that of ${other.path}, which has another url`] : []
+  })
+}
+
+function codedValueErrors({ codedValues }: Settings): string[] {
+  return Object.entries(codedValues)
+    .map(([family, own]) => errorOf(family, own))
+    .filter((error) => error !== undefined)
+    .map((error) => `codedValues: ${error}`)
+}
+
+function errorOf(family: string, own: Readonly<Record<string, number>>): string | undefined {
   const numbers = codedFamilies.get(family)?.values
   if (!numbers) return `unknown family ${family}`
   const unknown = Object.keys(own).find((code) => !Object.hasOwn(numbers, code))
@@ -60,9 +70,3 @@ const errorOf = (family: string, own: Readonly<Record<string, number>>): string 
   const all = Object.values({ ...numbers, ...own })
   return new Set(all).size < all.length ? `two codes of ${family} have the same number` : undefined
 }
-
-const codedValueErrors = ({ codedValues }: Settings): string[] =>
-  Object.entries(codedValues)
-    .map(([family, own]) => errorOf(family, own))
-    .filter((error) => error !== undefined)
-    .map((error) => `codedValues: ${error}`)

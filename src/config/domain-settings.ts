@@ -5,7 +5,7 @@ import { type Settings, schema } from './schema.ts'
 export type Tree = Readonly<Record<string, unknown>>
 
 /** Lists are replaced, not merged. An override of null or undefined has no effect. */
-export const mergeSettings = (base: unknown, override: unknown): unknown => {
+export function mergeSettings(base: unknown, override: unknown): unknown {
   if (override === undefined || override === null) return base
   if (!isRecord(base) || !isRecord(override)) return override
   const merged: Record<string, unknown> = { ...base }
@@ -13,8 +13,9 @@ export const mergeSettings = (base: unknown, override: unknown): unknown => {
   return merged
 }
 
-export const valueAt = (tree: unknown, path: string): unknown =>
-  path.split('.').reduce((part, key) => (isRecord(part) ? part[key] : undefined), tree)
+export function valueAt(tree: unknown, path: string): unknown {
+  return path.split('.').reduce((part, key) => (isRecord(part) ? part[key] : undefined), tree)
+}
 
 /** The settings of the gateway on which checks of a domain's settings depend. */
 export interface SettingsContext {
@@ -56,11 +57,10 @@ interface PlacedOwner extends SettingsOwner {
   settings: z.ZodObject
 }
 
-const isPlaced = (owner: SettingsOwner): owner is PlacedOwner =>
-  typeof owner.settingsKey === 'string' && owner.settings instanceof z.ZodObject
-
 /** The owners outside `domains`. */
-export const placedOwners = (owners: readonly SettingsOwner[]): PlacedOwner[] => owners.filter(isPlaced)
+export function placedOwners(owners: readonly SettingsOwner[]): PlacedOwner[] {
+  return owners.filter(isPlaced)
+}
 
 /** Adds the settings of domains to those of the gateway, and reports settings that two of them declare. */
 class SchemaBuilder {
@@ -100,7 +100,7 @@ class SchemaBuilder {
 }
 
 /** Returns the schema of the whole configuration, without the settings below `domains`, and the errors of declarations. */
-export const schemaWith = (owners: readonly SettingsOwner[]): { schema: typeof schema; errors: readonly string[] } => {
+export function schemaWith(owners: readonly SettingsOwner[]): { schema: typeof schema; errors: readonly string[] } {
   const builder = new SchemaBuilder()
   for (const { name, settingsKey, settings } of owners)
     if (settingsKey !== undefined && !(settings instanceof z.ZodObject))
@@ -113,19 +113,18 @@ export const schemaWith = (owners: readonly SettingsOwner[]): { schema: typeof s
   return { schema: whole as typeof schema, errors: builder.errors }
 }
 
-const nest = (path: string, value: unknown): unknown =>
-  path.split('.').reduceRight<unknown>((below, key) => ({ [key]: below }), value)
-
 /** Without a profile, returns the defaults of all profiles. */
-export const defaultsOf = ({ defaults = {}, profileDefaults = {} }: SettingsOwner, profile?: Settings['profile']) =>
-  mergeSettings(defaults, profile && profileDefaults[profile])
+export function defaultsOf({ defaults = {}, profileDefaults = {} }: SettingsOwner, profile?: Settings['profile']) {
+  return mergeSettings(defaults, profile && profileDefaults[profile])
+}
 
 /** The defaults of the domains outside `domains`, as layers of the configuration. */
-export const defaultLayers = (owners: readonly SettingsOwner[], profile?: Settings['profile']): unknown[] =>
-  placedOwners(owners).map((owner) => nest(owner.settingsKey, defaultsOf(owner, profile)))
+export function defaultLayers(owners: readonly SettingsOwner[], profile?: Settings['profile']): unknown[] {
+  return placedOwners(owners).map((owner) => nest(owner.settingsKey, defaultsOf(owner, profile)))
+}
 
 /** Returns the settings of an owner at its place in a tree, or in the parsed configuration. */
-export const settingsAt = (tree: unknown, { settingsKey, settings: { shape } }: PlacedOwner): unknown => {
+export function settingsAt(tree: unknown, { settingsKey, settings: { shape } }: PlacedOwner): unknown {
   const section = valueAt(tree, settingsKey)
   return isRecord(section)
     ? Object.fromEntries(Object.entries(section).filter(([name]) => Object.hasOwn(shape, name)))
@@ -135,7 +134,7 @@ export const settingsAt = (tree: unknown, { settingsKey, settings: { shape } }: 
 const currencies = schema.shape.money.shape.currencies
 
 /** Checks the settings whose schema accepts them, so that one run reports all errors. */
-export const checkErrors = (owners: readonly SettingsOwner[], tree: unknown): string[] => {
+export function checkErrors(owners: readonly SettingsOwner[], tree: unknown): string[] {
   const profile = valueAt(tree, 'profile') === 'production' ? 'production' : 'development'
   const known = currencies.safeParse(valueAt(tree, 'money.currencies')).data
   if (!known) return []
@@ -143,4 +142,12 @@ export const checkErrors = (owners: readonly SettingsOwner[], tree: unknown): st
     const parsed = owner.settings.safeParse(settingsAt(tree, owner) ?? {})
     return parsed.success ? (owner.checkSettings?.(parsed.data, { profile, currencies: known }) ?? []) : []
   })
+}
+
+function isPlaced(owner: SettingsOwner): owner is PlacedOwner {
+  return typeof owner.settingsKey === 'string' && owner.settings instanceof z.ZodObject
+}
+
+function nest(path: string, value: unknown): unknown {
+  return path.split('.').reduceRight<unknown>((below, key) => ({ [key]: below }), value)
 }

@@ -6,12 +6,15 @@ import { errorCode } from '../kernel/index.ts'
 const folder = new URL('../../', import.meta.url)
 
 /** Builds are as deep in the package as this file, so one relative path works for both. */
-export const inPackage = (path = ''): string => fileURLToPath(new URL(path, folder))
+export function inPackage(path = ''): string {
+  return fileURLToPath(new URL(path, folder))
+}
 
 const Package = z.object({ version: z.string() })
 
-export const packageVersion = (): string =>
-  Package.parse(JSON.parse(readFileSync(inPackage('package.json'), 'utf8'))).version
+export function packageVersion(): string {
+  return Package.parse(JSON.parse(readFileSync(inPackage('package.json'), 'utf8'))).version
+}
 
 /** This is the only file that reads `process.env`. */
 export const variableTexts = {
@@ -57,12 +60,12 @@ export type VariableName = keyof typeof variableTexts
 const names = Object.keys(variableTexts) as VariableName[]
 export type Variables = Partial<Record<VariableName | `PORTICO_${string}`, string>>
 
-export const isVariableName = (name: string): name is VariableName => Object.hasOwn(variableTexts, name)
-
-const isOurs = (name: string): name is `PORTICO_${string}` => name.startsWith('PORTICO_')
+export function isVariableName(name: string): name is VariableName {
+  return Object.hasOwn(variableTexts, name)
+}
 
 /** Includes unknown ones that begin with `PORTICO_`, to report them. An empty variable counts as unset. */
-export const readVariables = (): Variables => {
+export function readVariables(): Variables {
   const variables: Variables = {}
   for (const name of new Set([...names, ...Object.keys(process.env).filter(isOurs)])) {
     const value = process.env[name]
@@ -71,10 +74,8 @@ export const readVariables = (): Variables => {
   return variables
 }
 
-const readSecret = (file: string): string => readFileSync(file, 'utf8').replace(/[\r\n]+$/, '')
-
 /** Errors name the variable, never a value. */
-export const readSecretFiles = (variables: Variables, errors: string[]): Variables => {
+export function readSecretFiles(variables: Variables, errors: string[]): Variables {
   const values = { ...variables }
   for (const name of secretNames) {
     const file = variables[`${name}_FILE`]
@@ -94,10 +95,8 @@ export const readSecretFiles = (variables: Variables, errors: string[]): Variabl
   return values
 }
 
-const number = (text: string): number | string => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text)
-
 /** The schema rejects a text where it needs a number. */
-export const variableSettings = (variables: Variables): Record<string, unknown> => {
+export function variableSettings(variables: Variables): Record<string, unknown> {
   const listen = {
     ...(variables.HOST && { host: variables.HOST }),
     ...(variables.PORT && { port: number(variables.PORT) }),
@@ -128,4 +127,18 @@ const variableOf: Record<string, string> = {
   'limits.scale': 'PORTICO_RATE_LIMIT_SCALE',
 }
 
-export const settingName = (path: string): string => (variableOf[path] ? `${path} (${variableOf[path]})` : path)
+export function settingName(path: string): string {
+  return variableOf[path] ? `${path} (${variableOf[path]})` : path
+}
+
+function isOurs(name: string): name is `PORTICO_${string}` {
+  return name.startsWith('PORTICO_')
+}
+
+function readSecret(file: string): string {
+  return readFileSync(file, 'utf8').replace(/[\r\n]+$/, '')
+}
+
+function number(text: string): number | string {
+  return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text
+}

@@ -136,9 +136,6 @@ export const jobSettings = z.strictObject({
     ),
 })
 
-/** Browsers send origins in exactly this form. */
-const isOrigin = (text: string): boolean => URL.parse(text)?.origin === text
-
 export const streamSettings = z.strictObject({
   maxPerAccount: z
     .int()
@@ -179,3 +176,8 @@ export const streamSettings = z.strictObject({
 })
 
 export type StreamSettings = z.output<typeof streamSettings>
+
+/** Browsers send origins in exactly this form. */
+function isOrigin(text: string): boolean {
+  return URL.parse(text)?.origin === text
+}

@@ -29,12 +29,6 @@ import { Secret } from './values.ts'
 
 const prototypeKey = '__proto__'
 
-/** The schema would not detect settings below this key. */
-const hasPrototypeKey = (value: unknown): boolean =>
-  typeof value === 'object' &&
-  value !== null &&
-  (Object.hasOwn(value, prototypeKey) || Object.values(value).some(hasPrototypeKey))
-
 export class ConfigurationError extends Error {
   readonly errors: string[]
 
@@ -52,31 +46,11 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 const mapExpected = 'must be a map of settings'
 
-const readYaml = (file: string, errors: string[]): Tree => {
-  try {
-    const [tree, ...more] = loadAll(utf8.decode(readFileSync(file)), { schema: withMergeKeys })
-    if (more.length > 0) throw new Error('contains more than one document')
-    // Otherwise, the next layer would replace a list or text without an error.
-    if (!isRecord(tree ?? {})) throw new Error(mapExpected)
-    if (hasPrototypeKey(tree)) throw new Error('contains the key __proto__')
-    return isRecord(tree) ? tree : {}
-  } catch (error) {
-    errors.push(`${file}: ${error instanceof Error ? error.message.split('\n')[0] : 'unreadable'}`)
-    return {}
-  }
-}
-
-/** A variable that sets a value in a section would hide that the file's section is not a map. */
-const coveredSectionErrors = (file: Tree, variables: Tree): string[] =>
-  Object.entries(variables)
-    .filter(([name, value]) => isRecord(value) && !isRecord(file[name] ?? {}))
-    .map(([name]) => `${name}: ${mapExpected}`)
-
 /**
  * The order is config/default.yaml, the defaults of `domains`, the profile's file, the file from PORTICO_CONFIG, the
  * variables. Throws a ConfigurationError that lists every error.
  */
-export const loadConfiguration = (given: Variables, domains: readonly SettingsOwner[]): Configuration => {
+export function loadConfiguration(given: Variables, domains: readonly SettingsOwner[]): Configuration {
   const { schema, errors: declarationErrors } = schemaWith(domains)
   const errors = [...declarationErrors]
   const variables = readSecretFiles(given, errors)
@@ -118,11 +92,11 @@ export const loadConfiguration = (given: Variables, domains: readonly SettingsOw
  * The rules that production has by default, compared with `settings`. `rates` convert a sum into the currency of its
  * default.
  */
-export const compareWithProduction = (
+export function compareWithProduction(
   settings: Configuration,
   domains: readonly SettingsOwner[],
   rates: readonly FixedRate[],
-): ProductionRule[] => {
+): ProductionRule[] {
   const errors: string[] = []
   const files = ['default', 'production'].map((name) => readYaml(inPackage(`config/${name}.yaml`), errors))
   if (errors.length > 0) throw new ConfigurationError(errors)
@@ -130,10 +104,45 @@ export const compareWithProduction = (
   return productionRules({ settings, defaults, rates }, domains)
 }
 
+function readYaml(file: string, errors: string[]): Tree {
+  try {
+    const [tree, ...more] = loadAll(utf8.decode(readFileSync(file)), { schema: withMergeKeys })
+    if (more.length > 0) throw new Error('contains more than one document')
+    // Otherwise, the next layer would replace a list or text without an error.
+    if (!isRecord(tree ?? {})) throw new Error(mapExpected)
+    if (hasPrototypeKey(tree)) throw new Error('contains the key __proto__')
+    return isRecord(tree) ? tree : {}
+  } catch (error) {
+    errors.push(`${file}: ${error instanceof Error ? error.message.split('\n')[0] : 'unreadable'}`)
+    return {}
+  }
+}
+
+/** The schema would not detect settings below this key. */
+function hasPrototypeKey(value: unknown): boolean {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    (Object.hasOwn(value, prototypeKey) || Object.values(value).some(hasPrototypeKey))
+  )
+}
+
+/** A variable that sets a value in a section would hide that the file's section is not a map. */
+function coveredSectionErrors(file: Tree, variables: Tree): string[] {
+  return Object.entries(variables)
+    .filter(([name, value]) => isRecord(value) && !isRecord(file[name] ?? {}))
+    .map(([name]) => `${name}: ${mapExpected}`)
+}
+
 type Issue = z.core.$ZodIssue
 
+/** A line never contains the value. */
+function toErrorLines(issues: readonly Issue[]): string[] {
+  return issues.flatMap(unfoldUnion).map(toErrorLine)
+}
+
 /** Picks the alternative that the value most likely represents: the one whose issues are below its root. */
-const unfoldUnion = (issue: Issue): Issue[] => {
+function unfoldUnion(issue: Issue): Issue[] {
   if (issue.code !== 'invalid_union') return [issue]
   const likely = issue.errors.find((issues) => issues.some(({ path }) => path.length > 0))
   if (!likely) return [issue]
@@ -141,8 +150,6 @@ const unfoldUnion = (issue: Issue): Issue[] => {
 }
 
 /** An unknown setting at the top level has no path. */
-const toErrorLine = ({ path, message }: Issue): string =>
-  path.length === 0 ? message : `${settingName(path.join('.'))}: ${message}`
-
-/** A line never contains the value. */
-const toErrorLines = (issues: readonly Issue[]): string[] => issues.flatMap(unfoldUnion).map(toErrorLine)
+function toErrorLine({ path, message }: Issue): string {
+  return path.length === 0 ? message : `${settingName(path.join('.'))}: ${message}`
+}

@@ -167,7 +167,7 @@ export interface PortalLimits {
 
 type Limits = { limits: z.output<typeof limitSettings>; portals: z.output<typeof portalSettings> }
 
-export const rateGroupErrors = ({ limits, portals }: Limits, known: ReadonlySet<string>): string[] => {
+export function rateGroupErrors({ limits, portals }: Limits, known: ReadonlySet<string>): string[] {
   const places: [path: string, groups: readonly string[]][] = [
     ['limits.groups', Object.keys(limits.groups)],
     ...Object.entries(portals).flatMap(([name, { limits: own, channelMandatory }]): [string, readonly string[]][] => [
@@ -180,16 +180,16 @@ export const rateGroupErrors = ({ limits, portals }: Limits, known: ReadonlySet<
   )
 }
 
-export const withRateGroups = <Settings extends Pick<Limits, 'limits'>>(
+export function withRateGroups<Settings extends Pick<Limits, 'limits'>>(
   settings: Settings,
   declared: RateGroups,
-): Settings => {
+): Settings {
   const { groups } = settings.limits
   const merged = Object.entries(declared).map(([name, rules]) => [name, { ...rules, ...groups[name] }] as const)
   return { ...settings, limits: { ...settings.limits, groups: { ...groups, ...Object.fromEntries(merged) } } }
 }
 
-export const limitsOf = ({ limits, portals }: Limits, portal: Portal | null): PortalLimits => {
+export function limitsOf({ limits, portals }: Limits, portal: Portal | null): PortalLimits {
   const own = portal === null ? undefined : portals[portal].limits
   const rules = (group: RateGroup): GroupRules => ({ ...limits.groups[group], ...own?.groups?.[group] })
   return {

@@ -19,26 +19,11 @@ interface Compared {
 
 type IsWeaker = (value: unknown, standard: unknown, compared: Compared) => boolean
 
-/** Every other value, such as `off`, is above every number. */
-const numberOf = (value: unknown): number => {
-  const number = Number(value ?? Number.NaN)
-  return Number.isNaN(number) ? Number.POSITIVE_INFINITY : number
-}
-
 const isMore: IsWeaker = (value, standard) => numberOf(value) > numberOf(standard)
 const isLess: IsWeaker = (value, standard) => numberOf(value) < numberOf(standard)
 const isDifferent: IsWeaker = (value, standard) => value !== standard
 const acceptsMoreMails: IsWeaker = (value, standard) =>
   mailCodes.indexOf(String(value)) > mailCodes.indexOf(String(standard))
-
-/** NaN without a configured rate. */
-const configuredRate = (from: string, to: string, rates: readonly FixedRate[]): number => {
-  const rateOf = (source: string, target: string) =>
-    Number(rates.find((rate) => rate.source === source && rate.target === target)?.rate)
-  if (from === to) return 1
-  const direct = rateOf(from, to)
-  return Number.isNaN(direct) ? 1 / rateOf(to, from) : direct
-}
 
 /** Compares values in the standard's currency. `unlimited` and a sum without a configured rate count as weaker. */
 const isHigherSum: IsWeaker = (amount, standard, { settings, defaults, rates }) => {
@@ -62,9 +47,6 @@ const gatewayRules: Readonly<Record<string, IsWeaker>> = {
 
 const comparisons = { maximum: isMore, minimum: isLess, fixed: isDifferent }
 
-const rulesOf = ({ productionRules: rules = {} }: SettingsDeclaration, key: string): [string, IsWeaker][] =>
-  Object.entries(rules).map(([name, rule]) => [`${key}.${name}`, comparisons[rule]])
-
 export interface ProductionRule {
   setting: string
   isWeakened: boolean
@@ -74,7 +56,7 @@ export interface ProductionRule {
 }
 
 /** Compares settings with the defaults of the production profile. */
-export const productionRules = (compared: Compared, domains: readonly SettingsOwner[]): ProductionRule[] => {
+export function productionRules(compared: Compared, domains: readonly SettingsOwner[]): ProductionRule[] {
   const { settings, defaults } = compared
   const ofDomains = placedOwners(domains).flatMap((owner) => rulesOf(owner, owner.settingsKey))
   return [...Object.entries(gatewayRules), ...ofDomains].map(([setting, isWeaker]) => {
@@ -83,4 +65,23 @@ export const productionRules = (compared: Compared, domains: readonly SettingsOw
     const toText = (one: unknown): string => (isRecord(one) ? JSON.stringify(one) : String(one))
     return { setting, isWeakened, value: toText(value), standard: toText(standard) }
   })
+}
+
+/** Every other value, such as `off`, is above every number. */
+function numberOf(value: unknown): number {
+  const number = Number(value ?? Number.NaN)
+  return Number.isNaN(number) ? Number.POSITIVE_INFINITY : number
+}
+
+/** NaN without a configured rate. */
+function configuredRate(from: string, to: string, rates: readonly FixedRate[]): number {
+  const rateOf = (source: string, target: string) =>
+    Number(rates.find((rate) => rate.source === source && rate.target === target)?.rate)
+  if (from === to) return 1
+  const direct = rateOf(from, to)
+  return Number.isNaN(direct) ? 1 / rateOf(to, from) : direct
+}
+
+function rulesOf({ productionRules: rules = {} }: SettingsDeclaration, key: string): [string, IsWeaker][] {
+  return Object.entries(rules).map(([name, rule]) => [`${key}.${name}`, comparisons[rule]])
 }

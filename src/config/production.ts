@@ -4,9 +4,6 @@ import { isVariableName, settingName, type Variables } from './env.ts'
 import { isLocal, productionServerErrors } from './environment/server-urls.ts'
 import { isHttps, isWideRange } from './values.ts'
 
-/* Production rejects these public values of the development profile and the examples. */
-const sha256 = (text: string): string => hash('sha256', text)
-
 const developmentAccessCodes = ['consumer-dev', 'system-dev']
 export const developmentAccessCodeHashes: ReadonlySet<string> = new Set(developmentAccessCodes.map(sha256))
 
@@ -15,8 +12,9 @@ const exampleAccessCodes = ['test', 'test2']
 export const exampleAccessCodeHashes: ReadonlySet<string> = new Set(exampleAccessCodes.map(sha256))
 
 /** The development profile's key, which is public. */
-export const developmentKey = (): Uint8Array<ArrayBuffer> =>
-  new Uint8Array(hash('sha256', 'portico development key', 'buffer'))
+export function developmentKey(): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(hash('sha256', 'portico development key', 'buffer'))
+}
 
 /*
  * A random key fails one of these checks with a probability below 1e-10: 4.6e-12 for 18 or fewer distinct bytes of 32,
@@ -26,10 +24,8 @@ export const developmentKey = (): Uint8Array<ArrayBuffer> =>
 const minDistinctBytes = 19
 const minDistinctCharacters = 17
 
-const isPrintable = (byte: number): boolean => byte >= 0x20 && byte < 0x7f
-
 /** A key that passes may still be predictable. */
-export const isPredictableKey = (base64: string): boolean => {
+export function isPredictableKey(base64: string): boolean {
   const bytes = [...Buffer.from(base64, 'base64')]
   const steps = bytes.slice(1).map((byte, index) => (byte - (bytes[index] ?? 0)) & 0xff)
   return (
@@ -53,21 +49,6 @@ const noEdge: CheckedEdge = {
   acceptWideRanges: false,
   cloudflareRanges: [],
   secretHeader: undefined,
-}
-
-const edgeErrors = (name: string, edge: CheckedEdge): string[] => {
-  const path = `portals.${name}.edge`
-  const wide = edge.acceptWideRanges ? [] : edge.trustedProxies.filter(isWideRange)
-  const isUnchecked = edge.kind === 'cloudflare' && edge.cloudflareRanges.length === 0 && !edge.secretHeader
-  return [
-    ...wide.map(
-      (range) =>
-        `${path}.trustedProxies: ${range} is wider than /16 (IPv4) or /32 (IPv6); name the proxies, or set acceptWideRanges`,
-    ),
-    ...(isUnchecked && edge.trustedProxies.length > 0
-      ? [`${path}: cloudflare needs cloudflareRanges or secretHeader in production`]
-      : []),
-  ]
 }
 
 const Upstream = z.object({ url: z.string(), acceptPlain: z.boolean().optional() })
@@ -97,35 +78,11 @@ const CheckedSettings = z.object({
     .catch({}),
 })
 
-/** A page without TLS would expose reset tokens. Paths are below `publicUrl`. */
-const isWithoutTls = (page: string): boolean => URL.parse(page)?.protocol === 'http:'
-
-const isPlain = ({ url, acceptPlain }: Partial<z.output<typeof Upstream>>): boolean => {
-  const parsed = url === undefined ? null : URL.parse(url)
-  return parsed?.protocol === 'http:' && !isLocal(parsed) && acceptPlain !== true
-}
-
-const plainErrors = ({ backends, passThrough, assertion }: z.output<typeof CheckedSettings>): string[] =>
-  [
-    ...Object.entries(backends).map(([name, place]) => [`backends.${name}`, 'url', place] as const),
-    ...passThrough.map((place, index) => [`passThrough.${index}`, 'url', place] as const),
-    ['assertion', 'jwksUrl', { ...assertion, url: assertion.jwksUrl }] as const,
-  ].flatMap(([path, setting, place]) =>
-    isPlain(Upstream.safeParse(place).data ?? {})
-      ? [`${path}.${setting}: must be https in production, or ${path}.acceptPlain must be true`]
-      : [],
-  )
-
 /** Variables that Kubernetes sets in each pod for a service whose name begins with `portico`. */
 const serviceLink = /^PORTICO_([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_\w+)?)?)$/
 
-const unknownVariableErrors = (variables: Variables): string[] =>
-  Object.keys(variables)
-    .filter((name) => name.startsWith('PORTICO_') && !isVariableName(name) && !serviceLink.test(name))
-    .map((name) => `${name}: is not a variable of Portico`)
-
 /** Without a profile, the development profile would apply to a deployment that looks like production. */
-export const missingProfileErrors = (profile: string | undefined, tree: unknown, variables: Variables): string[] => {
+export function missingProfileErrors(profile: string | undefined, tree: unknown, variables: Variables): string[] {
   if (profile !== undefined) return []
   const { portals } = CheckedSettings.parse(tree)
   const codes = Object.values(portals).flatMap(({ accessCodes }) => accessCodes)
@@ -139,7 +96,7 @@ export const missingProfileErrors = (profile: string | undefined, tree: unknown,
   return reason === undefined ? [] : [`PORTICO_PROFILE: must be set to production or development: ${reason}`]
 }
 
-export const productionErrors = (tree: unknown, variables: Variables): string[] => {
+export function productionErrors(tree: unknown, variables: Variables): string[] {
   const settings = CheckedSettings.parse(tree)
   if (settings.profile !== 'production') return []
   const errors: string[] = []
@@ -176,4 +133,56 @@ export const productionErrors = (tree: unknown, variables: Variables): string[] 
   errors.push(...productionServerErrors(variables), ...plainErrors(settings), ...unknownVariableErrors(variables))
   if (settings.mail.from.includes('portico.test')) errors.push('mail.from: is the development address')
   return errors
+}
+
+/* Production rejects these public values of the development profile and the examples. */
+function sha256(text: string): string {
+  return hash('sha256', text)
+}
+
+function isPrintable(byte: number): boolean {
+  return byte >= 0x20 && byte < 0x7f
+}
+
+function edgeErrors(name: string, edge: CheckedEdge): string[] {
+  const path = `portals.${name}.edge`
+  const wide = edge.acceptWideRanges ? [] : edge.trustedProxies.filter(isWideRange)
+  const isUnchecked = edge.kind === 'cloudflare' && edge.cloudflareRanges.length === 0 && !edge.secretHeader
+  return [
+    ...wide.map(
+      (range) =>
+        `${path}.trustedProxies: ${range} is wider than /16 (IPv4) or /32 (IPv6); name the proxies, or set acceptWideRanges`,
+    ),
+    ...(isUnchecked && edge.trustedProxies.length > 0
+      ? [`${path}: cloudflare needs cloudflareRanges or secretHeader in production`]
+      : []),
+  ]
+}
+
+/** A page without TLS would expose reset tokens. Paths are below `publicUrl`. */
+function isWithoutTls(page: string): boolean {
+  return URL.parse(page)?.protocol === 'http:'
+}
+
+function plainErrors({ backends, passThrough, assertion }: z.output<typeof CheckedSettings>): string[] {
+  return [
+    ...Object.entries(backends).map(([name, place]) => [`backends.${name}`, 'url', place] as const),
+    ...passThrough.map((place, index) => [`passThrough.${index}`, 'url', place] as const),
+    ['assertion', 'jwksUrl', { ...assertion, url: assertion.jwksUrl }] as const,
+  ].flatMap(([path, setting, place]) =>
+    isPlain(Upstream.safeParse(place).data ?? {})
+      ? [`${path}.${setting}: must be https in production, or ${path}.acceptPlain must be true`]
+      : [],
+  )
+}
+
+function isPlain({ url, acceptPlain }: Partial<z.output<typeof Upstream>>): boolean {
+  const parsed = url === undefined ? null : URL.parse(url)
+  return parsed?.protocol === 'http:' && !isLocal(parsed) && acceptPlain !== true
+}
+
+function unknownVariableErrors(variables: Variables): string[] {
+  return Object.keys(variables)
+    .filter((name) => name.startsWith('PORTICO_') && !isVariableName(name) && !serviceLink.test(name))
+    .map((name) => `${name}: is not a variable of Portico`)
 }

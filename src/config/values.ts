@@ -10,9 +10,13 @@ const maxTimeoutMs = days(10)
 /** The year of each expiry must have four digits. */
 const maxLifetimeMs = days(36_500)
 
-export const timeoutMs = (minMs: number) => z.int().min(minMs).max(maxTimeoutMs)
+export function timeoutMs(minMs: number) {
+  return z.int().min(minMs).max(maxTimeoutMs)
+}
 
-export const lifetimeMs = (minMs: number) => z.int().min(minMs).max(maxLifetimeMs)
+export function lifetimeMs(minMs: number) {
+  return z.int().min(minMs).max(maxLifetimeMs)
+}
 
 export const positive = z.int().min(1)
 
@@ -31,21 +35,25 @@ export const share = z
   .regex(/^0(\.\d{1,6})?$/, 'a decimal string from 0 to below 1 with at most six decimal places')
   .meta({ examples: ['0.005'] })
 
-export const areDistinct = (keys: readonly string[]): boolean => new Set(keys).size === keys.length
+export function areDistinct(keys: readonly string[]): boolean {
+  return new Set(keys).size === keys.length
+}
 
 /** Returns an error for each setting in `used` whose currencies the deployment does not have. */
-export const unlistedCurrencies = (
+export function unlistedCurrencies(
   listed: readonly string[],
   used: Readonly<Record<string, readonly string[]>>,
-): string[] =>
-  Object.entries(used).flatMap(([setting, codes]) => {
+): string[] {
+  return Object.entries(used).flatMap(([setting, codes]) => {
     const unlisted = new Set(codes).difference(new Set(listed))
     return unlisted.size === 0 ? [] : [`${setting} uses currencies that are not listed: ${[...unlisted].join(', ')}`]
   })
+}
 
 /** Errors for `checkSettings` of a domain. The names of settings are relative to `money`. */
-export const currencyErrors = (...args: Parameters<typeof unlistedCurrencies>): string[] =>
-  unlistedCurrencies(...args).map((error) => `money.currencies: ${error}`)
+export function currencyErrors(...args: Parameters<typeof unlistedCurrencies>): string[] {
+  return unlistedCurrencies(...args).map((error) => `money.currencies: ${error}`)
+}
 
 const mask = '[secret]'
 
@@ -75,15 +83,13 @@ export class Secret<T> {
 }
 
 /** Masks every text, because Portico does not know an extension's secrets. */
-export const maskTexts = (value: unknown): unknown => {
+export function maskTexts(value: unknown): unknown {
   if (typeof value === 'string') return new Secret(value)
   if (Array.isArray(value)) return value.map(maskTexts)
   return isRecord(value)
     ? Object.fromEntries(Object.entries(value).map(([key, each]) => [key, maskTexts(each)]))
     : value
 }
-
-const isHost = (text: string): boolean => isIP(text) !== 0 || /^[\w.-]+$/.test(text)
 
 export const host = z.string().refine(isHost, 'an address such as 127.0.0.1 or ::1, or a host name')
 
@@ -92,16 +98,10 @@ export const hostName = z
   .string()
   .refine((text) => isIP(text) === 0 && /^[\w-]+(\.[\w-]+)*$/.test(text), 'a host name without a port')
 
-/** Credentials would appear in logs, in metrics and in `config check`. */
-const isWithoutUser = (text: string): boolean => {
-  const url = URL.parse(text)
-  return url === null || (url.username === '' && url.password === '')
-}
-
 /** The scheme may be in upper or lower case. */
-export const isHttps = (text: string): boolean => URL.parse(text)?.protocol === 'https:'
-
-const isBare = (text: string): boolean => !/[?#]/.test(text)
+export function isHttps(text: string): boolean {
+  return URL.parse(text)?.protocol === 'https:'
+}
 
 export const httpUrl = z
   .url({ protocol: /^https?$/, error: 'a URL that begins with http:// or https://' })
@@ -118,15 +118,12 @@ export const secretPrefix = httpUrl
   .refine((text) => /[/=]$/.test(text), 'a URL that ends with / or =')
   .transform((text) => new Secret(text))
 
-/** inet_aton would interpret `172.16/12` and `010.0.0.0/8` differently than intended. */
-const isRange = (text: string): boolean => ipaddr.IPv4.isValidCIDRFourPartDecimal(text) || ipaddr.IPv6.isValidCIDR(text)
-
 export const cidr = z.string().refine(isRange, 'an address range such as 10.0.0.0/8')
 
 const widestBits = { 4: 16, 6: 32 } as const
 
 /** Malformed ranges are ignored. */
-export const isWideRange = (range: string): boolean => {
+export function isWideRange(range: string): boolean {
   if (!isRange(range)) return false
   const [network, bits] = ipaddr.parseCIDR(range)
   if (network instanceof ipaddr.IPv4) return bits < widestBits[4]
@@ -139,8 +136,42 @@ interface Interval {
   last: bigint
 }
 
+/** IPv4 below multicast, except 0.0.0.0/8, and the global unicast addresses of IPv6. */
+const internets: Interval[] = [
+  { first: intervalOf('1.0.0.0/8').first, last: intervalOf('223.0.0.0/8').last },
+  intervalOf('2000::/3'),
+]
+
+/** Malformed ranges are ignored. */
+export function coverInternet(ranges: readonly string[]): boolean {
+  const sorted = ranges
+    .filter(isRange)
+    .map(intervalOf)
+    .sort((a, b) => (a.first < b.first ? -1 : 1))
+  return internets.some((internet) => areCovered(internet, sorted))
+}
+
+function isHost(text: string): boolean {
+  return isIP(text) !== 0 || /^[\w.-]+$/.test(text)
+}
+
+/** Credentials would appear in logs, in metrics and in `config check`. */
+function isWithoutUser(text: string): boolean {
+  const url = URL.parse(text)
+  return url === null || (url.username === '' && url.password === '')
+}
+
+function isBare(text: string): boolean {
+  return !/[?#]/.test(text)
+}
+
+/** inet_aton would interpret `172.16/12` and `010.0.0.0/8` differently than intended. */
+function isRange(text: string): boolean {
+  return ipaddr.IPv4.isValidCIDRFourPartDecimal(text) || ipaddr.IPv6.isValidCIDR(text)
+}
+
 /** IPv4 is mapped to `::ffff:0:0/96`. */
-const intervalOf = (range: string): Interval => {
+function intervalOf(range: string): Interval {
   const [network, bits] = ipaddr.parseCIDR(range)
   const [address, length] =
     network instanceof ipaddr.IPv4 ? [network.toIPv4MappedAddress(), bits + 96] : [network, bits]
@@ -149,26 +180,11 @@ const intervalOf = (range: string): Interval => {
   return { first: prefix << hostBits, last: ((prefix + 1n) << hostBits) - 1n }
 }
 
-/** IPv4 below multicast, except 0.0.0.0/8, and the global unicast addresses of IPv6. */
-const internets: Interval[] = [
-  { first: intervalOf('1.0.0.0/8').first, last: intervalOf('223.0.0.0/8').last },
-  intervalOf('2000::/3'),
-]
-
-const areCovered = ({ first, last }: Interval, sorted: readonly Interval[]): boolean => {
+function areCovered({ first, last }: Interval, sorted: readonly Interval[]): boolean {
   let next = first
   for (const interval of sorted) {
     if (interval.first > next) break
     if (interval.last >= next) next = interval.last + 1n
   }
   return next > last
-}
-
-/** Malformed ranges are ignored. */
-export const coverInternet = (ranges: readonly string[]): boolean => {
-  const sorted = ranges
-    .filter(isRange)
-    .map(intervalOf)
-    .sort((a, b) => (a.first < b.first ? -1 : 1))
-  return internets.some((internet) => areCovered(internet, sorted))
 }

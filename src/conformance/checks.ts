@@ -12,18 +12,6 @@ export interface Check {
   code: string | null
 }
 
-const isBehindPortal = (_operation: Operation, chainId: ChainId): boolean => chains[chainId].perimeter === 'portal'
-const needsToken = ({ policy }: Operation, chainId: ChainId): boolean =>
-  policy.caller === 'account' && chains[chainId].perimeter !== 'self'
-
-const expectRefusal = (name: string, applies: Check['applies'], change: HeaderChanges, code: Code): Check => ({
-  name,
-  applies,
-  change,
-  code,
-  status: statusOf(code),
-})
-
 const requiredHeaders = ['x-request-id', 'x-client-hash', 'x-locale']
 
 export const checks: Check[] = [
@@ -59,3 +47,20 @@ export const checks: Check[] = [
     code: '4010',
   },
 ]
+
+function expectRefusal(name: string, applies: Check['applies'], change: HeaderChanges, code: Code): Check {
+  return {
+    name,
+    applies,
+    change,
+    code,
+    status: statusOf(code),
+  }
+}
+
+function isBehindPortal(_operation: Operation, chainId: ChainId): boolean {
+  return chains[chainId].perimeter === 'portal'
+}
+function needsToken({ policy }: Operation, chainId: ChainId): boolean {
+  return policy.caller === 'account' && chains[chainId].perimeter !== 'self'
+}

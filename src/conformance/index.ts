@@ -24,36 +24,12 @@ export interface Result {
   findings: Finding[]
 }
 
-interface Endpoint {
-  operation: Operation
-  chainId: ChainId
-}
-
-const isReachable = ({ accessCodes }: Target, chainId: ChainId): boolean => {
-  const { portal, perimeter } = chains[chainId]
-  if (perimeter !== 'portal') return true
-  return accessCodes[portal === 'SYSTEM' ? 'SYSTEM' : 'CONSUMER'] !== undefined
-}
-
-const runCheck = async (
-  target: Target,
-  check: Check,
-  { operation, chainId }: Endpoint,
-): Promise<Finding | 'ok' | 'limited'> => {
-  const got = await probe(target, operation, chainId, check.change)
-  if (!got) return 'limited'
-  const isExpected = got.status === check.status && (check.code === null || got.code === check.code) && got.isEnvelope
-  if (isExpected) return 'ok'
-  const actual = got.isEnvelope ? `${got.status} ${got.code}` : `${got.status} and no envelope`
-  return { operationId: operation.id, chainId, expected: `${check.status} ${check.code ?? ''}`.trim(), got: actual }
-}
-
 /** All requests must be refused, so they change nothing. */
-export const checkDeployment = async (
+export async function checkDeployment(
   target: Target,
   operations: readonly Operation[],
   onProgress: (done: number, all: number) => void,
-): Promise<Result[]> => {
+): Promise<Result[]> {
   const endpoints = operations.flatMap((operation) => operation.chains.map((chainId) => ({ operation, chainId })))
   const plan = checks.map((check) => ({
     check,
@@ -77,4 +53,28 @@ export const checkDeployment = async (
     results.push({ check: check.name, requests: checked.length, limited, findings })
   }
   return results
+}
+
+function isReachable({ accessCodes }: Target, chainId: ChainId): boolean {
+  const { portal, perimeter } = chains[chainId]
+  if (perimeter !== 'portal') return true
+  return accessCodes[portal === 'SYSTEM' ? 'SYSTEM' : 'CONSUMER'] !== undefined
+}
+
+interface Endpoint {
+  operation: Operation
+  chainId: ChainId
+}
+
+async function runCheck(
+  target: Target,
+  check: Check,
+  { operation, chainId }: Endpoint,
+): Promise<Finding | 'ok' | 'limited'> {
+  const got = await probe(target, operation, chainId, check.change)
+  if (!got) return 'limited'
+  const isExpected = got.status === check.status && (check.code === null || got.code === check.code) && got.isEnvelope
+  if (isExpected) return 'ok'
+  const actual = got.isEnvelope ? `${got.status} ${got.code}` : `${got.status} and no envelope`
+  return { operationId: operation.id, chainId, expected: `${check.status} ${check.code ?? ''}`.trim(), got: actual }
 }

@@ -21,7 +21,32 @@ const edge = {
   'cf-ipcountry': 'DE',
 }
 
-const buildHeaders = (target: Target, chainId: ChainId, change: HeaderChanges): Headers => {
+export interface ProbeResult {
+  status: number
+  code: string
+  isEnvelope: boolean
+}
+
+const maxWaitSeconds = 120
+
+/** Returns null if a rate limit still applies when the time is up. */
+export async function probe(
+  target: Target,
+  operation: Operation,
+  chainId: ChainId,
+  change: HeaderChanges,
+): Promise<ProbeResult | null> {
+  const path = chains[chainId].prefix + operation.path.replace(/\{\w+\}/g, unknownId)
+  const headers = buildHeaders(target, chainId, change)
+  const url = target.url.replace(/\/$/, '') + path
+  const response = await fetchWithinLimit(target, () =>
+    fetch(url, { method: operation.method, headers, redirect: 'manual' }),
+  )
+  const got = { status: response.status, ...parseReply(await response.text()) }
+  return got.status === 429 && got.code === 'ACCESS.RATE_LIMITED' ? null : got
+}
+
+function buildHeaders(target: Target, chainId: ChainId, change: HeaderChanges): Headers {
   const portal = chains[chainId].portal === 'SYSTEM' ? 'SYSTEM' : 'CONSUMER'
   const all: HeaderChanges = {
     'x-portal-access-code': target.accessCodes[portal] ?? null,
@@ -37,27 +62,8 @@ const buildHeaders = (target: Target, chainId: ChainId, change: HeaderChanges): 
   return headers
 }
 
-export interface ProbeResult {
-  status: number
-  code: string
-  isEnvelope: boolean
-}
-
-const parseReply = (text: string): Omit<ProbeResult, 'status'> => {
-  try {
-    const body: unknown = JSON.parse(text)
-    if (typeof body === 'object' && body !== null && 'code' in body && 'success' in body && 'message' in body)
-      return { code: String(body.code), isEnvelope: typeof body.success === 'boolean' }
-  } catch {
-    // The body is not an envelope.
-  }
-  return { code: '', isEnvelope: false }
-}
-
-const maxWaitSeconds = 120
-
 /** Rate limits are not part of the check, so waits for up to two minutes in total. */
-const fetchWithinLimit = async ({ pause }: Target, send: () => Promise<Response>): Promise<Response> => {
+async function fetchWithinLimit({ pause }: Target, send: () => Promise<Response>): Promise<Response> {
   for (let remaining = maxWaitSeconds; ; ) {
     const response = await send()
     const wait = Number(response.headers.get('retry-after') ?? Number.NaN)
@@ -68,19 +74,13 @@ const fetchWithinLimit = async ({ pause }: Target, send: () => Promise<Response>
   }
 }
 
-/** Returns null if a rate limit still applies when the time is up. */
-export const probe = async (
-  target: Target,
-  operation: Operation,
-  chainId: ChainId,
-  change: HeaderChanges,
-): Promise<ProbeResult | null> => {
-  const path = chains[chainId].prefix + operation.path.replace(/\{\w+\}/g, unknownId)
-  const headers = buildHeaders(target, chainId, change)
-  const url = target.url.replace(/\/$/, '') + path
-  const response = await fetchWithinLimit(target, () =>
-    fetch(url, { method: operation.method, headers, redirect: 'manual' }),
-  )
-  const got = { status: response.status, ...parseReply(await response.text()) }
-  return got.status === 429 && got.code === 'ACCESS.RATE_LIMITED' ? null : got
+function parseReply(text: string): Omit<ProbeResult, 'status'> {
+  try {
+    const body: unknown = JSON.parse(text)
+    if (typeof body === 'object' && body !== null && 'code' in body && 'success' in body && 'message' in body)
+      return { code: String(body.code), isEnvelope: typeof body.success === 'boolean' }
+  } catch {
+    // The body is not an envelope.
+  }
+  return { code: '', isEnvelope: false }
 }

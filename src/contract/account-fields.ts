@@ -21,7 +21,9 @@ export const minPasswordLength = 8
 export const maxPasswordLength = 256
 
 /** Counts characters in NFKC, the form in which passwords are compared. */
-export const passwordLength = (password: string): number => [...password.normalize('NFKC')].length
+export function passwordLength(password: string): number {
+  return [...password.normalize('NFKC')].length
+}
 
 /** Limits the length first, so that no oversized text is normalized or hashed. */
 export const password = z
@@ -52,22 +54,6 @@ export const addressRange = z
   .pipe(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]))
   .meta({ description: 'An IPv4 or IPv6 address or CIDR range', examples: ['203.0.113.0/24'] })
 
-/** Node 24 has no Temporal, and Intl replaces an alias with the canonical name. */
-const spellingOf = (zone: string): string => {
-  if (typeof Temporal !== 'undefined') return new Temporal.ZonedDateTime(0n, zone).timeZoneId
-  const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions()
-  return timeZone.toLowerCase() === zone.toLowerCase() ? timeZone : zone
-}
-
-/** Runtimes accept zone names in any case. Require the exact spelling for other programs that read the stored name. */
-const isTimezone = (value: string): boolean => {
-  try {
-    return spellingOf(value) === value
-  } catch {
-    return false
-  }
-}
-
 /** An IANA time zone in its exact spelling. */
 export const timezone = z
   .string()
@@ -96,3 +82,19 @@ export const suspendedCredentials = z.record(z.string(), z.int()).meta({
   description: 'Number of suspended credentials by domain',
   examples: [{ apiKeys: 2, invitations: 1, withdrawalChannels: 1 }],
 })
+
+/** Runtimes accept zone names in any case. Require the exact spelling for other programs that read the stored name. */
+function isTimezone(value: string): boolean {
+  try {
+    return spellingOf(value) === value
+  } catch {
+    return false
+  }
+}
+
+/** Node 24 has no Temporal, and Intl replaces an alias with the canonical name. */
+function spellingOf(zone: string): string {
+  if (typeof Temporal !== 'undefined') return new Temporal.ZonedDateTime(0n, zone).timeZoneId
+  const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions()
+  return timeZone.toLowerCase() === zone.toLowerCase() ? timeZone : zone
+}

@@ -58,125 +58,15 @@ export interface Catalogue {
 }
 
 const servedByGateway = new Set(['secureChannel', 'auth', 'registration', 'password', 'mfa', 'sessions', 'ipWhitelist'])
-const isRoutable = (domain: string): boolean => !servedByGateway.has(domain)
 
-const codesIn = (rows: readonly PermissionRow[]): readonly Permission[] => rows.map(({ code }) => code)
-export const rateGroupsOf = (contract: object): RateGroups =>
-  'rateGroups' in contract ? (contract.rateGroups as RateGroups) : {}
+export function rateGroupsOf(contract: object): RateGroups {
+  return 'rateGroups' in contract ? (contract.rateGroups as RateGroups) : {}
+}
 /** The domain without which a coded value does not exist, by family and code. */
 export type CodeDomains = Readonly<Record<string, Readonly<Record<string, string>>>>
-const codeDomainsOf = (contract: object): CodeDomains =>
-  'codeDomains' in contract ? (contract.codeDomains as CodeDomains) : {}
-export const codesOf = (contract: object): CodeTable => ('codes' in contract ? (contract.codes as CodeTable) : {})
 
-/** Compares complete paths, because a path may begin with the prefix of another chain. */
-const routesOf = ({ method, path, chains: ids }: Operation): string[] =>
-  ids.map((id) => `${method} ${chains[id].prefix}${path.replaceAll(/\{\w+\}/g, '{}')}`)
-
-const assertDistinctOperations = (domains: Contracts, report: ReportError): void => {
-  const operations = Object.entries(domains).flatMap(([owner, contract]) =>
-    operationsIn(contract).map(([name, operation]) => ({ owner, name, operation })),
-  )
-  joinDeclarations(
-    'operation',
-    operations.map(({ owner, name, operation }) => [owner, operation.id, operation, `operations.${name}.id`] as const),
-    report,
-  )
-  joinDeclarations(
-    'export name',
-    operations.map(({ owner, name, operation }) => [owner, name, operation, `operations.${name}`] as const),
-    report,
-  )
-  joinDeclarations(
-    'route',
-    operations.flatMap(({ owner, name, operation }) =>
-      routesOf(operation).map((route) => [owner, route, operation, `operations.${name}.path`] as const),
-    ),
-    report,
-  )
-}
-
-/**
- * Returns every family of coded values. The family `flowType` has the flow types of all owners. `codes` omits the values
- * of domains that are off. `values` has them, because stored records keep them.
- */
-const collectFamilies = (
-  owners: Contracts,
-  { flowTypes }: LedgerTypeTable,
-  report: ReportError,
-): ReadonlyMap<string, CodedFamily> => {
-  const declared = joinDeclarations(
-    'coded family',
-    Object.entries(owners).flatMap(([owner, contract]) =>
-      Object.values(contract)
-        .filter(isCodedFamily)
-        .map((family) => [owner, family.name, family, `codedValues.${family.name}`] as const),
-    ),
-    report,
-  )
-  const numbers = Object.fromEntries([...flowTypes].map(([name, { value }]) => [name, value]))
-  const codeDomains: CodeDomains = Object.assign({}, ...Object.values(owners).map(codeDomainsOf))
-  return new Map(
-    [...declared].map(([name, own]) => {
-      const family = name === 'flowType' ? codedFamily(name, numbers) : own
-      const isOffered = (code: string): boolean => {
-        const domain = codeDomains[name]?.[code]
-        return domain === undefined || Object.hasOwn(owners, domain)
-      }
-      return [name, { ...family, codes: family.codes.filter(isOffered) }]
-    }),
-  )
-}
-
-const assertKnownRefusals = (domains: Contracts, isCode: Catalogue['isCode'], report: ReportError): void => {
-  for (const [owner, contract] of Object.entries(domains))
-    for (const [name, operation] of operationsIn(contract)) {
-      const { id, refuses, malformedParam, malformedBody } = operation
-      for (const [field, codes] of Object.entries({
-        refuses,
-        malformedParam: [malformedParam],
-        malformedBody: [malformedBody],
-      }))
-        for (const code of codes)
-          if (code !== undefined && !isCode(code)) {
-            const cause = `${id} of ${owner} refuses with ${code}, which no owner declares in codes`
-            report({ owner, message: `operations.${name}.${field}: ${cause}`, declared: operation })
-          }
-    }
-}
-
-const assertKnownRateGroups = (domains: Contracts, declared: Catalogue['rateGroups'], report: ReportError): void => {
-  const known: ReadonlySet<string> = new Set([...rateGroups, ...declared.keys()])
-  for (const [owner, contract] of Object.entries(domains))
-    for (const [name, operation] of operationsIn(contract)) {
-      const { id, policy } = operation
-      if (!known.has(policy.rate)) {
-        const cause = `${id} of ${owner} counts towards the rate group ${policy.rate}, which no owner declares`
-        report({ owner, message: `operations.${name}.policy.rate: ${cause}`, declared: operation })
-      }
-    }
-}
-
-const collectRateGroups = (domains: Contracts, report: ReportError): Catalogue['rateGroups'] => {
-  const ours = rateGroups.map((name) => ['pipeline', name, {}, 'rateGroups'] as const)
-  const declared = Object.entries(domains).flatMap(([owner, contract]) =>
-    Object.entries(rateGroupsOf(contract)).map(([name, rules]) => [owner, name, rules, `rateGroups.${name}`] as const),
-  )
-  const all = new Map(joinDeclarations<RateRules>('rate group', [...ours, ...declared], report))
-  for (const name of rateGroups) all.delete(name)
-  return all
-}
-
-const assertPassedAndConfirmed = (domains: Contracts, report: ReportError): void => {
-  for (const [owner, contract] of Object.entries(domains))
-    for (const [name, operation] of operationsIn(contract)) {
-      const errors = [
-        ...passThroughErrors(operation),
-        ...confirmsErrors(operation).map((message) => ['confirms', message] as const),
-      ]
-      for (const [field, message] of errors)
-        report({ owner, message: `operations.${name}.${field}: ${message}`, declared: operation })
-    }
+export function codesOf(contract: object): CodeTable {
+  return 'codes' in contract ? (contract.codes as CodeTable) : {}
 }
 
 export interface JoinedCatalogue {
@@ -190,7 +80,7 @@ export interface JoinedCatalogue {
 }
 
 /** Joins the contract files of `domains` and of the `shared` owners, which have no operations. */
-export const joinContracts = (shared: Contracts, domains: Contracts): JoinedCatalogue => {
+export function joinContracts(shared: Contracts, domains: Contracts): JoinedCatalogue {
   const errors: DeclarationError[] = []
   const report: ReportError = (error) => errors.push(error)
   const order = Object.keys(domains)
@@ -256,4 +146,127 @@ export const joinContracts = (shared: Contracts, domains: Contracts): JoinedCata
     rateGroups: declaredRateGroups,
   }
   return { catalogue, errors }
+}
+
+function isRoutable(domain: string): boolean {
+  return !servedByGateway.has(domain)
+}
+
+function codesIn(rows: readonly PermissionRow[]): readonly Permission[] {
+  return rows.map(({ code }) => code)
+}
+
+function collectRateGroups(domains: Contracts, report: ReportError): Catalogue['rateGroups'] {
+  const ours = rateGroups.map((name) => ['pipeline', name, {}, 'rateGroups'] as const)
+  const declared = Object.entries(domains).flatMap(([owner, contract]) =>
+    Object.entries(rateGroupsOf(contract)).map(([name, rules]) => [owner, name, rules, `rateGroups.${name}`] as const),
+  )
+  const all = new Map(joinDeclarations<RateRules>('rate group', [...ours, ...declared], report))
+  for (const name of rateGroups) all.delete(name)
+  return all
+}
+
+/**
+ * Returns every family of coded values. The family `flowType` has the flow types of all owners. `codes` omits the values
+ * of domains that are off. `values` has them, because stored records keep them.
+ */
+function collectFamilies(
+  owners: Contracts,
+  { flowTypes }: LedgerTypeTable,
+  report: ReportError,
+): ReadonlyMap<string, CodedFamily> {
+  const declared = joinDeclarations(
+    'coded family',
+    Object.entries(owners).flatMap(([owner, contract]) =>
+      Object.values(contract)
+        .filter(isCodedFamily)
+        .map((family) => [owner, family.name, family, `codedValues.${family.name}`] as const),
+    ),
+    report,
+  )
+  const numbers = Object.fromEntries([...flowTypes].map(([name, { value }]) => [name, value]))
+  const codeDomains: CodeDomains = Object.assign({}, ...Object.values(owners).map(codeDomainsOf))
+  return new Map(
+    [...declared].map(([name, own]) => {
+      const family = name === 'flowType' ? codedFamily(name, numbers) : own
+      const isOffered = (code: string): boolean => {
+        const domain = codeDomains[name]?.[code]
+        return domain === undefined || Object.hasOwn(owners, domain)
+      }
+      return [name, { ...family, codes: family.codes.filter(isOffered) }]
+    }),
+  )
+}
+
+function codeDomainsOf(contract: object): CodeDomains {
+  return 'codeDomains' in contract ? (contract.codeDomains as CodeDomains) : {}
+}
+
+function assertDistinctOperations(domains: Contracts, report: ReportError): void {
+  const operations = Object.entries(domains).flatMap(([owner, contract]) =>
+    operationsIn(contract).map(([name, operation]) => ({ owner, name, operation })),
+  )
+  joinDeclarations(
+    'operation',
+    operations.map(({ owner, name, operation }) => [owner, operation.id, operation, `operations.${name}.id`] as const),
+    report,
+  )
+  joinDeclarations(
+    'export name',
+    operations.map(({ owner, name, operation }) => [owner, name, operation, `operations.${name}`] as const),
+    report,
+  )
+  joinDeclarations(
+    'route',
+    operations.flatMap(({ owner, name, operation }) =>
+      routesOf(operation).map((route) => [owner, route, operation, `operations.${name}.path`] as const),
+    ),
+    report,
+  )
+}
+
+/** Compares complete paths, because a path may begin with the prefix of another chain. */
+function routesOf({ method, path, chains: ids }: Operation): string[] {
+  return ids.map((id) => `${method} ${chains[id].prefix}${path.replaceAll(/\{\w+\}/g, '{}')}`)
+}
+
+function assertPassedAndConfirmed(domains: Contracts, report: ReportError): void {
+  for (const [owner, contract] of Object.entries(domains))
+    for (const [name, operation] of operationsIn(contract)) {
+      const errors = [
+        ...passThroughErrors(operation),
+        ...confirmsErrors(operation).map((message) => ['confirms', message] as const),
+      ]
+      for (const [field, message] of errors)
+        report({ owner, message: `operations.${name}.${field}: ${message}`, declared: operation })
+    }
+}
+
+function assertKnownRefusals(domains: Contracts, isCode: Catalogue['isCode'], report: ReportError): void {
+  for (const [owner, contract] of Object.entries(domains))
+    for (const [name, operation] of operationsIn(contract)) {
+      const { id, refuses, malformedParam, malformedBody } = operation
+      for (const [field, codes] of Object.entries({
+        refuses,
+        malformedParam: [malformedParam],
+        malformedBody: [malformedBody],
+      }))
+        for (const code of codes)
+          if (code !== undefined && !isCode(code)) {
+            const cause = `${id} of ${owner} refuses with ${code}, which no owner declares in codes`
+            report({ owner, message: `operations.${name}.${field}: ${cause}`, declared: operation })
+          }
+    }
+}
+
+function assertKnownRateGroups(domains: Contracts, declared: Catalogue['rateGroups'], report: ReportError): void {
+  const known: ReadonlySet<string> = new Set([...rateGroups, ...declared.keys()])
+  for (const [owner, contract] of Object.entries(domains))
+    for (const [name, operation] of operationsIn(contract)) {
+      const { id, policy } = operation
+      if (!known.has(policy.rate)) {
+        const cause = `${id} of ${owner} counts towards the rate group ${policy.rate}, which no owner declares`
+        report({ owner, message: `operations.${name}.policy.rate: ${cause}`, declared: operation })
+      }
+    }
 }

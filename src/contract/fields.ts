@@ -30,8 +30,8 @@ const nonBlank = `^\\s*[^${control}\\s][^${control}]*$`
 const visible = /[^\s\p{Default_Ignorable_Code_Point}\u2800]/u
 
 /** Text in a request: `min` to `max` characters, trimmed and in NFC. Text without a visible character is rejected. */
-export const text = (max: number, min = 1) =>
-  z
+export function text(max: number, min = 1) {
+  return z
     .string()
     .max(max * 2)
     .normalize('NFC')
@@ -40,6 +40,7 @@ export const text = (max: number, min = 1) =>
     .max(max)
     .refine((value) => value.isWellFormed() && printableText.test(value) && (value === '' || visible.test(value)))
     .meta({ pattern: min > 0 ? nonBlank : printable })
+}
 
 const lineControl = '\\x00-\\x1f\\x7f-\\x9f'
 const printableLine = new RegExp(`^[^${lineControl}]*$`)
@@ -54,10 +55,11 @@ const deceptive = new RegExp(
 )
 
 /** Text on one line, such as a name: no line breaks, no tabs and no deceptive characters. */
-export const line = (max: number) =>
-  text(max)
+export function line(max: number) {
+  return text(max)
     .refine((value) => printableLine.test(value) && !deceptive.test(value))
     .meta({ pattern: `^\\s*[^${lineControl}\\s][^${lineControl}]*$` })
+}
 
 /** A reason for a decision. */
 export const reason = text(256)
@@ -66,7 +68,9 @@ export const reason = text(256)
 export const memberReason = text(256, 0)
 
 /** A text that only the gateway interprets, such as a token. */
-export const opaque = (max: number) => z.string().min(1).max(max)
+export function opaque(max: number) {
+  return z.string().min(1).max(max)
+}
 
 export const sessionId = opaque(128)
 
@@ -76,7 +80,9 @@ export const id = z
   .toLowerCase()
   .meta({ description: 'bizId', examples: ['01933b6e-7c1a-7e0a-8f35-4c2d1f5b9a10'] })
 
-export const pathParameterSchema = ({ params }: Operation, name: string): z.ZodType<string> => params?.[name] ?? id
+export function pathParameterSchema({ params }: Operation, name: string): z.ZodType<string> {
+  return params?.[name] ?? id
+}
 
 /** An id in a reply. */
 export const bizId = z.string()
@@ -93,17 +99,19 @@ export const instant = z.iso
   .meta({ description: zoneDescription })
 
 /** A family's codes in requests. OpenAPI recognizes the schema by its title. */
-export const codeOf = <C extends string>(family: CodedFamily<C>) =>
-  z.enum(family.codes).meta({ title: `${family.name}.code` })
+export function codeOf<C extends string>(family: CodedFamily<C>) {
+  return z.enum(family.codes).meta({ title: `${family.name}.code` })
+}
 
 /**
  * A coded value in replies. OpenAPI recognizes the schema by its title. The brand gives the typed client the codes. It
  * checks nothing, because a newer gateway may send new codes.
  */
-export const coded = <C extends string>(family: CodedFamily<C>) =>
-  z
+export function coded<C extends string>(family: CodedFamily<C>) {
+  return z
     .object({ code: z.string().brand<C>(), value: z.int(), label: z.string(), description: z.string() })
     .meta({ title: family.name })
+}
 
 export const currency = z
   .string()
@@ -125,23 +133,28 @@ export const amount = z
 export const decimal = z.string()
 
 /** Whether an amount is positive and fits the currency's decimal places. */
-export const fitsCurrency = (value: string, currencyCode: string): boolean =>
-  isCurrency(currencyCode) && (parseMoney(value, currencyCode)?.minor ?? 0n) > 0n
+export function fitsCurrency(value: string, currencyCode: string): boolean {
+  return isCurrency(currencyCode) && (parseMoney(value, currencyCode)?.minor ?? 0n) > 0n
+}
 
 /** A list without duplicates. */
-export const uniqueList = <T extends z.ZodType<string>>(item: T, max: number) =>
-  z
+export function uniqueList<T extends z.ZodType<string>>(item: T, max: number) {
+  return z
     .array(item)
     .max(max)
     .refine((items) => new Set(items).size === items.length, { message: 'the same entry twice' })
     .meta({ uniqueItems: true })
+}
 
 /** Whether at least one field is set. For partial updates with further required fields. */
-export const changesSomething = (fields: object): boolean => Object.values(fields).some((value) => value !== undefined)
+export function changesSomething(fields: object): boolean {
+  return Object.values(fields).some((value) => value !== undefined)
+}
 
 /** An update with optional fields, of which at least one must be set. */
-export const partialUpdate = <S extends z.ZodRawShape>(fields: S) =>
-  z.strictObject(fields).refine(changesSomething).meta({ minProperties: 1 })
+export function partialUpdate<S extends z.ZodRawShape>(fields: S) {
+  return z.strictObject(fields).refine(changesSomething).meta({ minProperties: 1 })
+}
 
 /** A reply without data. */
 export const nothing = z.null()
@@ -150,7 +163,7 @@ export const nothing = z.null()
  * Returns the `Money` of a request's amount. Throws VALIDATION.INVALID_PARAMETER for `amount` if it has more decimal
  * places than the currency.
  */
-export const moneyOf = (value: string, currencyCode: string): Money => {
+export function moneyOf(value: string, currencyCode: string): Money {
   const parsed = isCurrency(currencyCode) ? parseMoney(value, currencyCode) : undefined
   if (!parsed || parsed.minor <= 0n) throw invalid('amount')
   return parsed
@@ -162,8 +175,9 @@ export const orderFields = { bizId, orderNo: z.string(), version: z.int(), creat
 const textOrNull = z.string().nullable()
 
 /** The statuses of an order in a reply, oldest first. */
-export const statusHistory = <C extends string>(family: CodedFamily<C>) =>
-  z.array(z.object({ status: coded(family), at: timestamp, actorBizId: textOrNull, reason: textOrNull }))
+export function statusHistory<C extends string>(family: CodedFamily<C>) {
+  return z.array(z.object({ status: coded(family), at: timestamp, actorBizId: textOrNull, reason: textOrNull }))
+}
 
 /** Fields of a workspace in an operator's list: `toWorkspaceKindView` returns them. */
 export const workspaceFields = { workspaceKind: coded(workspaceKind) }

@@ -14,28 +14,6 @@ export interface HeaderDefinition {
   readonly accepts: (value: string) => boolean
 }
 
-const define = (name: string, schema: HeaderSchema = { type: 'string' }): HeaderDefinition => {
-  const { minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern, enum: allowed } = schema
-  const form = pattern === undefined ? null : new RegExp(pattern)
-  return {
-    name,
-    field: name.toLowerCase(),
-    schema,
-    accepts: (value) =>
-      value.length >= minLength &&
-      value.length <= maxLength &&
-      (form === null || form.test(value)) &&
-      (allowed === undefined || allowed.includes(value)),
-  }
-}
-
-/** Visible ASCII is safe to echo and to log. */
-const visible = (maxLength: number): HeaderSchema => ({ type: 'string', minLength: 1, maxLength, pattern: '^[!-~]+$' })
-/**
- * Some client generators drop operations whose header is a `const`.
- */
-const one = (value: string): HeaderSchema => ({ type: 'string', enum: [value] })
-
 export const headers = {
   portalAccessCode: define('X-PORTAL-ACCESS-CODE'),
   requestId: define('X-Request-Id', visible(128)),
@@ -59,3 +37,29 @@ export const headers = {
   ifRange: define('If-Range'),
   lastEventId: define('Last-Event-ID', { ...visible(256), minLength: 0, pattern: '^[ -~]*$' }),
 } as const
+
+function define(name: string, schema: HeaderSchema = { type: 'string' }): HeaderDefinition {
+  const { minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern, enum: allowed } = schema
+  const form = pattern === undefined ? null : new RegExp(pattern)
+  return {
+    name,
+    field: name.toLowerCase(),
+    schema,
+    accepts: (value) =>
+      value.length >= minLength &&
+      value.length <= maxLength &&
+      (form === null || form.test(value)) &&
+      (allowed === undefined || allowed.includes(value)),
+  }
+}
+
+/** Visible ASCII is safe to echo and to log. */
+function visible(maxLength: number): HeaderSchema {
+  return { type: 'string', minLength: 1, maxLength, pattern: '^[!-~]+$' }
+}
+/**
+ * Some client generators drop operations whose header is a `const`.
+ */
+function one(value: string): HeaderSchema {
+  return { type: 'string', enum: [value] }
+}

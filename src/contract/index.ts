@@ -12,11 +12,12 @@ import { identityContracts, resources } from './resources.ts'
 export type { Catalogue } from './catalogue.ts'
 export { identityContracts, resources } from './resources.ts'
 
-export const joinWith = (domains: Contracts): JoinedCatalogue =>
-  joinContracts({ kernel, ledger }, { ...identityContracts, ...domains })
+export function joinWith(domains: Contracts): JoinedCatalogue {
+  return joinContracts({ kernel, ledger }, { ...identityContracts, ...domains })
+}
 
 /** Throws DeclarationErrors. */
-export const catalogueWith = (domains: Contracts): Catalogue => {
+export function catalogueWith(domains: Contracts): Catalogue {
   const { catalogue, errors } = joinWith(domains)
   if (errors.length > 0) throw new DeclarationErrors(errors)
   return catalogue

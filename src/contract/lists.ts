@@ -1,14 +1,6 @@
 import * as z from 'zod'
 import { instant, zoneDescription } from './fields.ts'
 
-const count = (min: number, max: number, initial: number) =>
-  z
-    .string()
-    .regex(/^\d{1,7}$/)
-    .transform(Number)
-    .pipe(z.int().min(min).max(max))
-    .default(initial)
-
 /** A time interval. Both ends are inclusive and optional. */
 export const interval = {
   startTime: instant.meta({ description: `Start of the interval, inclusive. ${zoneDescription}` }).optional(),
@@ -18,7 +10,7 @@ export const interval = {
 const Interval = z.object({ startTime: z.string().optional(), endTime: z.string().optional() })
 
 /** Whether `endTime` is not before `startTime`. For schemas with `interval`; `listQuery` checks it. */
-export const isForward = (query: unknown): boolean => {
+export function isForward(query: unknown): boolean {
   const { startTime, endTime } = Interval.parse(query)
   return !startTime || !endTime || Date.parse(startTime) <= Date.parse(endTime)
 }
@@ -27,11 +19,11 @@ export const isForward = (query: unknown): boolean => {
 export const maxListDepth = 100_000
 
 /** The query of a list: page, sorting, interval and filters. Default sorting: the first sortable field. */
-export const listQuery = <const S extends readonly [string, ...string[]], F extends z.ZodRawShape>(
+export function listQuery<const S extends readonly [string, ...string[]], F extends z.ZodRawShape>(
   sortable: S,
   filters: F,
-) =>
-  z
+) {
+  return z
     .strictObject({
       currentPage: count(1, 1_000_000, 1).meta({
         description:
@@ -44,6 +36,7 @@ export const listQuery = <const S extends readonly [string, ...string[]], F exte
       ...filters,
     })
     .refine(isForward, { path: ['endTime'], message: 'endTime is before startTime' })
+}
 
 const pagination = z.object({
   totalPages: z.int(),
@@ -56,4 +49,15 @@ const pagination = z.object({
 })
 
 /** A page of a list, in replies. */
-export const page = <T extends z.ZodType>(item: T) => z.object({ items: z.array(item), pagination })
+export function page<T extends z.ZodType>(item: T) {
+  return z.object({ items: z.array(item), pagination })
+}
+
+function count(min: number, max: number, initial: number) {
+  return z
+    .string()
+    .regex(/^\d{1,7}$/)
+    .transform(Number)
+    .pipe(z.int().min(min).max(max))
+    .default(initial)
+}

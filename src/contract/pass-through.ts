@@ -1,7 +1,7 @@
 import { isPassThrough, type Operation } from '../kernel/index.ts'
 
 /** The gateway does not read replies that it passes through, so it can neither repeat nor seal them. */
-export const passThroughErrors = (operation: Operation): [field: string, message: string][] => {
+export function passThroughErrors(operation: Operation): [field: string, message: string][] {
   const { method, body, reply, policy } = operation
   if (!isPassThrough(operation)) return body === 'raw' ? [['body', "'raw' needs `reply: 'raw'`"]] : []
   const isGetOnly = reply !== 'raw'

@@ -6,11 +6,11 @@ import { uniqueList } from './fields.ts'
 export type Declaration<T> = readonly [owner: string, name: string, value: T, field: string]
 
 /** Reports names that two owners declare, with the field and the call site of the second one. The first stays. */
-export const joinDeclarations = <T>(
+export function joinDeclarations<T>(
   kind: string,
   declarations: readonly Declaration<T>[],
   report: ReportError = throwError,
-): ReadonlyMap<string, T> => {
+): ReadonlyMap<string, T> {
   const owners = new Map<string, string>()
   const all = new Map<string, T>()
   for (const [owner, name, value, field] of declarations) {
@@ -40,16 +40,17 @@ export interface PermissionMarks {
 export const permissionMarks = ['peopleOnly', 'powers', 'payouts'] as const satisfies (keyof PermissionMarks)[]
 
 /** Returns the marks of some actions of a group, without empty lists. */
-export const marksOf = (
+export function marksOf(
   marks: PermissionMarks,
   isIncluded: (action: string) => boolean = () => true,
-): { [Mark in keyof PermissionMarks]?: string[] } =>
-  Object.fromEntries(
+): { [Mark in keyof PermissionMarks]?: string[] } {
+  return Object.fromEntries(
     permissionMarks.flatMap((mark) => {
       const actions = marks[mark]?.filter(isIncluded) ?? []
       return actions.length > 0 ? [[mark, actions]] : []
     }),
   )
+}
 
 /** The permissions of one group, such as `role`: each action is a permission `<group>:<action>`. */
 export interface PermissionGroup extends PermissionMarks {
@@ -76,27 +77,11 @@ export interface PermissionRow {
   isPayout: boolean
 }
 
-const rowsOf = (groups: Readonly<Record<string, PermissionGroup>>): PermissionRow[] =>
-  Object.entries(groups).flatMap(([group, { sortOrder, actions, peopleOnly = [], powers = [], payouts = [] }]) =>
-    actions.map((action, index) => ({
-      code: `${group}:${action}` as const,
-      group,
-      action,
-      sortOrder: sortOrder + index,
-      isPeopleOnly: peopleOnly.includes(action),
-      isPower: [...powers, ...payouts].includes(action),
-      isPayout: payouts.includes(action),
-    })),
-  )
-
-const permissionsOf = (contract: object): Permissions =>
-  'permissions' in contract ? (contract.permissions as Permissions) : {}
-
-export const collectPermissions = (
+export function collectPermissions(
   contracts: Readonly<Record<string, object>>,
   scope: keyof Permissions,
   report: ReportError = throwError,
-): readonly PermissionRow[] => {
+): readonly PermissionRow[] {
   const declared = Object.entries(contracts).flatMap(([owner, contract]) =>
     rowsOf(permissionsOf(contract)[scope] ?? {}).map(
       (row) => [owner, row.code, row, `permissions.${scope}.${row.group}`] as const,
@@ -108,11 +93,11 @@ export const collectPermissions = (
 }
 
 /** Operations outside a workspace require permissions of operators. */
-export const assertDeclaredPermissions = (
+export function assertDeclaredPermissions(
   contracts: Readonly<Record<string, object>>,
   declared: { workspacePermissions: readonly Permission[]; operatorPermissions: readonly Permission[] },
   report: ReportError = throwError,
-): void => {
+): void {
   for (const [owner, contract] of Object.entries(contracts))
     for (const [name, operation] of operationsIn(contract)) {
       const { id, policy } = operation
@@ -133,13 +118,13 @@ const maxCodeLength = 128
 /**
  * Contract files do not know the permissions of other owners. The service calls `assertKnownPermissions`.
  */
-export const permissionCodes = (list: PermissionList, min = 0) => {
+export function permissionCodes(list: PermissionList, min = 0) {
   const codes = uniqueList(z.string().max(maxCodeLength), maxCodes)
   return (min > 0 ? codes.min(min) : codes).meta({ title: list })
 }
 
 /** Throws the same refusal as validation, with the index of the unknown code. */
-export const assertKnownPermissions = (codes: readonly string[], known: readonly Permission[]): void => {
+export function assertKnownPermissions(codes: readonly string[], known: readonly Permission[]): void {
   const all: ReadonlySet<string> = new Set(known)
   const index = codes.findIndex((code) => !all.has(code))
   if (index >= 0) throw invalid(`permissionCodes.${index}`, 'an unknown permission')
@@ -149,4 +134,22 @@ export const assertKnownPermissions = (codes: readonly string[], known: readonly
 export interface Grant {
   readonly type: RoleType
   readonly permissionCodes: readonly string[]
+}
+
+function rowsOf(groups: Readonly<Record<string, PermissionGroup>>): PermissionRow[] {
+  return Object.entries(groups).flatMap(([group, { sortOrder, actions, peopleOnly = [], powers = [], payouts = [] }]) =>
+    actions.map((action, index) => ({
+      code: `${group}:${action}` as const,
+      group,
+      action,
+      sortOrder: sortOrder + index,
+      isPeopleOnly: peopleOnly.includes(action),
+      isPower: [...powers, ...payouts].includes(action),
+      isPayout: payouts.includes(action),
+    })),
+  )
+}
+
+function permissionsOf(contract: object): Permissions {
+  return 'permissions' in contract ? (contract.permissions as Permissions) : {}
 }

@@ -58,8 +58,9 @@ export const SealedReply = z.object({ payload: z.string() }).meta({
 })
 export type SealedReply = z.output<typeof SealedReply>
 
-export const isSealable = ({ policy }: Operation, { perimeter }: Chain): boolean =>
-  perimeter === 'portal' && policy.channel === 'optional'
+export function isSealable({ policy }: Operation, { perimeter }: Chain): boolean {
+  return perimeter === 'portal' && policy.channel === 'optional'
+}
 
 /**
  * A caller's mistake for which the interface documents the status 500. With `compatibility.observedErrors: false`, a
@@ -90,7 +91,7 @@ const bodyRefusals: readonly Code[] = [
   'REQUEST.UNSUPPORTED_MEDIA_TYPE',
 ]
 
-export const listImpliedRefusals = (operation: Operation, chainId: ChainId): Code[] => {
+export function listImpliedRefusals(operation: Operation, chainId: ChainId): Code[] {
   const { policy } = operation
   const isBehindPortal = chains[chainId].perimeter === 'portal'
   const rules: [boolean, readonly Code[]][] = [
@@ -108,7 +109,7 @@ export const listImpliedRefusals = (operation: Operation, chainId: ChainId): Cod
   return [...new Set(rules.flatMap(([applies, codes]) => (applies ? codes : [])))]
 }
 
-export const listRefusals = (operation: Operation, chainId: ChainId): Code[] => {
+export function listRefusals(operation: Operation, chainId: ChainId): Code[] {
   const observed = observedErrors.get(operation.id)
   return [
     ...new Set([
@@ -122,7 +123,7 @@ export const listRefusals = (operation: Operation, chainId: ChainId): Code[] => 
 const declaredCodes = new WeakMap<Operation, ReadonlySet<Code>>()
 
 /** Whether an operation lists a code in `refuses`, or its policy implies it. Every operation can fail with `SYSTEM.*`. */
-export const declaresRefusal = (operation: Operation, code: Code): boolean => {
+export function declaresRefusal(operation: Operation, code: Code): boolean {
   const declared =
     declaredCodes.get(operation) ?? new Set(operation.chains.flatMap((chainId) => listRefusals(operation, chainId)))
   declaredCodes.set(operation, declared)
@@ -130,7 +131,9 @@ export const declaresRefusal = (operation: Operation, code: Code): boolean => {
 }
 
 /** Codes of the gateway itself, its routes and its tokens. Upstreams must not use them. */
-export const isGatewayCode = (code: Code): boolean => /^(SYSTEM\.|ROUTE\.|ACCESS\.TOKEN)/.test(code)
+export function isGatewayCode(code: Code): boolean {
+  return /^(SYSTEM\.|ROUTE\.|ACCESS\.TOKEN)/.test(code)
+}
 
 /** Checks that the gateway makes before it calls a service. */
 const perimeterCodes: ReadonlySet<Code> = new Set<Code>([
@@ -144,8 +147,14 @@ const perimeterCodes: ReadonlySet<Code> = new Set<Code>([
 ])
 
 /** The refusals that a service behind the gateway can return for an operation. */
-export const listServiceRefusals = (operation: Operation): Code[] =>
-  listRefusals(operation, operation.chains[0]).filter((code) => !isGatewayCode(code) && !perimeterCodes.has(code))
+export function listServiceRefusals(operation: Operation): Code[] {
+  return listRefusals(operation, operation.chains[0]).filter(
+    (code) => !isGatewayCode(code) && !perimeterCodes.has(code),
+  )
+}
 
-export const codeForMalformedParam = ({ malformedParam, refuses }: Operation): Code =>
-  malformedParam ?? (refuses.includes('RESOURCE.NOT_FOUND') ? 'RESOURCE.NOT_FOUND' : 'VALIDATION.INVALID_PARAMETER')
+export function codeForMalformedParam({ malformedParam, refuses }: Operation): Code {
+  return (
+    malformedParam ?? (refuses.includes('RESOURCE.NOT_FOUND') ? 'RESOURCE.NOT_FOUND' : 'VALIDATION.INVALID_PARAMETER')
+  )
+}

@@ -46,21 +46,23 @@ export interface ProfileRow {
   country: string
 }
 
-export const toProfileView = (words: Words, row: ProfileRow, locale: Locale): z.input<typeof Profile> => ({
-  bizId: row.id,
-  institutionBizId: row.institutionId,
-  accountEmail: row.email,
-  accountPhone: row.phone,
-  accountName: row.name,
-  accountRemark: row.remark,
-  accountPortal: words.coded(accountPortal, row.portal, locale),
-  accountStatus: words.coded(accountStatus, row.status, locale),
-  createdAt: toIso(row.createdAt),
-  updatedAt: toIso(row.updatedAt),
-  defaultLanguage: row.language,
-  defaultTimezone: row.timezone,
-  defaultCountry: row.country,
-})
+export function toProfileView(words: Words, row: ProfileRow, locale: Locale): z.input<typeof Profile> {
+  return {
+    bizId: row.id,
+    institutionBizId: row.institutionId,
+    accountEmail: row.email,
+    accountPhone: row.phone,
+    accountName: row.name,
+    accountRemark: row.remark,
+    accountPortal: words.coded(accountPortal, row.portal, locale),
+    accountStatus: words.coded(accountStatus, row.status, locale),
+    createdAt: toIso(row.createdAt),
+    updatedAt: toIso(row.updatedAt),
+    defaultLanguage: row.language,
+    defaultTimezone: row.timezone,
+    defaultCountry: row.country,
+  }
+}
 
 /** How money leaves or reaches a workspace. The domain `withdrawalChannels` declares it. */
 export const channelType = codedFamily('channelType', { BANK: 10091101, CRYPTO: 10091102, CARD: 10091103 })

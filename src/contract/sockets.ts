@@ -17,10 +17,6 @@ export const credentialNames: ReadonlySet<string> = new Set([
 
 const pattern = /^portico\.([a-z-]+)\.([\w-]+)$/
 
-const toBase64Url = (text: string): string => btoa(text).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
-
-const fromBase64Url = (text: string): string => atob(text.replaceAll('-', '+').replaceAll('_', '/'))
-
 /** No line breaks. */
 const valuePattern = /^[ -~]+$/
 
@@ -36,4 +32,12 @@ export const credentialProtocol = {
     const value = fromBase64Url(encoded)
     return valuePattern.test(value) && credentialProtocol.format(name, value) === protocol ? [name, value] : undefined
   },
+}
+
+function toBase64Url(text: string): string {
+  return btoa(text).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+}
+
+function fromBase64Url(text: string): string {
+  return atob(text.replaceAll('-', '+').replaceAll('_', '/'))
 }

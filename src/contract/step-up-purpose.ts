@@ -8,65 +8,23 @@ const reserved: ReadonlySet<string> = new Set(['operationId', 'workspaceBizId'])
 /** Fields that decide who gets what. A step-up must confirm each of them. */
 const decisive = /(bizid|_id|amount|currency|email|permissioncodes)$/i
 
-const isTexts = (value: unknown): value is string[] =>
-  Array.isArray(value) && value.every((item) => typeof item === 'string')
-
 /** Whether some or all requests need a step-up. An anonymous caller cannot step up. */
-export const canDemandStepUp = ({ policy }: Pick<Operation, 'policy'>): boolean =>
-  policy.caller === 'account' && policy.stepUp !== false
-
-/** Fields at the top level. Other schemas than objects have none. */
-const fieldsOf = (schema: unknown): Record<string, z.ZodType> => {
-  if (schema instanceof z.ZodOptional) return fieldsOf(schema.unwrap())
-  return schema instanceof z.ZodObject ? schema.shape : {}
+export function canDemandStepUp({ policy }: Pick<Operation, 'policy'>): boolean {
+  return policy.caller === 'account' && policy.stepUp !== false
 }
 
-/** Names of the fields at any depth of a JSON Schema. */
-const namesIn = (schema: unknown): string[] =>
-  Object.entries(isRecord(schema) || Array.isArray(schema) ? schema : {}).flatMap(([keyword, value]) => [
-    ...(keyword === 'properties' && isRecord(value) ? Object.keys(value) : []),
-    // Names that a record requires.
-    ...(keyword === 'required' && isTexts(value) ? value : []),
-    ...namesIn(value),
-  ])
-
-/** Whether a field, or one below it, decides who gets what. */
-const isDecisive = (name: string, schema: z.ZodType): boolean =>
-  decisive.test(name) || decidesWithin(schema) !== undefined
-
-const decidesWithin = (schema: z.ZodType): string | undefined =>
-  namesIn(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })).find((name) => decisive.test(name))
-
-/** The field of a body without fields at its top level, which `confirms` cannot name. */
-const hiddenIn = (body: Operation['body']): string[] => {
-  if (!(body instanceof z.ZodType) || Object.keys(fieldsOf(body)).length > 0) return []
-  const name = decidesWithin(body)
-  return name === undefined ? [] : [name]
+export function confirmedNames({ confirms, path }: Pick<Operation, 'confirms' | 'path'>): readonly string[] {
+  return confirms ?? pathParamNames(path)
 }
-
-/** A prefix that is passed through declares its `params` without having them in its path. */
-const paramsOf = (operation: Operation): Record<string, z.ZodType> => ({
-  ...operation.params,
-  ...Object.fromEntries(pathParamNames(operation.path).map((name) => [name, pathParameterSchema(operation, name)])),
-})
-
-const schemasOf = (operation: Operation): Record<string, z.ZodType> => ({
-  ...fieldsOf(operation.query),
-  ...fieldsOf(operation.body),
-  ...paramsOf(operation),
-})
-
-export const confirmedNames = ({ confirms, path }: Pick<Operation, 'confirms' | 'path'>): readonly string[] =>
-  confirms ?? pathParamNames(path)
 
 /** The schemas of the fields that a step-up confirms, by name. */
-export const confirmedSchemas = (operation: Operation): Record<string, z.ZodType> => {
+export function confirmedSchemas(operation: Operation): Record<string, z.ZodType> {
   const schemas = schemasOf(operation)
   return Object.fromEntries(confirmedNames(operation).flatMap((name) => (schemas[name] ? [[name, schemas[name]]] : [])))
 }
 
 /** Errors in `confirms`, and fields that it lacks. */
-export const confirmsErrors = (operation: Operation): string[] => {
+export function confirmsErrors(operation: Operation): string[] {
   const names = confirmedNames(operation)
   const schemas = schemasOf(operation)
   const places = [operation.query, operation.body].map(fieldsOf).concat(paramsOf(operation))
@@ -90,7 +48,7 @@ export const confirmsErrors = (operation: Operation): string[] => {
 }
 
 /** Selects the confirmed fields from `values`, which the schemas have parsed. */
-export const confirmedFields = (operation: Operation, ...values: readonly unknown[]): Record<string, unknown> => {
+export function confirmedFields(operation: Operation, ...values: readonly unknown[]): Record<string, unknown> {
   const all: Record<string, unknown> = Object.assign({}, ...values.filter(isRecord))
   return Object.fromEntries(confirmedNames(operation).map((name) => [name, all[name]]))
 }
@@ -99,21 +57,74 @@ export const confirmedFields = (operation: Operation, ...values: readonly unknow
  * The canonical form of what a step-up confirms (RFC 8785), documented in docs/concepts/step-up.md. Lists of
  * texts are sorted, because their order has no meaning.
  */
-export const canonicalPurpose = (
+export function canonicalPurpose(
   operation: Operation,
   workspace: string | null,
   fields: Record<string, unknown>,
-): string => {
+): string {
   const values = Object.entries(fields).map(([name, value]) => [name, isTexts(value) ? value.toSorted() : value])
   return canonicalJson({ operation: operation.id, workspace, fields: Object.fromEntries(values) })
 }
 
 /** The confirmed ids, amounts and codes, for the audit log. Contains no addresses and no account numbers. */
-export const auditedFields = (fields: Record<string, unknown>): Record<string, string> =>
-  Object.fromEntries(
+export function auditedFields(fields: Record<string, unknown>): Record<string, string> {
+  return Object.fromEntries(
     Object.entries(fields).flatMap(([name, value]) => {
       if (!decisive.test(name) || /email$/i.test(name)) return []
       if (isTexts(value)) return [[name, value.toSorted().join(' ')]]
       return typeof value === 'string' ? [[name, value]] : []
     }),
   )
+}
+
+function schemasOf(operation: Operation): Record<string, z.ZodType> {
+  return {
+    ...fieldsOf(operation.query),
+    ...fieldsOf(operation.body),
+    ...paramsOf(operation),
+  }
+}
+
+/** Fields at the top level. Other schemas than objects have none. */
+function fieldsOf(schema: unknown): Record<string, z.ZodType> {
+  if (schema instanceof z.ZodOptional) return fieldsOf(schema.unwrap())
+  return schema instanceof z.ZodObject ? schema.shape : {}
+}
+
+/** A prefix that is passed through declares its `params` without having them in its path. */
+function paramsOf(operation: Operation): Record<string, z.ZodType> {
+  return {
+    ...operation.params,
+    ...Object.fromEntries(pathParamNames(operation.path).map((name) => [name, pathParameterSchema(operation, name)])),
+  }
+}
+
+/** Whether a field, or one below it, decides who gets what. */
+function isDecisive(name: string, schema: z.ZodType): boolean {
+  return decisive.test(name) || decidesWithin(schema) !== undefined
+}
+
+function decidesWithin(schema: z.ZodType): string | undefined {
+  return namesIn(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })).find((name) => decisive.test(name))
+}
+
+/** Names of the fields at any depth of a JSON Schema. */
+function namesIn(schema: unknown): string[] {
+  return Object.entries(isRecord(schema) || Array.isArray(schema) ? schema : {}).flatMap(([keyword, value]) => [
+    ...(keyword === 'properties' && isRecord(value) ? Object.keys(value) : []),
+    // Names that a record requires.
+    ...(keyword === 'required' && isTexts(value) ? value : []),
+    ...namesIn(value),
+  ])
+}
+
+function isTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string')
+}
+
+/** The field of a body without fields at its top level, which `confirms` cannot name. */
+function hiddenIn(body: Operation['body']): string[] {
+  if (!(body instanceof z.ZodType) || Object.keys(fieldsOf(body)).length > 0) return []
+  const name = decidesWithin(body)
+  return name === undefined ? [] : [name]
+}

@@ -4,13 +4,15 @@ import { errorCode } from '../kernel/index.ts'
 const sqlStateText = /^(?=.*\d)[0-9A-Z]{5}$/
 
 /** Returns the SQLSTATE, such as 23505 for a duplicate key. Undefined if the error is not from the database. */
-export const sqlState = (error: unknown): string | undefined => {
+export function sqlState(error: unknown): string | undefined {
   const code = errorCode(error)
   return code !== undefined && sqlStateText.test(code) ? code : undefined
 }
 
 /** Possible causes are a full disk, and a failover that made the server a standby. */
-export const isReadOnly = (error: unknown): boolean => sqlState(error) === '25006'
+export function isReadOnly(error: unknown): boolean {
+  return sqlState(error) === '25006'
+}
 
 /**
  * Temporary failures: connection, transaction rollback, resources, object state, operator intervention, system error.
@@ -27,9 +29,9 @@ const noReply = 'Query read timeout'
 const driverMessages = [poolExhausted, 'Connection terminated', noReply, 'Client has encountered']
 
 /** The server did not even enforce `statement_timeout`. A firewall may have forgotten the connection. */
-export const isSilent = (error: unknown): boolean => error instanceof Error && error.message === noReply
-
-const isExhausted = (cause: unknown): boolean => cause instanceof Error && cause.message === poolExhausted
+export function isSilent(error: unknown): boolean {
+  return error instanceof Error && error.message === noReply
+}
 
 /** Includes an exhausted pool. */
 export class NoConnection extends Error {
@@ -60,15 +62,20 @@ export class EmbeddedStoreBusy extends Error {
   }
 }
 
-const isUnavailable = (error: Error): boolean =>
-  [NoConnection, EmbeddedStoreFailed, EmbeddedStoreBusy].some((kind) => error instanceof kind)
-
 /** The client then gets 503. */
-export const isDatabaseUnavailable = (error: unknown): boolean => {
+export function isDatabaseUnavailable(error: unknown): boolean {
   const state = sqlState(error)
   if (state) return isReadOnly(error) || endedTransactions.has(state) || unavailableClasses.has(state.slice(0, 2))
   if (!(error instanceof Error)) return false
   if (isUnavailable(error)) return true
   if (systemErrors.has(errorCode(error) ?? '')) return true
   return driverMessages.some((message) => error.message.includes(message))
+}
+
+function isExhausted(cause: unknown): boolean {
+  return cause instanceof Error && cause.message === poolExhausted
+}
+
+function isUnavailable(error: Error): boolean {
+  return [NoConnection, EmbeddedStoreFailed, EmbeddedStoreBusy].some((kind) => error instanceof kind)
 }

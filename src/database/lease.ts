@@ -18,10 +18,12 @@ export type HoldLimit = { ms: number; since: 'acquired' | 'lastStatement' } | nu
 const maxHoldMs = 10_000
 
 /** A statement may take `statementTimeoutMs`. */
-export const holdLimit = (statementTimeoutMs = 0): HoldLimit => ({
-  ms: Math.max(maxHoldMs, 2 * statementTimeoutMs),
-  since: 'acquired',
-})
+export function holdLimit(statementTimeoutMs = 0): HoldLimit {
+  return {
+    ms: Math.max(maxHoldMs, 2 * statementTimeoutMs),
+    since: 'acquired',
+  }
+}
 
 /** Between two pages of a snapshot, its reader can wait for a slow file store. */
 export const snapshotLimit: HoldLimit = { ms: 600_000, since: 'lastStatement' }
@@ -116,10 +118,6 @@ export class Lease implements DatabaseConnection {
 
 type Savepoint = Parameters<NonNullable<Driver['savepoint']>>
 
-const execute = async ([connection, , compile]: Savepoint, statement: RawBuilder<unknown>): Promise<void> => {
-  await connection.executeQuery(compile(statement.toOperationNode(), createQueryId()))
-}
-
 /** Hands out leases of the connections of a driver, whose `releaseConnection` must end an open transaction. */
 export class LeasingDriver implements Driver {
   readonly #driver: Driver
@@ -174,4 +172,8 @@ export class LeasingDriver implements Driver {
   destroy(options?: AbortableOperationOptions): Promise<void> {
     return this.#driver.destroy(options)
   }
+}
+
+async function execute([connection, , compile]: Savepoint, statement: RawBuilder<unknown>): Promise<void> {
+  await connection.executeQuery(compile(statement.toOperationNode(), createQueryId()))
 }

@@ -8,13 +8,13 @@ import type { Database } from './tables.ts'
 export type DatabaseTarget = EmbeddedTarget | PostgresTarget
 
 /** Imports only the driver for that database. */
-export const openDatabase = async (target: DatabaseTarget): Promise<OpenDatabase> => {
+export async function openDatabase(target: DatabaseTarget): Promise<OpenDatabase> {
   if (target.kind === 'embedded') return (await import('./embedded/open-embedded.ts')).openEmbedded(target)
   return (await import('./postgres/open-postgres.ts')).openPostgres(target)
 }
 
 /** Throws if the database is read-only. `portico audit verify` does not call this, because it can run on a standby. */
-export const assertWritable = async (database: Database): Promise<void> => {
+export async function assertWritable(database: Database): Promise<void> {
   const { rows } = await sql<{ readOnly: boolean; standby: boolean }>`
     SELECT current_setting('transaction_read_only')::boolean AS "readOnly", pg_is_in_recovery() AS standby`.execute(
     database,
@@ -28,7 +28,7 @@ export const assertWritable = async (database: Database): Promise<void> => {
 }
 
 /** In milliseconds; negative if the database's clock is behind. Returns 0 within the round-trip time of the query. */
-export const measureClockSkew = async (database: Database, clock: Clock): Promise<number> => {
+export async function measureClockSkew(database: Database, clock: Clock): Promise<number> {
   const sentAt = clock.now()
   const { rows } = await sql<{ at: number }>`SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS at`.execute(
     database,

@@ -19,7 +19,7 @@ const running = new AsyncLocalStorage<Running | undefined>()
  * Marks the asynchronous context of `work` until `work` settles. Rejects if `work` used another port, even if it did not
  * wait for it.
  */
-export const whileRunning = async <T>(opener: Opener, work: () => Promise<T>): Promise<T> => {
+export async function whileRunning<T>(opener: Opener, work: () => Promise<T>): Promise<T> {
   const mark: Running = { ...opener, hasEnded: false }
   try {
     const result = await running.run(mark, work)
@@ -34,7 +34,7 @@ export const whileRunning = async <T>(opener: Opener, work: () => Promise<T>): P
  * Throws inside a running transaction. A second connection would wait for the first one forever on the embedded store,
  * and would write outside of the transaction on PostgreSQL.
  */
-export const assertNoTransaction = (port: string): void => {
+export function assertNoTransaction(port: string): void {
   const mark = running.getStore()
   if (!mark || mark.hasEnded) return
   mark.misuse ??= new Error(`${mark.owner} uses \`${port}\` inside \`${mark.port}\`: use \`tx\``)
@@ -42,7 +42,9 @@ export const assertNoTransaction = (port: string): void => {
 }
 
 /** Runs work for which a running transaction does not wait. */
-export const detached = <T>(work: () => T): T => running.run(undefined, work)
+export function detached<T>(work: () => T): T {
+  return running.run(undefined, work)
+}
 
 /** Comments and texts can contain anything. The first alternative starts a comment, which can contain others. */
 const opaque =
@@ -54,18 +56,21 @@ const control = /^\s*(?:begin|commit|end|abort|start\s+transaction|prepare\s+tra
 /** Statements that need no closer look: almost all. */
 const plain = /^\s*(?:select|insert|update|delete|with|merge)\b[^;]*$/iu
 
-const endOfComment = (text: string, start: number): number => {
-  const bounds = /\/\*|\*\//g
-  bounds.lastIndex = start
-  for (let depth = 0, found = bounds.exec(text); found; found = bounds.exec(text)) {
-    depth += found[0] === '/*' ? 1 : -1
-    if (depth === 0) return bounds.lastIndex
-  }
-  return text.length
+/**
+ * Throws if a statement begins or ends a transaction. A command that commits early could fail afterwards, and its retry
+ * would then take effect a second time.
+ */
+export function assertNoTransactionControl(text: string): void {
+  if (plain.test(text)) return
+  const found = withoutOpaque(text)
+    .split(';')
+    .find((each) => control.test(each))
+  if (found === undefined) return
+  throw new Error(`${found.trim().split(/\s/u, 1)[0]?.toUpperCase()} is not a statement of a command: return or throw`)
 }
 
 /** Replaces each comment and each quoted part by a space. */
-const withoutOpaque = (text: string): string => {
+function withoutOpaque(text: string): string {
   let rest = ''
   let from = 0
   opaque.lastIndex = 0
@@ -77,15 +82,12 @@ const withoutOpaque = (text: string): string => {
   return rest + text.slice(from)
 }
 
-/**
- * Throws if a statement begins or ends a transaction. A command that commits early could fail afterwards, and its retry
- * would then take effect a second time.
- */
-export const assertNoTransactionControl = (text: string): void => {
-  if (plain.test(text)) return
-  const found = withoutOpaque(text)
-    .split(';')
-    .find((each) => control.test(each))
-  if (found === undefined) return
-  throw new Error(`${found.trim().split(/\s/u, 1)[0]?.toUpperCase()} is not a statement of a command: return or throw`)
+function endOfComment(text: string, start: number): number {
+  const bounds = /\/\*|\*\//g
+  bounds.lastIndex = start
+  for (let depth = 0, found = bounds.exec(text); found; found = bounds.exec(text)) {
+    depth += found[0] === '/*' ? 1 : -1
+    if (depth === 0) return bounds.lastIndex
+  }
+  return text.length
 }

@@ -68,20 +68,24 @@ const builder = new Kysely<Tables>({
 })
 
 /** A statement with Kysely's builder. */
-export const query = <Row>(build: (store: Database) => Compilable<Row>): Query<Row> =>
-  new Query(build(builder).compile())
+export function query<Row>(build: (store: Database) => Compilable<Row>): Query<Row> {
+  return new Query(build(builder).compile())
+}
 
 /** A statement in SQL. */
-export const rawQuery = <Row>(text: RawBuilder<Row>): Query<Row> => new Query(text.compile(builder))
+export function rawQuery<Row>(text: RawBuilder<Row>): Query<Row> {
+  return new Query(text.compile(builder))
+}
 
 /** Several statements as one value, in order. */
-export const together = <const All extends readonly Statements<unknown>[]>(all: All): Statements<Results<All>> =>
-  new Statements(async (send) => {
+export function together<const All extends readonly Statements<unknown>[]>(all: All): Statements<Results<All>> {
+  return new Statements(async (send) => {
     const sent = all.map((each) => each.send(send))
     await Promise.allSettled(sent)
     // `map` loses the type of a tuple.
     return (await Promise.all(sent)) as Results<All>
   })
+}
 
 /** Each execution of the statement supplies the value. */
 export type Param<Values extends object> = <Name extends keyof Values>(name: Name) => RawBuilder<Values[Name]>
@@ -104,9 +108,9 @@ class Placeholder<Values> {
  * Compiles at the first execution. Use it for statements of most requests: building and compiling a statement with
  * Kysely takes 15 to 250 µs.
  */
-export const statement = <Values extends object, Row>(
+export function statement<Values extends object, Row>(
   build: (store: Database, param: Param<Values>) => Compilable<Row>,
-): Statement<Values, Row> => {
+): Statement<Values, Row> {
   const param: Param<Values> = (name) => sql`${new Placeholder<Values>((values) => values[name])}`
   let compiled: CompiledQuery<Row> | undefined
   const withValues = (values: Values): Query<Row> => {
@@ -119,16 +123,19 @@ export const statement = <Values extends object, Row>(
 }
 
 /** Sends the statements in one round trip. */
-export const run = <Result>(store: Database | Tx, statements: Statements<Result>): Promise<Result> =>
-  store
+export function run<Result>(store: Database | Tx, statements: Statements<Result>): Promise<Result> {
+  return store
     .getExecutor()
     .provideConnection((connection) => statements.send((compiled) => connection.executeQuery(compiled)))
+}
 
 /**
  * Sends the statements in order, in one round trip, and returns their results. Rejects with the error of the first one
  * that failed. In a transaction, nothing takes effect then; on a database, each statement is its own transaction.
  */
-export const batch = <const All extends readonly Statements<unknown>[]>(
+export function batch<const All extends readonly Statements<unknown>[]>(
   store: Database | Tx,
   all: All,
-): Promise<Results<All>> => run(store, together(all))
+): Promise<Results<All>> {
+  return run(store, together(all))
+}

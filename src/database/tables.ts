@@ -43,15 +43,15 @@ export type Database = Kysely<Tables>
 /** An open transaction. Pass it to every store that must write in it. */
 export type Tx = Transaction<Tables>
 
-const toSafeInteger = (text: string): number => {
-  const value = Number(text)
-  if (!Number.isSafeInteger(value)) throw new RangeError(`${text} is not a safe integer`)
-  return value
-}
-
 /** By type OID, for PGlite and `pg`. int8 columns hold counts and sequences. numeric columns hold whole minor units. */
 export const valueParsers: Record<number, (text: string) => unknown> = {
   20: toSafeInteger,
   1700: BigInt,
   1184: (text) => toInstant(Date.parse(text)),
+}
+
+function toSafeInteger(text: string): number {
+  const value = Number(text)
+  if (!Number.isSafeInteger(value)) throw new RangeError(`${text} is not a safe integer`)
+  return value
 }

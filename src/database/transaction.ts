@@ -13,7 +13,7 @@ const maxAttempts = 5
 const conflicts = new Set(['40001', '40P01'])
 
 /** Calls `work` again after a serialization failure or a deadlock, up to 5 attempts in total. */
-export const retryOnConflict = async <T>(work: () => Promise<T>): Promise<T> => {
+export async function retryOnConflict<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await work()
@@ -32,48 +32,70 @@ export class LastStatements<Result> {
   }
 }
 
-const isLast = <T>(result: T | LastStatements<T>): result is LastStatements<T> => result instanceof LastStatements
-
 /**
  * The return value of a transaction that sends its last statements together with COMMIT. If one fails, the transaction
  * is rolled back, and rejects with its error. Its result is that of `toResult`, which must not throw: it runs after
  * COMMIT.
  */
-export const commitWith = <const All extends readonly Statements<unknown>[], Result>(
+export function commitWith<const All extends readonly Statements<unknown>[], Result>(
   all: All,
   toResult: (results: Results<All>) => Result,
-): LastStatements<Result> => new LastStatements(together(all).map(toResult))
-
-/**
- * Runs after all microtasks, and thus after the rejection of a statement that the driver could not send. The server
- * does not know of it, and would commit the rest.
- */
-const untilSent = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve))
-
-/** Resolves once all statements are sent. Rejects if one could not be. */
-const sendLast = async <T>(lease: Lease, { statements }: LastStatements<T>): Promise<{ results: Promise<T> }> => {
-  const failures: unknown[] = []
-  const results = statements.send(<Row>(compiled: CompiledQuery<Row>) => {
-    const sent = lease.executeQuery<Row>(compiled)
-    sent.catch((error: unknown) => failures.push(error))
-    return sent
-  })
-  // The caller reads them after COMMIT.
-  results.catch(() => undefined)
-  await untilSent()
-  if (failures.length > 0) await results
-  return { results }
+): LastStatements<Result> {
+  return new LastStatements(together(all).map(toResult))
 }
-
-const leaseOf = (tx: Tx): Promise<Lease> =>
-  tx.getExecutor().provideConnection(async (connection) => {
-    if (!(connection instanceof Lease)) throw new Error('the connection has no time limit')
-    return connection
-  })
 
 type Work<T> = (tx: Tx) => Promise<T | LastStatements<T>>
 
-const runOnce = async <T>(database: Database, work: Work<T>, opener: Opener): Promise<T> => {
+/**
+ * Retries `work` after a serialization failure or a deadlock. BEGIN leaves with the first statements. Another connection
+ * to the store throws inside `work`, and fails the transaction. Rejects if `work` takes longer than the limit of the
+ * connection (lease.ts).
+ */
+export function inTransaction<T>(
+  database: Database,
+  work: Work<T>,
+  opener: Opener = { owner: 'this work', port: 'transaction' },
+): Promise<T> {
+  return retryOnConflict(() => runOnce(database, work, opener))
+}
+
+/** If `asOf` is not null, readers must ignore rows written after it. */
+export interface Snapshot {
+  store: Database
+  asOf: Instant | null
+}
+
+/** Releases the snapshot when `work` settles. */
+export type ReadSnapshot = <T>(work: (snapshot: Snapshot) => Promise<T>) => Promise<T>
+
+/**
+ * Reads many pages as of the same instant, on PostgreSQL in one REPEATABLE READ transaction.
+ *
+ * On PGlite, a transaction would block all other statements. Each page is therefore a separate statement that selects
+ * only rows up to `asOf`. The result is exact, because PGlite executes statements in order: the awaited SELECT
+ * completes after every statement that could write an earlier row.
+ */
+export function createSnapshotReader(
+  { database, named, kind }: Pick<OpenDatabase, 'database' | 'named' | 'kind'>,
+  clock: Clock,
+): ReadSnapshot {
+  const snapshots = named('database', snapshotLimit)
+  return async (work) => {
+    if (kind === 'postgres') {
+      const transaction = snapshots.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
+      return transaction.execute(async (store) => {
+        // The transaction is idle while the client downloads a page, and holds no locks that block writers.
+        await sql.raw(setIdleTimeout(0)).execute(store)
+        return work({ store, asOf: null })
+      })
+    }
+    const asOf = addMs(clock.now(), -1)
+    await sql`SELECT 1`.execute(database)
+    return work({ store: database, asOf })
+  }
+}
+
+async function runOnce<T>(database: Database, work: Work<T>, opener: Opener): Promise<T> {
   let last: Promise<T> | undefined
   try {
     const result = await database.transaction().execute(async (tx) => {
@@ -97,49 +119,36 @@ const runOnce = async <T>(database: Database, work: Work<T>, opener: Opener): Pr
   }
 }
 
-/**
- * Retries `work` after a serialization failure or a deadlock. BEGIN leaves with the first statements. Another connection
- * to the store throws inside `work`, and fails the transaction. Rejects if `work` takes longer than the limit of the
- * connection (lease.ts).
- */
-export const inTransaction = <T>(
-  database: Database,
-  work: Work<T>,
-  opener: Opener = { owner: 'this work', port: 'transaction' },
-): Promise<T> => retryOnConflict(() => runOnce(database, work, opener))
-
-/** If `asOf` is not null, readers must ignore rows written after it. */
-export interface Snapshot {
-  store: Database
-  asOf: Instant | null
+function leaseOf(tx: Tx): Promise<Lease> {
+  return tx.getExecutor().provideConnection(async (connection) => {
+    if (!(connection instanceof Lease)) throw new Error('the connection has no time limit')
+    return connection
+  })
 }
 
-/** Releases the snapshot when `work` settles. */
-export type ReadSnapshot = <T>(work: (snapshot: Snapshot) => Promise<T>) => Promise<T>
+function isLast<T>(result: T | LastStatements<T>): result is LastStatements<T> {
+  return result instanceof LastStatements
+}
+
+/** Resolves once all statements are sent. Rejects if one could not be. */
+async function sendLast<T>(lease: Lease, { statements }: LastStatements<T>): Promise<{ results: Promise<T> }> {
+  const failures: unknown[] = []
+  const results = statements.send(<Row>(compiled: CompiledQuery<Row>) => {
+    const sent = lease.executeQuery<Row>(compiled)
+    sent.catch((error: unknown) => failures.push(error))
+    return sent
+  })
+  // The caller reads them after COMMIT.
+  results.catch(() => undefined)
+  await untilSent()
+  if (failures.length > 0) await results
+  return { results }
+}
 
 /**
- * Reads many pages as of the same instant, on PostgreSQL in one REPEATABLE READ transaction.
- *
- * On PGlite, a transaction would block all other statements. Each page is therefore a separate statement that selects
- * only rows up to `asOf`. The result is exact, because PGlite executes statements in order: the awaited SELECT
- * completes after every statement that could write an earlier row.
+ * Runs after all microtasks, and thus after the rejection of a statement that the driver could not send. The server
+ * does not know of it, and would commit the rest.
  */
-export const createSnapshotReader = (
-  { database, named, kind }: Pick<OpenDatabase, 'database' | 'named' | 'kind'>,
-  clock: Clock,
-): ReadSnapshot => {
-  const snapshots = named('database', snapshotLimit)
-  return async (work) => {
-    if (kind === 'postgres') {
-      const transaction = snapshots.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
-      return transaction.execute(async (store) => {
-        // The transaction is idle while the client downloads a page, and holds no locks that block writers.
-        await sql.raw(setIdleTimeout(0)).execute(store)
-        return work({ store, asOf: null })
-      })
-    }
-    const asOf = addMs(clock.now(), -1)
-    await sql`SELECT 1`.execute(database)
-    return work({ store: database, asOf })
-  }
+function untilSent(): Promise<void> {
+  return new Promise((resolve) => process.nextTick(resolve))
 }

@@ -6,21 +6,6 @@ import { checkLengthsFirst } from './slow-patterns.ts'
 type Json = Record<string, unknown>
 type Issue = z.core.$ZodIssue
 
-const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
-const record = (value: unknown): Json => (isRecord(value) ? value : {})
-const pick = (schema: Json, names: readonly string[]): Json =>
-  Object.fromEntries(names.flatMap((name) => (name in schema ? [[name, schema[name]]] : [])))
-
-const invalid = (message: string): Issue => ({ code: 'custom', message, path: [] })
-const undeclaredField = (name: string): Issue => ({
-  code: 'unrecognized_keys',
-  message: `undeclared field ${name}`,
-  keys: [name],
-  path: [],
-})
-const below = (name: string | number, issue: Issue | undefined): Issue | undefined =>
-  issue && { ...issue, path: [name, ...issue.path] }
-
 /** Their values are the numbers that JSON has, except that `int32` is checked. */
 export const numberFormats: ReadonlySet<string> = new Set(['int32', 'int64', 'float', 'double'])
 
@@ -38,7 +23,7 @@ const keywordsOfType: readonly (readonly [type: string, keywords: readonly strin
 ]
 
 /** The types that a schema allows: its own, or the one that its keywords imply. Undefined if it allows all. */
-export const typesOf = (schema: Record<string, unknown>): readonly unknown[] | undefined => {
+export function typesOf(schema: Record<string, unknown>): readonly unknown[] | undefined {
   if (schema.type !== undefined) return Array.isArray(schema.type) ? schema.type : [schema.type]
   if ('enum' in schema || 'const' in schema) return undefined
   const implied = keywordsOfType.find(([, keywords]) => keywords.some((keyword) => keyword in schema))?.[0]
@@ -46,42 +31,9 @@ export const typesOf = (schema: Record<string, unknown>): readonly unknown[] | u
   return [implied === 'string' && numberFormats.has(String(schema.format)) ? 'number' : implied]
 }
 
-/** Returns the first result that is not undefined. */
-const first = <Item, Found>(items: readonly Item[], find: (item: Item, index: number) => Found | undefined) => {
-  for (const [index, item] of items.entries()) {
-    const found = find(item, index)
-    if (found !== undefined) return found
-  }
-  return undefined
-}
-
-const isOfType = (type: unknown, value: unknown): boolean => {
-  if (type === 'object') return isRecord(value)
-  if (type === 'array') return Array.isArray(value)
-  if (type === 'null') return value === null
-  if (type === 'integer') return Number.isSafeInteger(value)
-  return typeof value === type
-}
-
 const ofText = ['minLength', 'maxLength', 'pattern', 'format']
 const ofNumber = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf']
 const int32 = { type: 'integer', minimum: -(2 ** 31), maximum: 2 ** 31 - 1 } as const
-
-const toScalar = (schema: Json, type: 'string' | 'number'): z.ZodType => {
-  const zod = z.fromJSONSchema({ type, ...pick(schema, type === 'string' ? ofText : ofNumber) })
-  checkLengthsFirst(zod)
-  return type === 'number' && schema.format === 'int32' ? zod.and(z.fromJSONSchema(int32)) : zod
-}
-
-/** A schema without these keywords, such as `{ type: object }`, declares every field. */
-const namesFields = ({ properties, patternProperties, additionalProperties }: Json): boolean =>
-  isRecord(properties) || isRecord(patternProperties) || additionalProperties !== undefined
-
-const schemasOfItem = ({ prefixItems, items }: Json, index: number): unknown[] => {
-  const positional = list(prefixItems)
-  if (index < positional.length) return [positional[index]]
-  return items === undefined ? [] : [items]
-}
 
 /** A schema whose keywords `assertKeywords` accepts, without references except to its one definition. */
 export class CheckedSchema {
@@ -314,9 +266,8 @@ export class Evaluation {
 }
 
 /** An undeclared field of a request is an issue. A reply loses it. */
-export const checkWith =
-  (schema: CheckedSchema, part: unknown): z.core.CheckFn<unknown> =>
-  (payload) => {
+export function checkWith(schema: CheckedSchema, part: unknown): z.core.CheckFn<unknown> {
+  return (payload) => {
     const { value } = payload
     const evaluation = new Evaluation(schema)
     const report = (issue: Issue): void => {
@@ -331,3 +282,67 @@ export const checkWith =
       payload.value = picked.value
     }
   }
+}
+
+function record(value: unknown): Json {
+  return isRecord(value) ? value : {}
+}
+
+function toScalar(schema: Json, type: 'string' | 'number'): z.ZodType {
+  const zod = z.fromJSONSchema({ type, ...pick(schema, type === 'string' ? ofText : ofNumber) })
+  checkLengthsFirst(zod)
+  return type === 'number' && schema.format === 'int32' ? zod.and(z.fromJSONSchema(int32)) : zod
+}
+
+function pick(schema: Json, names: readonly string[]): Json {
+  return Object.fromEntries(names.flatMap((name) => (name in schema ? [[name, schema[name]]] : [])))
+}
+
+function list(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+function invalid(message: string): Issue {
+  return { code: 'custom', message, path: [] }
+}
+
+/** Returns the first result that is not undefined. */
+function first<Item, Found>(items: readonly Item[], find: (item: Item, index: number) => Found | undefined) {
+  for (const [index, item] of items.entries()) {
+    const found = find(item, index)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+function isOfType(type: unknown, value: unknown): boolean {
+  if (type === 'object') return isRecord(value)
+  if (type === 'array') return Array.isArray(value)
+  if (type === 'null') return value === null
+  if (type === 'integer') return Number.isSafeInteger(value)
+  return typeof value === type
+}
+
+function schemasOfItem({ prefixItems, items }: Json, index: number): unknown[] {
+  const positional = list(prefixItems)
+  if (index < positional.length) return [positional[index]]
+  return items === undefined ? [] : [items]
+}
+
+function below(name: string | number, issue: Issue | undefined): Issue | undefined {
+  return issue && { ...issue, path: [name, ...issue.path] }
+}
+
+function undeclaredField(name: string): Issue {
+  return {
+    code: 'unrecognized_keys',
+    message: `undeclared field ${name}`,
+    keys: [name],
+    path: [],
+  }
+}
+
+/** A schema without these keywords, such as `{ type: object }`, declares every field. */
+function namesFields({ properties, patternProperties, additionalProperties }: Json): boolean {
+  return isRecord(properties) || isRecord(patternProperties) || additionalProperties !== undefined
+}

@@ -30,28 +30,11 @@ interface Owner {
   isOff: boolean
 }
 
-const collect = <Value>(
-  owners: readonly Owner[],
-  entriesOf: (contract: object) => readonly (readonly [string, Value])[],
-): Declarations<Value> =>
-  new Map(
-    owners.flatMap(({ contract, isOff }) =>
-      entriesOf(contract).map(([name, value]) => [name, { value, isOff }] as const),
-    ),
-  )
-
-const ignore = (): void => undefined
-
-const permissionsIn = (owners: readonly Owner[], scope: 'workspace' | 'operator'): Declarations<PermissionRow> =>
-  collect(owners, (contract) =>
-    collectPermissions({ contract }, scope, ignore).map((row): [string, PermissionRow] => [row.code, row]),
-  )
-
 /** `isOff` returns whether the configuration switches a domain off. Identity and the ledger are always on. */
-export const declarationsOf = (
+export function declarationsOf(
   domains: readonly LoadedDomain[] = [],
   isOff: (domain: LoadedDomain) => boolean = () => false,
-): GatewayDeclarations => {
+): GatewayDeclarations {
   const shared = { pipeline: { codes: pipelineCodes }, ledger, ...identityContracts }
   const owners: Owner[] = [
     ...Object.entries(shared).map(([name, contract]) => ({ name, contract, isOff: false })),
@@ -72,17 +55,15 @@ export const declarationsOf = (
   }
 }
 
-const sorted = (value: unknown): unknown => (Array.isArray(value) ? value.toSorted() : value)
-
 /**
  * Returns the fields in which an operation of a document differs from the one of the gateway. Ignores schemas: lists of
  * permissions and coded values grow with the extensions of a gateway. The document of one portal lacks the chains of the
  * other.
  */
-export const differingFields = (
+export function differingFields(
   documented: Pick<Operation, 'method' | 'path'> & { marks: OperationMarks },
   { name, operation }: { name: string; operation: Operation },
-): string[] => {
+): string[] {
   const { method, path, marks } = documented
   const { id: _, chains: ids, policy, ...own } = operationMarks(operation, name)
   const { chains: documentedIds, policy: documentedPolicy, ...others } = { ...marks, path }
@@ -101,33 +82,16 @@ export const differingFields = (
   ]
 }
 
-/** Removes the permissions that `isNew` rejects. */
-const selectPermissions = (
-  groups: RootMarks['permissions']['workspace'] = {},
-  isNew: (code: string, isPeopleOnly: boolean) => boolean,
-): NonNullable<RootMarks['permissions']['workspace']> =>
-  Object.fromEntries(
-    Object.entries(groups).flatMap(([group, { actions, ...marks }]) => {
-      const added = actions.filter((action) => isNew(`${group}:${action}`, marks.peopleOnly?.includes(action) ?? false))
-      return added.length === 0
-        ? []
-        : [[group, { actions: added, ...marksOf(marks, (action) => added.includes(action)) }]]
-    }),
-  )
-
-const codesUsedBy = ({ refuses, malformedParam, malformedBody }: OperationMarks): string[] =>
-  [...refuses, malformedParam, malformedBody].filter((code) => code !== undefined)
-
 /**
  * Removes the codes, permissions and rate groups that the gateway has. Those of a domain that is off remain if an
  * operation of the document uses them. Reports declarations that differ from the gateway's.
  */
-export const withoutDeclared = (
+export function withoutDeclared(
   root: RootMarks,
   operations: readonly OperationMarks[],
   gateway: GatewayDeclarations,
   report: (error: string) => void,
-): RootMarks => {
+): RootMarks {
   const used = new Set([
     ...operations.flatMap(codesUsedBy),
     ...operations.flatMap(({ policy }) => [policy.permission, policy.rate]),
@@ -175,4 +139,46 @@ export const withoutDeclared = (
       ),
     ),
   }
+}
+
+function collect<Value>(
+  owners: readonly Owner[],
+  entriesOf: (contract: object) => readonly (readonly [string, Value])[],
+): Declarations<Value> {
+  return new Map(
+    owners.flatMap(({ contract, isOff }) =>
+      entriesOf(contract).map(([name, value]) => [name, { value, isOff }] as const),
+    ),
+  )
+}
+
+function permissionsIn(owners: readonly Owner[], scope: 'workspace' | 'operator'): Declarations<PermissionRow> {
+  return collect(owners, (contract) =>
+    collectPermissions({ contract }, scope, ignore).map((row): [string, PermissionRow] => [row.code, row]),
+  )
+}
+
+function ignore(): void {}
+
+function sorted(value: unknown): unknown {
+  return Array.isArray(value) ? value.toSorted() : value
+}
+
+function codesUsedBy({ refuses, malformedParam, malformedBody }: OperationMarks): string[] {
+  return [...refuses, malformedParam, malformedBody].filter((code) => code !== undefined)
+}
+
+/** Removes the permissions that `isNew` rejects. */
+function selectPermissions(
+  groups: RootMarks['permissions']['workspace'] = {},
+  isNew: (code: string, isPeopleOnly: boolean) => boolean,
+): NonNullable<RootMarks['permissions']['workspace']> {
+  return Object.fromEntries(
+    Object.entries(groups).flatMap(([group, { actions, ...marks }]) => {
+      const added = actions.filter((action) => isNew(`${group}:${action}`, marks.peopleOnly?.includes(action) ?? false))
+      return added.length === 0
+        ? []
+        : [[group, { actions: added, ...marksOf(marks, (action) => added.includes(action)) }]]
+    }),
+  )
 }

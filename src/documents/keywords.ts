@@ -3,18 +3,7 @@ import { isRecord } from '../kernel/index.ts'
 import { numberFormats, typesOf } from './evaluation.ts'
 import { mapsOfSchemas } from './slow-patterns.ts'
 
-const isText = (value: unknown): boolean => typeof value === 'string'
-const isNumber = (value: unknown): boolean => typeof value === 'number' && Number.isFinite(value)
-const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0
-const isFlag = (value: unknown): boolean => typeof value === 'boolean'
-const isSchema = (value: unknown): boolean => isFlag(value) || isRecord(value)
-const isList = (value: unknown): boolean => Array.isArray(value) && value.length > 0
-const isNames = (value: unknown): boolean => Array.isArray(value) && value.every(isText)
-
 const types = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']
-const isType = (value: unknown): boolean =>
-  types.includes(String(value)) ||
-  (Array.isArray(value) && isList(value) && value.every((each) => types.includes(each)))
 
 /** The keywords that `evaluation.ts` checks, with the form of their values. */
 const checked: Readonly<Record<string, (value: unknown) => boolean>> = {
@@ -36,28 +25,14 @@ const annotations: ReadonlySet<string> = new Set([
 ])
 
 /** Whether a keyword next to `$ref` can replace the keyword of its target. */
-export const isAnnotation = (keyword: string): boolean =>
-  annotations.has(keyword) || keyword.startsWith('x-') || keyword === 'readOnly' || keyword === 'writeOnly'
-
-const isCheckedFormat = (schema: Record<string, unknown>, format: string): boolean => {
-  if (typesOf(schema)?.includes('string') === false) return numberFormats.has(format)
-  return ['password', 'binary'].includes(format) || !z.fromJSONSchema({ type: 'string', format }).safeParse(' ').success
+export function isAnnotation(keyword: string): boolean {
+  return annotations.has(keyword) || keyword.startsWith('x-') || keyword === 'readOnly' || keyword === 'writeOnly'
 }
 
 const dialect = 'https://json-schema.org/draft/2020-12/schema'
 
-const assertKeyword = (schema: Record<string, unknown>, keyword: string, place: string): void => {
-  const value = schema[keyword]
-  const hasForm = checked[keyword]
-  if (annotations.has(keyword) || keyword.startsWith('x-') || (keyword === '$schema' && value === dialect)) return
-  if (!hasForm) throw new TypeError(`${place}: this keyword is not supported`)
-  if (!hasForm(value)) throw new TypeError(`${place}: has an invalid value`)
-  if (keyword === 'format' && !isCheckedFormat(schema, String(value)))
-    throw new TypeError(`${place}: the format ${value} cannot be checked: use a pattern`)
-}
-
 /** Throws a TypeError for a keyword, at any depth, that `evaluation.ts` does not check. */
-export const assertKeywords = (schema: unknown, place = ''): void => {
+export function assertKeywords(schema: unknown, place = ''): void {
   if (!isSchema(schema)) throw new TypeError(`${place}: must be a schema`)
   if (!isRecord(schema)) return
   const below = (name: string): string => (place === '' ? name : `${place}.${name}`)
@@ -72,3 +47,53 @@ export const assertKeywords = (schema: unknown, place = ''): void => {
 const hasSchemas: ReadonlySet<string> = new Set([
   ...['allOf', 'anyOf', 'oneOf', 'not', 'additionalProperties', 'propertyNames', 'items', 'prefixItems', 'contains'],
 ])
+
+function isType(value: unknown): boolean {
+  return (
+    types.includes(String(value)) ||
+    (Array.isArray(value) && isList(value) && value.every((each) => types.includes(each)))
+  )
+}
+
+function isList(value: unknown): boolean {
+  return Array.isArray(value) && value.length > 0
+}
+
+function isSchema(value: unknown): boolean {
+  return isFlag(value) || isRecord(value)
+}
+
+function isFlag(value: unknown): boolean {
+  return typeof value === 'boolean'
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string'
+}
+
+function isNames(value: unknown): boolean {
+  return Array.isArray(value) && value.every(isText)
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= 0
+}
+
+function isNumber(value: unknown): boolean {
+  return typeof value === 'number' && Number.isFinite(value)
+}
+
+function assertKeyword(schema: Record<string, unknown>, keyword: string, place: string): void {
+  const value = schema[keyword]
+  const hasForm = checked[keyword]
+  if (annotations.has(keyword) || keyword.startsWith('x-') || (keyword === '$schema' && value === dialect)) return
+  if (!hasForm) throw new TypeError(`${place}: this keyword is not supported`)
+  if (!hasForm(value)) throw new TypeError(`${place}: has an invalid value`)
+  if (keyword === 'format' && !isCheckedFormat(schema, String(value)))
+    throw new TypeError(`${place}: the format ${value} cannot be checked: use a pattern`)
+}
+
+function isCheckedFormat(schema: Record<string, unknown>, format: string): boolean {
+  if (typesOf(schema)?.includes('string') === false) return numberFormats.has(format)
+  return ['password', 'binary'].includes(format) || !z.fromJSONSchema({ type: 'string', format }).safeParse(' ').success
+}

@@ -59,7 +59,7 @@ export const RootMarks = z.strictObject({
 export type RootMarks = z.output<typeof RootMarks>
 
 /** Returns the value of `x-portico` for an operation. */
-export const operationMarks = (operation: Operation, name: string) => {
+export function operationMarks(operation: Operation, name: string) {
   const { id, path, chains: ids, policy, refuses, malformedParam, malformedBody } = operation
   const { machineParams, withoutEntry, auditsRefusals, reply } = operation
   return {
@@ -79,7 +79,27 @@ export const operationMarks = (operation: Operation, name: string) => {
   }
 }
 
-const toGroups = (rows: Catalogue['permissionTable']['workspace']) => {
+/** Texts by language, nested like the files in `locales`. */
+export type NestedTexts = Record<string, Record<string, NestedText>>
+type NestedText = string | { [name: string]: NestedText }
+
+/** Returns `x-portico` of the document of a catalogue. `texts` are those that other gateways lack. */
+export function rootMarks(
+  { summaries, permissionTable, rateGroups, codes, statusOf }: Catalogue,
+  texts: NestedTexts = {},
+) {
+  return {
+    domains: Object.fromEntries([...summaries].filter(([, summary]) => summary !== '')),
+    permissions: { workspace: toGroups(permissionTable.workspace), operator: toGroups(permissionTable.operator) },
+    ...(rateGroups.size > 0 && {
+      rateGroups: Object.fromEntries([...rateGroups].map(([name, rules]) => [name, toRateRules(rules)])),
+    }),
+    codes: Object.fromEntries(codes.map((code) => [code, { status: statusOf(code) }])),
+    ...(Object.keys(texts).length > 0 && { texts }),
+  }
+}
+
+function toGroups(rows: Catalogue['permissionTable']['workspace']) {
   const groups: Record<string, ReturnType<typeof marksOf> & { actions: string[] }> = {}
   for (const [group, members] of Map.groupBy(rows, ({ group }) => group)) {
     const actionsThat = (isIncluded: (row: PermissionRow) => boolean) =>
@@ -96,27 +116,10 @@ const toGroups = (rows: Catalogue['permissionTable']['workspace']) => {
   return groups
 }
 
-const toRateRules = (rules: RateRules) =>
-  Object.fromEntries(
+function toRateRules(rules: RateRules) {
+  return Object.fromEntries(
     Object.entries(rules).flatMap(([scope, rule]: [string, RateRule | undefined]) =>
       rule ? [[scope, { limit: rule.limit, windowMs: rule.windowMs }]] : [],
     ),
   )
-
-/** Texts by language, nested like the files in `locales`. */
-export type NestedTexts = Record<string, Record<string, NestedText>>
-type NestedText = string | { [name: string]: NestedText }
-
-/** Returns `x-portico` of the document of a catalogue. `texts` are those that other gateways lack. */
-export const rootMarks = (
-  { summaries, permissionTable, rateGroups, codes, statusOf }: Catalogue,
-  texts: NestedTexts = {},
-) => ({
-  domains: Object.fromEntries([...summaries].filter(([, summary]) => summary !== '')),
-  permissions: { workspace: toGroups(permissionTable.workspace), operator: toGroups(permissionTable.operator) },
-  ...(rateGroups.size > 0 && {
-    rateGroups: Object.fromEntries([...rateGroups].map(([name, rules]) => [name, toRateRules(rules)])),
-  }),
-  codes: Object.fromEntries(codes.map((code) => [code, { status: statusOf(code) }])),
-  ...(Object.keys(texts).length > 0 && { texts }),
-})
+}

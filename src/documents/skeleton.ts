@@ -7,37 +7,21 @@ export interface OpenDecision {
 }
 
 /** Returns `cardOrders` for `card-orders`. */
-export const camelCase = (text: string): string =>
-  text
+export function camelCase(text: string): string {
+  return text
     .split(/[^A-Za-z0-9]+/)
     .filter(Boolean)
     .map((word, index) => (index === 0 ? word.charAt(0).toLowerCase() : word.charAt(0).toUpperCase()) + word.slice(1))
     .join('')
-
-const nameOf = (method: string, path: string, operationId: unknown): string =>
-  camelCase(typeof operationId === 'string' ? operationId : `${method} ${path}`)
-
-/**
- * The most restrictive policy. `null` marks the fields that the author has to decide. `permission` is missing, because
- * its `null` is a decision: every member may call the operation.
- */
-const undecidedPolicy = (method: string) => ({
-  caller: 'account',
-  workspace: null,
-  stepUp: false,
-  channel: 'none',
-  rate: 'general',
-  idempotent: method === 'get' ? false : null,
-  changesRights: false,
-})
+}
 
 /**
  * Adds missing `x-portico` members. The gateway rejects the document until its author has made the returned decisions.
  */
-export const skeletonOf = (
+export function skeletonOf(
   document: Record<string, unknown>,
   domain: string,
-): { document: Record<string, unknown>; open: OpenDecision[] } => {
+): { document: Record<string, unknown>; open: OpenDecision[] } {
   const open: OpenDecision[] = []
   const paths = Object.fromEntries(
     Object.entries(isRecord(document.paths) ? document.paths : {}).map(([path, item]) => [
@@ -62,4 +46,24 @@ export const skeletonOf = (
     ? document['x-portico']
     : { domains: { [domain]: '' }, permissions: {}, codes: {} }
   return { document: { ...document, openapi: '3.1.0', 'x-portico': root, paths }, open }
+}
+
+function nameOf(method: string, path: string, operationId: unknown): string {
+  return camelCase(typeof operationId === 'string' ? operationId : `${method} ${path}`)
+}
+
+/**
+ * The most restrictive policy. `null` marks the fields that the author has to decide. `permission` is missing, because
+ * its `null` is a decision: every member may call the operation.
+ */
+function undecidedPolicy(method: string) {
+  return {
+    caller: 'account',
+    workspace: null,
+    stepUp: false,
+    channel: 'none',
+    rate: 'general',
+    idempotent: method === 'get' ? false : null,
+    changesRights: false,
+  }
 }

@@ -19,7 +19,7 @@ const lookaroundOrReference = /\(\?<?[=!]|\\[1-9k]/
 const known = new Map<string, boolean>()
 
 /** Whether the time of a pattern grows with the length of the text only. False for lookaround, or if the check gives up. */
-export const isLinearPattern = ({ source, flags }: RegExp): boolean => {
+export function isLinearPattern({ source, flags }: RegExp): boolean {
   const key = `${flags}/${source}`
   const checked = known.get(key)
   if (checked !== undefined) return checked
@@ -41,9 +41,6 @@ export const isLinearPattern = ({ source, flags }: RegExp): boolean => {
   return isLinear
 }
 
-const slowPatternError = (pattern: string): string =>
-  `the pattern ${pattern.length > 80 ? `${pattern.slice(0, 80)}…` : pattern} can take super-linear time; see docs/reference/patterns.md`
-
 export interface FoundPattern {
   /** Such as `body.items.name`. */
   field: string
@@ -59,34 +56,11 @@ const measured: ReadonlySet<string> = new Set(
   ].map(String),
 )
 
-const isPlain = (value: object): boolean => {
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === Object.prototype || prototype === null
-}
-
 /** Members of a zod definition that do not name a field. */
 const unnamed = new Set(['shape', 'innerType', 'in', 'out', 'options', 'checks', 'element', 'left', 'right', 'pattern'])
 
-/** Calls `onPart` with every definition and regular expression of a zod schema, also of lazy and recursive parts. */
-const visitParts = (schema: z.ZodType, field: string, onPart: (part: object, field: string) => void): void => {
-  const seen = new Set<unknown>()
-  const visit = (value: unknown, place: string): void => {
-    if (typeof value !== 'object' || value === null || seen.has(value)) return
-    seen.add(value)
-    if (value instanceof z.core.$ZodLazy) visit(value._zod.innerType, place)
-    else if (value instanceof z.core.$ZodType || value instanceof z.core.$ZodCheck) visit(value._zod.def, place)
-    else if (Array.isArray(value)) for (const each of value) visit(each, place)
-    else if (value instanceof RegExp) onPart(value, place)
-    else if (isPlain(value)) {
-      onPart(value, place)
-      for (const [name, each] of Object.entries(value)) visit(each, unnamed.has(name) ? place : `${place}.${name}`)
-    }
-  }
-  visit(schema, field)
-}
-
 /** Omits the formats of zod itself, such as `z.ipv4()`, and of `mailbox`: a test measures them. */
-export const patternsOf = (schema: z.ZodType, field: string): FoundPattern[] => {
+export function patternsOf(schema: z.ZodType, field: string): FoundPattern[] {
   const found: FoundPattern[] = []
   visitParts(schema, field, (pattern, place) => {
     if (pattern instanceof RegExp && !measured.has(String(pattern))) found.push({ field: place, pattern })
@@ -95,16 +69,18 @@ export const patternsOf = (schema: z.ZodType, field: string): FoundPattern[] => 
 }
 
 /** Checks the length of a text before its pattern. Otherwise, zod continues after a text that is too long. */
-export const checkLengthsFirst = (schema: z.ZodType): void =>
+export function checkLengthsFirst(schema: z.ZodType): void {
   visitParts(schema, '', (part) => {
     if ('check' in part && part.check === 'max_length') Object.assign(part, { abort: true })
   })
+}
 
 /** Each has a message, for an operation `key` of an extension. */
-export const slowPatternErrors = (schema: z.ZodType, field: string): string[] =>
-  patternsOf(schema, field)
+export function slowPatternErrors(schema: z.ZodType, field: string): string[] {
+  return patternsOf(schema, field)
     .filter(({ pattern }) => !isLinearPattern(pattern))
     .map(({ field: place, pattern }) => `${place}: ${slowPatternError(pattern.source)}`)
+}
 
 /** The names in these are not keywords. */
 export const mapsOfSchemas: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$defs'])
@@ -112,17 +88,18 @@ export const mapsOfSchemas: ReadonlySet<string> = new Set(['properties', 'patter
 const dataKeywords: ReadonlySet<string> = new Set([...['enum', 'const', 'default', 'required', 'example', 'examples']])
 
 /** Converts the schemas inside a schema. */
-export const convertParts = (schema: object, convert: (part: unknown) => unknown): Record<string, unknown> =>
-  Object.fromEntries(
+export function convertParts(schema: object, convert: (part: unknown) => unknown): Record<string, unknown> {
+  return Object.fromEntries(
     Object.entries(schema).map(([keyword, each]) => {
       if (dataKeywords.has(keyword)) return [keyword, each]
       if (!mapsOfSchemas.has(keyword) || !isRecord(each)) return [keyword, convert(each)]
       return [keyword, Object.fromEntries(Object.entries(each).map(([name, own]) => [name, convert(own)]))]
     }),
   )
+}
 
 /** Throws a TypeError for the first slow `pattern` or name in `patternProperties` of a JSON Schema, with its place. */
-export const assertLinearPatterns = (schema: unknown, place = ''): void => {
+export function assertLinearPatterns(schema: unknown, place = ''): void {
   const assertLinear = (source: string, field: string): void => {
     const pattern = new RegExp(source)
     if (!measured.has(String(pattern)) && !isLinearPattern(pattern))
@@ -140,4 +117,31 @@ export const assertLinearPatterns = (schema: unknown, place = ''): void => {
       }
     else if (!dataKeywords.has(keyword)) assertLinearPatterns(each, field)
   }
+}
+
+/** Calls `onPart` with every definition and regular expression of a zod schema, also of lazy and recursive parts. */
+function visitParts(schema: z.ZodType, field: string, onPart: (part: object, field: string) => void): void {
+  const seen = new Set<unknown>()
+  const visit = (value: unknown, place: string): void => {
+    if (typeof value !== 'object' || value === null || seen.has(value)) return
+    seen.add(value)
+    if (value instanceof z.core.$ZodLazy) visit(value._zod.innerType, place)
+    else if (value instanceof z.core.$ZodType || value instanceof z.core.$ZodCheck) visit(value._zod.def, place)
+    else if (Array.isArray(value)) for (const each of value) visit(each, place)
+    else if (value instanceof RegExp) onPart(value, place)
+    else if (isPlain(value)) {
+      onPart(value, place)
+      for (const [name, each] of Object.entries(value)) visit(each, unnamed.has(name) ? place : `${place}.${name}`)
+    }
+  }
+  visit(schema, field)
+}
+
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}
+
+function slowPatternError(pattern: string): string {
+  return `the pattern ${pattern.length > 80 ? `${pattern.slice(0, 80)}…` : pattern} can take super-linear time; see docs/reference/patterns.md`
 }

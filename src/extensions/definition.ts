@@ -5,9 +5,9 @@ import { PolicyShape, permissionMarkShape, RateGroupsShape } from '../contract/p
 import { chains, isRecord, methods, passThroughReplies } from '../kernel/index.ts'
 
 const zodSchema = z.instanceof(z.ZodType, { error: 'must be a zod schema of portico/contract' })
-const named = (pattern: RegExp, example: string) => z.string().regex(pattern, `must be a name such as ${example}`)
+
 export const Actions = z.array(named(/^[a-z][a-z-]*$/, 'create')).min(1)
-const groupsOf = <Shape extends z.ZodType>(shape: Shape) => z.record(named(/^[a-z][a-z-]*$/, 'loan'), shape)
+
 const markedActions = z
   .strictObject({ actions: Actions, ...permissionMarkShape })
   .superRefine(({ actions: all, ...marks }, context) => {
@@ -77,8 +77,6 @@ const LedgerShape = z.strictObject({
 
 const directory = z.instanceof(URL).refine(({ protocol }) => protocol === 'file:', 'must be the URL of a directory')
 
-const isFunction = (value: unknown): boolean => typeof value === 'function'
-
 const tree = z.record(z.string(), z.unknown())
 const Needs = z
   .array(z.enum(portNames, { error: ({ input }) => `'${input}' is not one of the ports ${portNames.join(', ')}` }))
@@ -136,3 +134,15 @@ export const Definition = z.strictObject({
   contract: z.custom<object>(isRecord, 'must be a module').optional(),
   create: z.custom(isFunction, 'must be a function'),
 })
+
+function named(pattern: RegExp, example: string) {
+  return z.string().regex(pattern, `must be a name such as ${example}`)
+}
+
+function groupsOf<Shape extends z.ZodType>(shape: Shape) {
+  return z.record(named(/^[a-z][a-z-]*$/, 'loan'), shape)
+}
+
+function isFunction(value: unknown): boolean {
+  return typeof value === 'function'
+}

@@ -59,20 +59,50 @@ export interface HandlerChecks {
   logger: Logger
 }
 
-/** A refusal after the commit can be intended. An error is not. */
-const isFailure = (error: unknown): boolean => !(error instanceof Refusal) || error.code.startsWith('SYSTEM.')
+/** Sets a deadline, and checks the handlers of idempotent operations. */
+export function withChecks(handlers: HandlerTable, checks: HandlerChecks): HandlerTable {
+  const checked =
+    (id: string, handler: AnyHandler): AnyHandler =>
+    (request: AnyRequest) =>
+      checks.deadline.run(id, (expired) => {
+        const { idempotency } = request
+        // A handler in JavaScript can return a plain value.
+        const signal = AbortSignal.any([request.signal, expired])
+        const run = () => inOperation(id, async () => handler({ ...request, signal }))
+        return idempotency ? runIdempotent(id, run, idempotency, checks) : run()
+      })
+  return new Map([...handlers].map(([id, handler]) => [id, checked(id, handler)]))
+}
+
+/**
+ * The ports in `needs` and nothing else. Reading another port throws a ConfigurationError, because without types it would
+ * be undefined until a request needs it.
+ */
+export function selectPorts(domain: LoadedDomain, ports: DomainPorts): DomainPorts {
+  const { source, needs = [], uses = [] } = domain
+  const names: (keyof DomainPorts)[] = [...needs, 'settings', ...(uses.length > 0 ? (['use'] as const) : [])]
+  const selected = Object.fromEntries(names.map((name) => [name, ports[name]]))
+  // `create` is typed by `needs`, so it reads no other port.
+  return new Proxy<object>(selected, {
+    get: (target, key) => {
+      if (isPortName(key) && !Object.hasOwn(target, key))
+        throw new ConfigurationError([withCallSite(`${source}: needs: is missing ${key}, which create reads`, domain)])
+      return Reflect.get(target, key)
+    },
+  }) as DomainPorts
+}
 
 /**
  * Throws if the handler of an idempotent operation does not call `once`, or if `once` fails, even if the handler does not
  * wait for it. If the handler fails after the commit, resolves with the stored reply, as a retry would: the command has
  * taken effect.
  */
-const runIdempotent = async (
+async function runIdempotent(
   id: string,
   run: () => Promise<unknown>,
   idempotency: Idempotency,
   { executed, checkReply, logger }: HandlerChecks,
-): Promise<unknown> => {
+): Promise<unknown> {
   try {
     const reply = await run()
     const done = executed.get(idempotency)
@@ -91,35 +121,7 @@ const runIdempotent = async (
   }
 }
 
-/** Sets a deadline, and checks the handlers of idempotent operations. */
-export const withChecks = (handlers: HandlerTable, checks: HandlerChecks): HandlerTable => {
-  const checked =
-    (id: string, handler: AnyHandler): AnyHandler =>
-    (request: AnyRequest) =>
-      checks.deadline.run(id, (expired) => {
-        const { idempotency } = request
-        // A handler in JavaScript can return a plain value.
-        const signal = AbortSignal.any([request.signal, expired])
-        const run = () => inOperation(id, async () => handler({ ...request, signal }))
-        return idempotency ? runIdempotent(id, run, idempotency, checks) : run()
-      })
-  return new Map([...handlers].map(([id, handler]) => [id, checked(id, handler)]))
-}
-
-/**
- * The ports in `needs` and nothing else. Reading another port throws a ConfigurationError, because without types it would
- * be undefined until a request needs it.
- */
-export const selectPorts = (domain: LoadedDomain, ports: DomainPorts): DomainPorts => {
-  const { source, needs = [], uses = [] } = domain
-  const names: (keyof DomainPorts)[] = [...needs, 'settings', ...(uses.length > 0 ? (['use'] as const) : [])]
-  const selected = Object.fromEntries(names.map((name) => [name, ports[name]]))
-  // `create` is typed by `needs`, so it reads no other port.
-  return new Proxy<object>(selected, {
-    get: (target, key) => {
-      if (isPortName(key) && !Object.hasOwn(target, key))
-        throw new ConfigurationError([withCallSite(`${source}: needs: is missing ${key}, which create reads`, domain)])
-      return Reflect.get(target, key)
-    },
-  }) as DomainPorts
+/** A refusal after the commit can be intended. An error is not. */
+function isFailure(error: unknown): boolean {
+  return !(error instanceof Refusal) || error.code.startsWith('SYSTEM.')
 }

@@ -17,87 +17,19 @@ import { importedFiles, packageUrl, provideModules } from './modules.ts'
 /** Each check starts a process. */
 const maxCheckedFiles = 20
 
-const importDefault = async (url: string): Promise<unknown> => {
-  const module: object = await import(/* @vite-ignore */ url)
-  return 'default' in module ? module.default : undefined
-}
-
-/** Whether an entry of `extensions` is a path. Every other entry is the name of a package, as in `import`. */
-const isPath = (entry: string): boolean => isAbsolute(entry) || /^\.\.?[/\\]/.test(entry)
-
-const nearestPackageFile = (folder: string): string | undefined => {
-  const file = join(folder, 'package.json')
-  if (existsSync(file)) return file
-  return dirname(folder) === folder ? undefined : nearestPackageFile(dirname(folder))
-}
-
-/** Returns the package.json that belongs to an entry of `extensions`, or undefined without one. */
-const packageFileOf = (entry: string): string | undefined =>
-  isPath(entry)
-    ? nearestPackageFile(dirname(resolve(entry)))
-    : findPackageJSON(entry, pathToFileURL(resolve('portico.yaml')))
-
 const Manifest = z.object({ peerDependencies: z.object({ portico: z.string().optional() }).optional() })
 
-/**
- * Checks `peerDependencies.portico` in the extension's package.json. Without it, accepts every version.
- */
-const versionErrors = (packageFile: string): string[] => {
-  try {
-    const range = Manifest.parse(JSON.parse(readFileSync(packageFile, 'utf8'))).peerDependencies?.portico
-    if (range === undefined) return []
-    const place = `${packageFile}: peerDependencies.portico`
-    if (validRange(range) === null) return [`${place}: '${range}' is not a version range`]
-    const version = packageVersion()
-    return satisfies(version, range, { includePrerelease: true })
-      ? []
-      : [`${place}: requires portico ${range}, but this is portico ${version}`]
-  } catch (error) {
-    return [`${packageFile}: ${messageOf(error)}`]
-  }
-}
-
 const filePlace = /^(?:file:\/\/)?(\/\S+:\d+)$/
-
-/** Returns the file and line. Node names them in errors of TypeScript only, and otherwise with `--check`. */
-const placeOfSyntaxError = (error: SyntaxError): string | undefined => {
-  const placeIn = (text = ''): string | undefined => filePlace.exec(text.split('\n', 1).join())?.[1]
-  const known = placeIn(error.stack)
-  if (known !== undefined) return known
-  for (const url of importedFiles.slice(-maxCheckedFiles).toReversed()) {
-    const { stderr } = spawnSync(process.execPath, ['--check', fileURLToPath(url)], { encoding: 'utf8' })
-    const place = placeIn(stderr)
-    if (place !== undefined) return place
-  }
-  return undefined
-}
-
-const importErrors = (entry: string, error: unknown): string[] => {
-  const isMistakenPath = !isPath(entry) && errorCode(error) === 'ERR_MODULE_NOT_FOUND' && existsSync(resolve(entry))
-  if (isMistakenPath) return [`no package has this name; write ./${entry} for the file`]
-  const place = error instanceof SyntaxError ? placeOfSyntaxError(error) : undefined
-  return [place === undefined ? messageOf(error) : `${messageOf(error)} (${place})`]
-}
-
-/** Returns the default export of an entry of `extensions`, or the reasons why it cannot be used. */
-const importModule = async (entry: string): Promise<{ exported: unknown } | { errors: string[] }> => {
-  try {
-    const file = packageFileOf(entry)
-    const errors = file === undefined ? [] : versionErrors(file)
-    if (errors.length > 0) return { errors }
-    return { exported: await importDefault(isPath(entry) ? pathToFileURL(resolve(entry)).href : packageUrl(entry)) }
-  } catch (error) {
-    return { errors: importErrors(entry, error) }
-  }
-}
 
 /** The name in `domains` of the configuration that switches off all of Portico's own domains. */
 export const bankSwitch = 'banking'
 
-export const isOff = (
+export function isOff(
   { name, isOurs }: Pick<LoadedDomain, 'name' | 'isOurs'>,
   switches: Configuration['domains'],
-): boolean => switches[name] === 'off' || (isOurs && switches[bankSwitch] === 'off')
+): boolean {
+  return switches[name] === 'off' || (isOurs && switches[bankSwitch] === 'off')
+}
 
 export interface LoadResult {
   /** Invalid parts have neutral values. */
@@ -111,7 +43,7 @@ export interface LoadResult {
  * Loads what can be loaded. Paths and packages are relative to the working directory. Domains in `ours` are not checked
  * again.
  */
-export const loadDomains = async (
+export async function loadDomains(
   domains: readonly Domain[],
   ours: ReadonlySet<Domain>,
   {
@@ -119,7 +51,7 @@ export const loadDomains = async (
     operations: documents,
     domains: switches,
   }: Pick<Configuration, 'extensions' | 'operations' | 'domains'>,
-): Promise<LoadResult> => {
+): Promise<LoadResult> {
   const loaded: LoadedDomain[] = []
   const errors: string[] = []
   let isComplete = true
@@ -161,4 +93,77 @@ export const loadDomains = async (
     }
   }
   return { domains: loaded, errors, isComplete }
+}
+
+/** Returns the default export of an entry of `extensions`, or the reasons why it cannot be used. */
+async function importModule(entry: string): Promise<{ exported: unknown } | { errors: string[] }> {
+  try {
+    const file = packageFileOf(entry)
+    const errors = file === undefined ? [] : versionErrors(file)
+    if (errors.length > 0) return { errors }
+    return { exported: await importDefault(isPath(entry) ? pathToFileURL(resolve(entry)).href : packageUrl(entry)) }
+  } catch (error) {
+    return { errors: importErrors(entry, error) }
+  }
+}
+
+/** Returns the package.json that belongs to an entry of `extensions`, or undefined without one. */
+function packageFileOf(entry: string): string | undefined {
+  return isPath(entry)
+    ? nearestPackageFile(dirname(resolve(entry)))
+    : findPackageJSON(entry, pathToFileURL(resolve('portico.yaml')))
+}
+
+/** Whether an entry of `extensions` is a path. Every other entry is the name of a package, as in `import`. */
+function isPath(entry: string): boolean {
+  return isAbsolute(entry) || /^\.\.?[/\\]/.test(entry)
+}
+
+function nearestPackageFile(folder: string): string | undefined {
+  const file = join(folder, 'package.json')
+  if (existsSync(file)) return file
+  return dirname(folder) === folder ? undefined : nearestPackageFile(dirname(folder))
+}
+
+/**
+ * Checks `peerDependencies.portico` in the extension's package.json. Without it, accepts every version.
+ */
+function versionErrors(packageFile: string): string[] {
+  try {
+    const range = Manifest.parse(JSON.parse(readFileSync(packageFile, 'utf8'))).peerDependencies?.portico
+    if (range === undefined) return []
+    const place = `${packageFile}: peerDependencies.portico`
+    if (validRange(range) === null) return [`${place}: '${range}' is not a version range`]
+    const version = packageVersion()
+    return satisfies(version, range, { includePrerelease: true })
+      ? []
+      : [`${place}: requires portico ${range}, but this is portico ${version}`]
+  } catch (error) {
+    return [`${packageFile}: ${messageOf(error)}`]
+  }
+}
+
+async function importDefault(url: string): Promise<unknown> {
+  const module: object = await import(/* @vite-ignore */ url)
+  return 'default' in module ? module.default : undefined
+}
+
+function importErrors(entry: string, error: unknown): string[] {
+  const isMistakenPath = !isPath(entry) && errorCode(error) === 'ERR_MODULE_NOT_FOUND' && existsSync(resolve(entry))
+  if (isMistakenPath) return [`no package has this name; write ./${entry} for the file`]
+  const place = error instanceof SyntaxError ? placeOfSyntaxError(error) : undefined
+  return [place === undefined ? messageOf(error) : `${messageOf(error)} (${place})`]
+}
+
+/** Returns the file and line. Node names them in errors of TypeScript only, and otherwise with `--check`. */
+function placeOfSyntaxError(error: SyntaxError): string | undefined {
+  const placeIn = (text = ''): string | undefined => filePlace.exec(text.split('\n', 1).join())?.[1]
+  const known = placeIn(error.stack)
+  if (known !== undefined) return known
+  for (const url of importedFiles.slice(-maxCheckedFiles).toReversed()) {
+    const { stderr } = spawnSync(process.execPath, ['--check', fileURLToPath(url)], { encoding: 'utf8' })
+    const place = placeIn(stderr)
+    if (place !== undefined) return place
+  }
+  return undefined
 }

@@ -9,24 +9,20 @@ const modules: Readonly<Record<string, object>> = { portico, 'portico/contract':
 
 const registry = 'portico.modules'
 
-const sourceOf = (name: string): string =>
-  [
-    `const exported = globalThis[Symbol.for('${registry}')]['${name}']`,
-    ...Object.keys(modules[name] ?? {}).map((each) => `export const ${each} = exported.${each}`),
-  ].join('\n')
-
 const scheme = 'portico-module:'
 const packageScheme = 'portico-package:'
 
 /** Returns the URL that imports a package from node_modules of the working directory, once `provideModules` was called. */
-export const packageUrl = (name: string): string => packageScheme + name
+export function packageUrl(name: string): string {
+  return packageScheme + name
+}
 
 /** URLs of the files that were imported, in order, for the place of a syntax error. */
 export const importedFiles: string[] = []
 
 let isRegistered = false
 
-export const provideModules = (): void => {
+export function provideModules(): void {
   if (isRegistered) return
   isRegistered = true
   Reflect.set(globalThis, Symbol.for(registry), modules)
@@ -45,4 +41,11 @@ export const provideModules = (): void => {
       return nextLoad(url, context)
     },
   })
+}
+
+function sourceOf(name: string): string {
+  return [
+    `const exported = globalThis[Symbol.for('${registry}')]['${name}']`,
+    ...Object.keys(modules[name] ?? {}).map((each) => `export const ${each} = exported.${each}`),
+  ].join('\n')
 }

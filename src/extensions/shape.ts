@@ -7,19 +7,10 @@ import { Actions, Definition } from './definition.ts'
 
 type Path = readonly PropertyKey[]
 
-/** Whether one path contains the other one. */
-const overlaps = (a: Path, b: Path): boolean =>
-  Array.from({ length: Math.min(a.length, b.length) }).every((_, index) => String(a[index]) === b[index])
-
-const entriesOf = (value: unknown): [string, unknown][] =>
-  typeof value === 'object' && value !== null ? Object.entries(value) : []
-
 const neutralPolicy: Policy = { ...member, channel: 'none', workspace: 'none', permission: null }
 
 /** Without chains, an operation has no route. */
 const neutralFields = { method: 'GET', path: '/', chains: [], summary: '', body: 'none', reply: z.null(), refuses: [] }
-
-const validActions = (group: unknown): string[] => Actions.safeParse(isRecord(group) ? group.actions : group).data ?? []
 
 /** The valid parts of an invalid definition, with neutral values for the others, which cause no further errors. */
 class ValidParts {
@@ -126,7 +117,7 @@ export interface Shape {
 const withTexts = ['codes', 'permissions', 'codedValues', 'ledger', 'ownerNotices', 'contract']
 
 /** The first phase: the fields of a definition, without their meaning. */
-export const readShape = (exported: unknown): Shape => {
+export function readShape(exported: unknown): Shape {
   const issues = Definition.safeParse(exported).error?.issues ?? []
   const errors = issues.map(({ path, message }) => `${path.join('.') || 'default export'}: ${message}`)
   if (!isRecord(exported)) return { domain: undefined, errors, isNamed: false, areTextsKnown: false }
@@ -138,4 +129,17 @@ export const readShape = (exported: unknown): Shape => {
     isNamed: parts.has('name'),
     areTextsKnown: withTexts.every((field) => parts.has(field)),
   }
+}
+
+/** Whether one path contains the other one. */
+function overlaps(a: Path, b: Path): boolean {
+  return Array.from({ length: Math.min(a.length, b.length) }).every((_, index) => String(a[index]) === b[index])
+}
+
+function entriesOf(value: unknown): [string, unknown][] {
+  return typeof value === 'object' && value !== null ? Object.entries(value) : []
+}
+
+function validActions(group: unknown): string[] {
+  return Actions.safeParse(isRecord(group) ? group.actions : group).data ?? []
 }

@@ -32,4 +32,6 @@ export { relaySocketsStage } from './sockets/relay-stage.ts'
 
 export type Tracing = typeof import('./observability/tracing.ts')
 /** Call this only if tracing is enabled, because loading takes time. */
-export const loadTracing = (): Promise<Tracing> => import('./observability/tracing.ts')
+export function loadTracing(): Promise<Tracing> {
+  return import('./observability/tracing.ts')
+}

@@ -25,26 +25,16 @@ interface ExpiredRows {
   where?: RawBuilder<SqlBool>
 }
 
-/** Deletes up to `maxRows` rows and returns the number of deleted rows. */
-const deleteBatch = async (database: Database, { table, column, before, where }: ExpiredRows): Promise<number> => {
-  const [from, end] = [sql.table(table), sql.ref(column)]
-  const { numAffectedRows = 0n } = await sql`
-    DELETE FROM ${from} WHERE ctid = ANY (ARRAY(
-      SELECT ctid FROM ${from} WHERE ${end} < ${timestamptz(before)} AND ${where ?? sql.lit(true)}
-       ORDER BY ${end} LIMIT ${maxRows} FOR UPDATE SKIP LOCKED))`.execute(database)
-  return Number(numAffectedRows)
-}
-
 /**
  * Keeps the login history, former factors and the audit log. Replicas can run it concurrently. Throws the signal's reason before the
  * next statement.
  */
-export const deleteExpired = async (
+export async function deleteExpired(
   database: Database,
   now: Instant,
   { failures, knownDevices }: { failures: Pick<LockoutRule, 'windowMs'>; knownDevices: { retentionMs: number } },
   signal?: AbortSignal,
-): Promise<void> => {
+): Promise<void> {
   const recently = addMs(now, -shortRetentionMs)
   const failuresBefore = addMs(now, -failureRetentionMs(failures))
   const noWait = sql<SqlBool>`(blocked_until IS NULL OR blocked_until < ${timestamptz(failuresBefore)})`
@@ -64,4 +54,14 @@ export const deleteExpired = async (
       deleted = await deleteBatch(database, rows)
     }
   }
+}
+
+/** Deletes up to `maxRows` rows and returns the number of deleted rows. */
+async function deleteBatch(database: Database, { table, column, before, where }: ExpiredRows): Promise<number> {
+  const [from, end] = [sql.table(table), sql.ref(column)]
+  const { numAffectedRows = 0n } = await sql`
+    DELETE FROM ${from} WHERE ctid = ANY (ARRAY(
+      SELECT ctid FROM ${from} WHERE ${end} < ${timestamptz(before)} AND ${where ?? sql.lit(true)}
+       ORDER BY ${end} LIMIT ${maxRows} FOR UPDATE SKIP LOCKED))`.execute(database)
+  return Number(numAffectedRows)
 }

@@ -74,7 +74,7 @@ export interface Identity {
 }
 
 /** Resolves once a signing key and a channel key exist. */
-export const createIdentity = async (ports: IdentityPorts, settings: IdentitySettings): Promise<Identity> => {
+export async function createIdentity(ports: IdentityPorts, settings: IdentitySettings): Promise<Identity> {
   const { clock, ids } = ports
   const keys = new SigningKeys(ports, settings.tokens)
   const tokens = new AccessTokens(ports, keys, settings.tokens)

@@ -4,8 +4,6 @@ import { successorContext } from './sessions/refresh.ts'
 
 const otpFactors = { table: 'otp_factors', key: ['account_biz_id'], reads: ['portal'], purpose: 'otp-secret' } as const
 
-const otpContextOf = (row: KeyedRow): string => otpContext(textOf(row, 'portal'), textOf(row, 'account_biz_id'))
-
 export const keyedColumns: KeyedColumns = {
   sealed: [
     {
@@ -71,4 +69,8 @@ export const keyedColumns: KeyedColumns = {
     // Renewed at the next attempt. Cleanup deletes old ones. The device of a row is under the same key.
     { label: 'failed sign-ins', table: 'login_failures', column: 'subject_digest' },
   ],
+}
+
+function otpContextOf(row: KeyedRow): string {
+  return otpContext(textOf(row, 'portal'), textOf(row, 'account_biz_id'))
 }

@@ -5,19 +5,19 @@ const sites = new WeakMap<object, Error>()
 const frame = /^ +at (?:.* \()?(file:\/\/)?(\S.*:\d+:\d+)\)?$/
 
 /** Remembers the caller of the function that calls this one. Formatting the stack waits until an error needs it. */
-export const recordCallSite = (declared: object): void => {
+export function recordCallSite(declared: object): void {
   sites.set(declared, new Error())
 }
 
 /** Gives a copy of a declaration the place of the original. */
-export const keepCallSite = <Copy extends object>(original: object, copy: Copy): Copy => {
+export function keepCallSite<Copy extends object>(original: object, copy: Copy): Copy {
   const site = sites.get(original)
   if (site) sites.set(copy, site)
   return copy
 }
 
 /** Returns `file:line:column`, or undefined if the value was not declared with `domain` or `operation`. */
-export const callSiteOf = (declared: unknown): string | undefined => {
+export function callSiteOf(declared: unknown): string | undefined {
   const site = typeof declared === 'object' && declared !== null ? sites.get(declared) : undefined
   const frames = site?.stack?.split('\n').flatMap((line) => {
     const [, scheme, place] = frame.exec(line) ?? []
@@ -28,7 +28,7 @@ export const callSiteOf = (declared: unknown): string | undefined => {
 }
 
 /** Appends the place of a declaration to an error message. */
-export const withCallSite = (message: string, declared: unknown): string => {
+export function withCallSite(message: string, declared: unknown): string {
   const site = callSiteOf(declared)
   return site === undefined ? message : `${message} (${site})`
 }

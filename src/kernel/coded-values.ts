@@ -11,13 +11,16 @@ export type CodeOf<F extends CodedFamily> = F extends CodedFamily<infer C> ? C :
  * Declares coded values. Their texts are in the owner's locales under `coded.<name>.<code>`. The setting `codedValues`
  * overrides the numbers.
  */
-export const codedFamily = <const V extends Record<string, number>>(
+export function codedFamily<const V extends Record<string, number>>(
   name: string,
   values: V,
-): CodedFamily<keyof V & string> => ({ name, values, codes: Object.keys(values) })
+): CodedFamily<keyof V & string> {
+  return { name, values, codes: Object.keys(values) }
+}
 
-export const isCodedFamily = (value: unknown): value is CodedFamily =>
-  typeof value === 'object' && value !== null && 'codes' in value && 'values' in value
+export function isCodedFamily(value: unknown): value is CodedFamily {
+  return typeof value === 'object' && value !== null && 'codes' in value && 'values' in value
+}
 
 export interface CodedValue {
   code: string

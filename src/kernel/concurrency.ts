@@ -16,7 +16,7 @@ export interface ConcurrencyLimits {
   waiting: number
 }
 
-export const createConcurrencyLimiter = ({ concurrency, waiting }: ConcurrencyLimits): ConcurrencyLimiter => {
+export function createConcurrencyLimiter({ concurrency, waiting }: ConcurrencyLimits): ConcurrencyLimiter {
   let running = 0
   const queue: (() => void)[] = []
 
@@ -134,7 +134,7 @@ class NetworkQueue {
 const maxKnownInRow = 3
 
 /** Known and unknown clients each have a queue of `waiting`, so that the unknown cannot fill the other. */
-export const createFairLimiter = ({ concurrency, waiting }: ConcurrencyLimits): FairLimiter => {
+export function createFairLimiter({ concurrency, waiting }: ConcurrencyLimits): FairLimiter {
   let running = 0
   let knownInRow = 0
   const [known, unknown] = [new NetworkQueue(waiting), new NetworkQueue(waiting)]
@@ -181,7 +181,7 @@ export interface SharedLimiter {
 
 const maxShare = 0.75
 
-export const createSharedLimiter = ({ concurrency, waiting }: ConcurrencyLimits): SharedLimiter => {
+export function createSharedLimiter({ concurrency, waiting }: ConcurrencyLimits): SharedLimiter {
   const maxRunning = Math.max(1, Math.floor(concurrency * maxShare))
   const running = new Map<string, number>()
   const queue = new NetworkQueue(waiting)
@@ -239,10 +239,10 @@ export const createSharedLimiter = ({ concurrency, waiting }: ConcurrencyLimits)
 }
 
 /** Handles batches of `size` until one is not full, or until the signal aborts. `handle` returns the size of a batch. */
-export const untilNotFull = async (
+export async function untilNotFull(
   size: number,
   signal: AbortSignal,
   handle: (size: number) => Promise<number>,
-): Promise<void> => {
+): Promise<void> {
   for (let handled = size; handled === size && !signal.aborted; ) handled = await handle(size)
 }

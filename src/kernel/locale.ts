@@ -16,22 +16,10 @@ const byLowerCase = new Map<string, Locale>([
 /** Looking up a tag as long as a whole header would take a tenth of a second. */
 const maxTagLength = 64
 
-const lookUp = (tag: string): Locale | undefined => {
-  const trimmed = tag.trim()
-  if (trimmed.length > maxTagLength) return undefined
-  let name = trimmed.replaceAll('_', '-').toLowerCase()
-  while (name !== '') {
-    const found = byLowerCase.get(name)
-    if (found) return found
-    name = name.slice(0, Math.max(name.lastIndexOf('-'), 0))
-  }
-  return undefined
-}
-
 /**
  * Returns the best language for X-LOCALE or Accept-Language (RFC 4647 lookup). Default: `en`.
  */
-export const parseLocale = (header: string | undefined): Locale => {
+export function parseLocale(header: string | undefined): Locale {
   if (header === undefined) return fallbackLocale
   const exact = byTag.get(header)
   if (exact) return exact
@@ -61,4 +49,16 @@ export interface Words {
   findCoded(family: CodedFamily, code: string, locale: Locale): CodedValue | undefined
   /** Returns any other text by its key. `values` replace its {{placeholders}}. */
   text(key: string, locale: Locale, values?: Record<string, string>): string
+}
+
+function lookUp(tag: string): Locale | undefined {
+  const trimmed = tag.trim()
+  if (trimmed.length > maxTagLength) return undefined
+  let name = trimmed.replaceAll('_', '-').toLowerCase()
+  while (name !== '') {
+    const found = byLowerCase.get(name)
+    if (found) return found
+    name = name.slice(0, Math.max(name.lastIndexOf('-'), 0))
+  }
+  return undefined
 }

@@ -21,18 +21,15 @@ const exponents = new Map<string, number>(
 )
 
 /** Whether amounts of this currency are supported: ISO 4217 and a few crypto assets. */
-export const isCurrency = (text: string): boolean => exponents.has(text)
+export function isCurrency(text: string): boolean {
+  return exponents.has(text)
+}
 
 /** Throws a RangeError for an unknown currency. */
-export const exponentOf = (currency: string): number => {
+export function exponentOf(currency: string): number {
   const exponent = exponents.get(currency)
   if (exponent === undefined) throw new RangeError(`unknown currency ${currency}`)
   return exponent
-}
-
-const splitDecimal = (text: string): { whole: string; fraction: string } | undefined => {
-  const [matched, whole = '', fraction = ''] = /^(0|[1-9]\d*)(?:\.(\d+))?$/.exec(text) ?? []
-  return matched === undefined ? undefined : { whole, fraction }
 }
 
 /** An exact amount in minor units: 1250 for 12.50 USD. */
@@ -44,13 +41,15 @@ export interface Money {
 /** The ledger's columns hold totals below 10^38. */
 const maxDigits = 30
 
-export const money = (minor: bigint, currency: string): Money => ({ minor, currency })
+export function money(minor: bigint, currency: string): Money {
+  return { minor, currency }
+}
 
 /**
  * Parses a decimal string exactly. Returns undefined for a sign, an exponent, a leading zero, excess decimal places or
  * more than 30 digits.
  */
-export const parseMoney = (text: string, currency: string): Money | undefined => {
+export function parseMoney(text: string, currency: string): Money | undefined {
   const digits = text.length <= maxDigits + 1 ? splitDecimal(text) : undefined
   if (!digits) return undefined
   const { whole, fraction } = digits
@@ -60,10 +59,12 @@ export const parseMoney = (text: string, currency: string): Money | undefined =>
 }
 
 /** Whether the ledger accepts the amount: not negative, and at most 30 digits. */
-export const isStorable = ({ minor }: Money): boolean => minor >= 0n && minor < 10n ** BigInt(maxDigits)
+export function isStorable({ minor }: Money): boolean {
+  return minor >= 0n && minor < 10n ** BigInt(maxDigits)
+}
 
 /** Returns a decimal string with all of the currency's decimal places. */
-export const formatMoney = ({ minor, currency }: Money): string => {
+export function formatMoney({ minor, currency }: Money): string {
   const exponent = exponentOf(currency)
   const digits = (minor < 0n ? -minor : minor).toString().padStart(exponent + 1, '0')
   const point = digits.length - exponent
@@ -71,24 +72,20 @@ export const formatMoney = ({ minor, currency }: Money): string => {
   return minor < 0n ? `-${text}` : text
 }
 
-const assertSameCurrency = (a: Money, b: Money): void => {
-  if (a.currency !== b.currency) throw new TypeError(`mixed currencies ${a.currency} and ${b.currency}`)
-}
-
 /** Throws a TypeError for different currencies. */
-export const add = (a: Money, b: Money): Money => {
+export function add(a: Money, b: Money): Money {
   assertSameCurrency(a, b)
   return { minor: a.minor + b.minor, currency: a.currency }
 }
 
 /** Throws a TypeError for different currencies. The result can be negative. */
-export const subtract = (a: Money, b: Money): Money => {
+export function subtract(a: Money, b: Money): Money {
   assertSameCurrency(a, b)
   return { minor: a.minor - b.minor, currency: a.currency }
 }
 
 /** Returns -1, 0 or 1. Throws a TypeError for different currencies. */
-export const compare = (a: Money, b: Money): number => {
+export function compare(a: Money, b: Money): number {
   assertSameCurrency(a, b)
   return a.minor < b.minor ? -1 : a.minor > b.minor ? 1 : 0
 }
@@ -100,13 +97,13 @@ export interface Ratio {
 }
 
 /** Throws a RangeError unless the denominator is positive. */
-export const ratio = (numerator: bigint, denominator: bigint): Ratio => {
+export function ratio(numerator: bigint, denominator: bigint): Ratio {
   if (denominator <= 0n) throw new RangeError('a ratio has a denominator above zero')
   return { numerator, denominator }
 }
 
 /** Parses a decimal string exactly. Returns undefined for a sign, an exponent or a leading zero. */
-export const parseRatio = (text: string): Ratio | undefined => {
+export function parseRatio(text: string): Ratio | undefined {
   const digits = splitDecimal(text)
   return (
     digits && { numerator: BigInt(digits.whole + digits.fraction), denominator: 10n ** BigInt(digits.fraction.length) }
@@ -117,35 +114,54 @@ export const parseRatio = (text: string): Ratio | undefined => {
 export const ratePattern = /^(0|[1-9]\d{0,11})(\.\d{1,12})?$/
 
 /** Requires a positive rate. */
-export const isRate = (text: string): boolean => ratePattern.test(text) && /[1-9]/.test(text)
+export function isRate(text: string): boolean {
+  return ratePattern.test(text) && /[1-9]/.test(text)
+}
 
 /** Multiplies exactly. */
-export const multiplyRatios = (a: Ratio, b: Ratio): Ratio => ({
-  numerator: a.numerator * b.numerator,
-  denominator: a.denominator * b.denominator,
-})
+export function multiplyRatios(a: Ratio, b: Ratio): Ratio {
+  return {
+    numerator: a.numerator * b.numerator,
+    denominator: a.denominator * b.denominator,
+  }
+}
 
 /** Throws a RangeError for zero. */
-export const invert = ({ numerator, denominator }: Ratio): Ratio => ratio(denominator, numerator)
+export function invert({ numerator, denominator }: Ratio): Ratio {
+  return ratio(denominator, numerator)
+}
 
 /** Returns one minus the ratio, which must be at most one. */
-export const complement = ({ numerator, denominator }: Ratio): Ratio => ({
-  numerator: denominator - numerator,
-  denominator,
-})
+export function complement({ numerator, denominator }: Ratio): Ratio {
+  return {
+    numerator: denominator - numerator,
+    denominator,
+  }
+}
 
 /** Returns `units * ratio`, rounded down. `units` must not be negative. */
-export const multiplyRoundingDown = (units: bigint, { numerator, denominator }: Ratio): bigint =>
-  (units * numerator) / denominator
+export function multiplyRoundingDown(units: bigint, { numerator, denominator }: Ratio): bigint {
+  return (units * numerator) / denominator
+}
 
 /** Returns `units * ratio`, rounded up. `units` must not be negative. */
-export const multiplyRoundingUp = (units: bigint, { numerator, denominator }: Ratio): bigint =>
-  (units * numerator + denominator - 1n) / denominator
+export function multiplyRoundingUp(units: bigint, { numerator, denominator }: Ratio): bigint {
+  return (units * numerator + denominator - 1n) / denominator
+}
 
 /** Returns a decimal string with at most `places` decimal places, truncated and without trailing zeros. */
-export const formatTruncated = ({ numerator, denominator }: Ratio, places: number): string => {
+export function formatTruncated({ numerator, denominator }: Ratio, places: number): string {
   const digits = ((numerator * 10n ** BigInt(places)) / denominator).toString().padStart(places + 1, '0')
   const fraction = digits.slice(-places).replace(/0+$/, '')
   const whole = digits.slice(0, -places)
   return fraction === '' ? whole : `${whole}.${fraction}`
+}
+
+function splitDecimal(text: string): { whole: string; fraction: string } | undefined {
+  const [matched, whole = '', fraction = ''] = /^(0|[1-9]\d*)(?:\.(\d+))?$/.exec(text) ?? []
+  return matched === undefined ? undefined : { whole, fraction }
+}
+
+function assertSameCurrency(a: Money, b: Money): void {
+  if (a.currency !== b.currency) throw new TypeError(`mixed currencies ${a.currency} and ${b.currency}`)
 }

@@ -153,26 +153,34 @@ export interface OperationTypes<O extends Operation> {
  * Declares an operation with its literal types. Errors at start name the file and line of the call.
  * @__NO_SIDE_EFFECTS__
  */
-export const operation = <const O extends Operation>(declared: O): O => {
+export function operation<const O extends Operation>(declared: O): O {
   recordCallSite(declared)
   return declared
 }
 
-export const isPassThrough = ({ reply }: Pick<Operation, 'reply'>): boolean =>
-  passThroughReplies.some((kind) => kind === reply)
+export function isPassThrough({ reply }: Pick<Operation, 'reply'>): boolean {
+  return passThroughReplies.some((kind) => kind === reply)
+}
 
 /** Returns the domain of an operation id: `transfers` for `transfers.create`. */
-export const domainOf = (id: string): string => id.slice(0, id.indexOf('.'))
+export function domainOf(id: string): string {
+  return id.slice(0, id.indexOf('.'))
+}
 
-export const pathParamNames = (path: string): string[] =>
-  [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '')
+export function pathParamNames(path: string): string[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '')
+}
 
-export const paramNameOn = ({ perimeter }: Chain, { machineParams = {} }: Operation, name: string): string =>
-  (perimeter === 'machine' ? machineParams[name] : undefined) ?? name
+export function paramNameOn({ perimeter }: Chain, { machineParams = {} }: Operation, name: string): string {
+  return (perimeter === 'machine' ? machineParams[name] : undefined) ?? name
+}
 
-export const pathOn = (chain: Chain, operation: Operation): string =>
-  chain.prefix +
-  operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => `{${paramNameOn(chain, operation, name)}}`)
+export function pathOn(chain: Chain, operation: Operation): string {
+  return (
+    chain.prefix +
+    operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => `{${paramNameOn(chain, operation, name)}}`)
+  )
+}
 
 export const portals = ['CONSUMER', 'SYSTEM'] as const
 export type Portal = (typeof portals)[number]
@@ -200,10 +208,9 @@ export const chains = {
 
 export type ChainId = keyof typeof chains
 
-export const portalOfChain = ({ portal }: Chain): Portal | null =>
-  portal === 'code' || portal === 'token' ? null : portal
-
-const isChainId = (text: string): text is ChainId => Object.hasOwn(chains, text)
+export function portalOfChain({ portal }: Chain): Portal | null {
+  return portal === 'code' || portal === 'token' ? null : portal
+}
 
 export const chainIds: readonly ChainId[] = Object.keys(chains).filter(isChainId)
 
@@ -213,5 +220,10 @@ const byPrefix = chainIds.toSorted((a, b) => chains[b].prefix.length - chains[a]
 /**
  * Default: `consumer`.
  */
-export const findChain = (path: string): ChainId =>
-  byPrefix.find((id) => `${path}/`.startsWith(`${chains[id].prefix}/`)) ?? 'consumer'
+export function findChain(path: string): ChainId {
+  return byPrefix.find((id) => `${path}/`.startsWith(`${chains[id].prefix}/`)) ?? 'consumer'
+}
+
+function isChainId(text: string): text is ChainId {
+  return Object.hasOwn(chains, text)
+}

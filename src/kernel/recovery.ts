@@ -16,7 +16,7 @@ export type SuspendedCredentials = Readonly<Record<string, Suspended>>
 const maxListed = 100
 
 /** The numbers by domain, and the detail of the audit entry: the numbers above 0, with the ids that domains list. */
-export const summarizeSuspended = (suspended: SuspendedCredentials) => {
+export function summarizeSuspended(suspended: SuspendedCredentials) {
   const counts: Record<string, number> = {}
   const detail: Record<string, number | string> = {}
   for (const [domain, found] of Object.entries(suspended)) {

@@ -50,40 +50,51 @@ export class Refusal extends Error {
 }
 
 /** Returns the message of the error that caused a 500, for developers only: it can contain data of the request. */
-export const thrownMessage = ({ code, detail: { cause } }: Refusal): string | undefined =>
-  code === 'SYSTEM.INTERNAL_ERROR' && cause !== undefined ? messageOf(cause) : undefined
+export function thrownMessage({ code, detail: { cause } }: Refusal): string | undefined {
+  return code === 'SYSTEM.INTERNAL_ERROR' && cause !== undefined ? messageOf(cause) : undefined
+}
 
 /** Returns VALIDATION.INVALID_PARAMETER for one input. */
-export const invalid = (field: string, internal?: string): Refusal =>
-  new Refusal('VALIDATION.INVALID_PARAMETER', { field, internal: internal ?? `invalid ${field}` })
+export function invalid(field: string, internal?: string): Refusal {
+  return new Refusal('VALIDATION.INVALID_PARAMETER', { field, internal: internal ?? `invalid ${field}` })
+}
 
 /** Returns RESOURCE.NOT_FOUND. */
-export const notFound = (internal?: string): Refusal => new Refusal('RESOURCE.NOT_FOUND', internal ? { internal } : {})
+export function notFound(internal?: string): Refusal {
+  return new Refusal('RESOURCE.NOT_FOUND', internal ? { internal } : {})
+}
 
 /** Returns STATE.CONFLICT. */
-export const conflict = (internal: string): Refusal => new Refusal('STATE.CONFLICT', { internal })
+export function conflict(internal: string): Refusal {
+  return new Refusal('STATE.CONFLICT', { internal })
+}
 
 /** Returns ACCESS.PERMISSION_DENIED. */
-export const denied = (internal: string): Refusal => new Refusal('ACCESS.PERMISSION_DENIED', { internal })
+export function denied(internal: string): Refusal {
+  return new Refusal('ACCESS.PERMISSION_DENIED', { internal })
+}
 
 /** Throws the refusal without a value. Default: RESOURCE.NOT_FOUND. */
-export const assertFound = <T>(
+export function assertFound<T>(
   found: T | null | undefined,
   internal: string,
   refuse: (internal: string) => Refusal = notFound,
-): T => {
+): T {
   if (found === undefined || found === null) throw refuse(internal)
   return found
 }
 
 /** Adds RateLimit headers if the limit is given. */
-export const rateLimited = (waitMs: number, internal: string, by?: Omit<ExceededLimit, 'resetMs'>): Refusal => {
+export function rateLimited(waitMs: number, internal: string, by?: Omit<ExceededLimit, 'resetMs'>): Refusal {
   const detail = { internal, retryAfter: wholeSeconds(waitMs) }
   return new Refusal('ACCESS.RATE_LIMITED', by ? { ...detail, limit: { ...by, resetMs: waitMs } } : detail)
 }
 
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
 
 /** Returns the `code` of an error from Node, a library or the database, or undefined if there is none. */
-export const errorCode = (error: unknown): string | undefined =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
+export function errorCode(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
+}

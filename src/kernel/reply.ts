@@ -4,8 +4,9 @@ import type { Instant } from './scalars.ts'
 export type MaybePromise<T> = T | Promise<T>
 
 /** Calls `next` immediately if the value is available, otherwise once its promise resolves. */
-export const thenSync = <T, U>(value: MaybePromise<T>, next: (value: T) => MaybePromise<U>): MaybePromise<U> =>
-  value instanceof Promise ? value.then(next) : next(value)
+export function thenSync<T, U>(value: MaybePromise<T>, next: (value: T) => MaybePromise<U>): MaybePromise<U> {
+  return value instanceof Promise ? value.then(next) : next(value)
+}
 
 export interface Pagination {
   totalPages: number
@@ -37,16 +38,11 @@ export interface PageRequest {
   pageSize: number
 }
 
-export const offsetOf = ({ currentPage, pageSize }: PageRequest): number => (currentPage - 1) * pageSize
-
-/** The count may be older or newer than the rows. A partial page is the last one. An empty page starts after it. */
-const reconcileTotal = (rows: number, counted: number, request: PageRequest): number => {
-  const before = offsetOf(request)
-  if (rows === 0) return Math.min(counted, before)
-  return rows < request.pageSize ? before + rows : Math.max(counted, before + rows)
+export function offsetOf({ currentPage, pageSize }: PageRequest): number {
+  return (currentPage - 1) * pageSize
 }
 
-export const toPage = <T>(items: T[], { records, isEstimated }: Total, request: PageRequest): Page<T> => {
+export function toPage<T>(items: T[], { records, isEstimated }: Total, request: PageRequest): Page<T> {
   const totalRecords = reconcileTotal(items.length, records, request)
   const totalPages = Math.ceil(totalRecords / request.pageSize)
   return {
@@ -65,42 +61,41 @@ export const toPage = <T>(items: T[], { records, isEstimated }: Total, request: 
 }
 
 /** A page of a list whose object does not exist. */
-export const emptyPage = <T>(): Page<T> => ({
-  items: [],
-  pagination: {
-    totalPages: 0,
-    totalRecords: 0,
-    currentPage: 1,
-    pageSize: 0,
-    hasNext: false,
-    empty: true,
-    paginated: false,
-  },
-})
+export function emptyPage<T>(): Page<T> {
+  return {
+    items: [],
+    pagination: {
+      totalPages: 0,
+      totalRecords: 0,
+      currentPage: 1,
+      pageSize: 0,
+      hasNext: false,
+      empty: true,
+      paginated: false,
+    },
+  }
+}
 
 /** Converts the items of a page. */
-export const mapPage = <A, B>(page: Page<A>, map: (item: A) => B): Page<B> => ({
-  ...page,
-  items: page.items.map(map),
-})
+export function mapPage<A, B>(page: Page<A>, map: (item: A) => B): Page<B> {
+  return {
+    ...page,
+    items: page.items.map(map),
+  }
+}
 
 const frozenReplies = new WeakSet<object>()
 
-const deepFreeze = (value: unknown): void => {
-  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return
-  Object.freeze(value)
-  for (const member of Object.values(value)) deepFreeze(member)
-}
-
 /** The gateway validates and serializes a frozen reply only once. */
-export const freezeReply = <T extends object>(value: T): T => {
+export function freezeReply<T extends object>(value: T): T {
   deepFreeze(value)
   frozenReplies.add(value)
   return value
 }
 
-export const isFrozenReply = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && frozenReplies.has(value)
+export function isFrozenReply(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && frozenReplies.has(value)
+}
 
 const checkedTexts = new WeakMap<object, string>()
 
@@ -108,28 +103,45 @@ const checkedTexts = new WeakMap<object, string>()
  * Parses the JSON text of a checked reply. The gateway sends the text of such an object as it is: a check against the
  * schema can have another result later.
  */
-export const parseChecked = (text: string): unknown => {
+export function parseChecked(text: string): unknown {
   const reply: unknown = JSON.parse(text)
   if (typeof reply === 'object' && reply !== null) checkedTexts.set(reply, text)
   return reply
 }
 
-export const checkedTextOf = (reply: unknown): string | undefined =>
-  typeof reply === 'object' && reply !== null ? checkedTexts.get(reply) : undefined
+export function checkedTextOf(reply: unknown): string | undefined {
+  return typeof reply === 'object' && reply !== null ? checkedTexts.get(reply) : undefined
+}
 
 export const successCode = '2000'
 export const successMessage = 'Success'
 
 /** Returns the envelope of a success as JSON text. `dataText` is already JSON and is not parsed again. */
-export const successEnvelope = (version: string, at: Instant, dataText: string): string =>
-  `{"version":"${version}","timestamp":${at},"success":true,"code":"${successCode}","message":"${successMessage}","data":${dataText}}`
+export function successEnvelope(version: string, at: Instant, dataText: string): string {
+  return `{"version":"${version}","timestamp":${at},"success":true,"code":"${successCode}","message":"${successMessage}","data":${dataText}}`
+}
 
 /**
  * Only upstream services send `field`. The gateway then writes its own message for the client.
  */
-export const failureEnvelope = (version: string, at: Instant, code: string, message: string, field?: string): string =>
-  JSON.stringify({ version, timestamp: at, success: false, code, message, field, data: null })
+export function failureEnvelope(version: string, at: Instant, code: string, message: string, field?: string): string {
+  return JSON.stringify({ version, timestamp: at, success: false, code, message, field, data: null })
+}
 
 /** Compares entity tags weakly (RFC 9110, 13.1.2). */
-export const matchesIfNoneMatch = (ifNoneMatch: string | null | undefined, tag: string): boolean =>
-  (ifNoneMatch ?? '').split(',').some((each) => each.trim() === '*' || each.trim().replace(/^W\//, '') === tag)
+export function matchesIfNoneMatch(ifNoneMatch: string | null | undefined, tag: string): boolean {
+  return (ifNoneMatch ?? '').split(',').some((each) => each.trim() === '*' || each.trim().replace(/^W\//, '') === tag)
+}
+
+/** The count may be older or newer than the rows. A partial page is the last one. An empty page starts after it. */
+function reconcileTotal(rows: number, counted: number, request: PageRequest): number {
+  const before = offsetOf(request)
+  if (rows === 0) return Math.min(counted, before)
+  return rows < request.pageSize ? before + rows : Math.max(counted, before + rows)
+}
+
+function deepFreeze(value: unknown): void {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return
+  Object.freeze(value)
+  for (const member of Object.values(value)) deepFreeze(member)
+}

@@ -139,20 +139,18 @@ export interface AnyRequest extends RequestContext {
 export type AnyHandler = (request: AnyRequest) => Promise<unknown>
 export type HandlerTable = ReadonlyMap<string, AnyHandler>
 
-const isOperation = (value: unknown): value is Operation =>
-  typeof value === 'object' && value !== null && 'policy' in value && 'chains' in value
-
-export const operationsIn = (contract: object): [name: string, operation: Operation][] =>
-  Object.entries(contract).filter((entry): entry is [string, Operation] => isOperation(entry[1]))
+export function operationsIn(contract: object): [name: string, operation: Operation][] {
+  return Object.entries(contract).filter((entry): entry is [string, Operation] => isOperation(entry[1]))
+}
 
 /**
  * Pairs operations with handlers by export name. Without a handler, an operation responds with 501. The types can be
  * erased because the pipeline validates each request first.
  */
-export const createHandlerTable = <Contract extends object>(
+export function createHandlerTable<Contract extends object>(
   contract: Contract,
   handlers: Partial<HandlersOf<Contract>>,
-): HandlerTable => {
+): HandlerTable {
   const table = new Map<string, AnyHandler>()
   for (const [name, handler] of Object.entries(handlers)) {
     const declared: unknown = Reflect.get(contract, name)
@@ -171,4 +169,8 @@ export interface CallAssertion {
 export interface AssertionSigner {
   /** Returns a JWT with `iss`, `iat` and `exp` that can be verified with the gateway's JWKS. */
   sign(assertion: CallAssertion): Promise<string>
+}
+
+function isOperation(value: unknown): value is Operation {
+  return typeof value === 'object' && value !== null && 'policy' in value && 'chains' in value
 }

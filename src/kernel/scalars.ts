@@ -24,10 +24,14 @@ export interface Randomness {
 const pattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
 /** Check this before a query. */
-export const isBizId = (text: string): boolean => pattern.test(text)
+export function isBizId(text: string): boolean {
+  return pattern.test(text)
+}
 
 /** Converts a text that was validated or read from the database. */
-export const bizId = <Kind extends string>(text: string): BizId<Kind> => text as BizId<Kind>
+export function bizId<Kind extends string>(text: string): BizId<Kind> {
+  return text as BizId<Kind>
+}
 
 declare const instant: unique symbol
 /** A time in epoch milliseconds, sent as ISO 8601 in UTC. */
@@ -39,20 +43,30 @@ export interface Clock {
 }
 
 /** Converts epoch milliseconds. */
-export const toInstant = (epochMilliseconds: number): Instant => epochMilliseconds as Instant
-export const addMs = (at: Instant, milliseconds: number): Instant => (at + milliseconds) as Instant
-export const toIso = (at: Instant): string => new Date(at).toISOString()
+export function toInstant(epochMilliseconds: number): Instant {
+  return epochMilliseconds as Instant
+}
+export function addMs(at: Instant, milliseconds: number): Instant {
+  return (at + milliseconds) as Instant
+}
+export function toIso(at: Instant): string {
+  return new Date(at).toISOString()
+}
 /** `toIso`, but null for null. */
-export const toIsoOrNull = (at: Instant | null): string | null => (at === null ? null : toIso(at))
+export function toIsoOrNull(at: Instant | null): string | null {
+  return at === null ? null : toIso(at)
+}
 /** For columns of the database. */
-export const toDate = (at: Instant): Date => new Date(at)
+export function toDate(at: Instant): Date {
+  return new Date(at)
+}
 
 /** PostgreSQL has no year 0, and years in ISO 8601 have four digits. */
 const earliest = Date.parse('0001-01-01T00:00:00.000Z')
 const latest = Date.parse('9999-12-31T23:59:59.999Z')
 
 /** Returns undefined for a missing or invalid text, or a time outside the years 1 to 9999. */
-export const parseInstant = (text: string | undefined): Instant | undefined => {
+export function parseInstant(text: string | undefined): Instant | undefined {
   const milliseconds = Date.parse(text ?? '')
   return milliseconds >= earliest && milliseconds <= latest ? toInstant(milliseconds) : undefined
 }
@@ -60,45 +74,54 @@ export const parseInstant = (text: string | undefined): Instant | undefined => {
 const hasSubMilliseconds = /\.\d{3}\d*[1-9]/
 
 /** Both ends are inclusive. The database stores whole milliseconds, so the start is rounded up. */
-export const parseInterval = ({
+export function parseInterval({
   startTime,
   endTime,
 }: {
   startTime?: string | undefined
   endTime?: string | undefined
-}) => {
+}) {
   const from = parseInstant(startTime)
   const isRoundedUp = from !== undefined && from < latest && hasSubMilliseconds.test(startTime ?? '')
   return { from: isRoundedUp ? addMs(from, 1) : from, to: parseInstant(endTime) }
 }
 
 /** Setting the clock back must not extend a time limit. */
-export const areWithin = (milliseconds: number, one: Instant, other: Instant): boolean =>
-  Math.abs(one - other) <= milliseconds
+export function areWithin(milliseconds: number, one: Instant, other: Instant): boolean {
+  return Math.abs(one - other) <= milliseconds
+}
 
 /** For Retry-After: rounds up, at least one. */
-export const wholeSeconds = (milliseconds: number): number => Math.max(1, Math.ceil(milliseconds / 1_000))
+export function wholeSeconds(milliseconds: number): number {
+  return Math.max(1, Math.ceil(milliseconds / 1_000))
+}
 
 /** For emails: rounds down, at least one. */
-export const wholeMinutes = (milliseconds: number): number => Math.max(1, Math.floor(milliseconds / 60_000))
+export function wholeMinutes(milliseconds: number): number {
+  return Math.max(1, Math.floor(milliseconds / 60_000))
+}
 
 /** Timers with a longer delay fire immediately. */
 export const maxTimerMs = 2 ** 31 - 1
 
 /** In milliseconds. */
-export const minutes = (count: number): number => count * 60_000
+export function minutes(count: number): number {
+  return count * 60_000
+}
 /** In milliseconds. */
-export const hours = (count: number): number => count * 3_600_000
+export function hours(count: number): number {
+  return count * 3_600_000
+}
 /** In milliseconds. */
-export const days = (count: number): number => count * 86_400_000
+export function days(count: number): number {
+  return count * 86_400_000
+}
 
-export const canonicalEmail = (email: string): string => email.normalize('NFKC').trim().toLowerCase()
+export function canonicalEmail(email: string): string {
+  return email.normalize('NFKC').trim().toLowerCase()
+}
 
-/** As DNS compares names: Punycode in lower case without a trailing dot. */
-const toDnsName = (domain: string): string =>
-  (URL.parse(`http://${domain}`)?.hostname ?? domain.toLowerCase()).replace(/\.$/, '')
-
-export const isInDomains = (email: string, domains: readonly string[]): boolean => {
+export function isInDomains(email: string, domains: readonly string[]): boolean {
   const name = toDnsName(canonicalEmail(email).split('@').at(-1) ?? '')
   return domains.map(toDnsName).some((domain) => name === domain || name.endsWith(`.${domain}`))
 }
@@ -107,21 +130,26 @@ export const isInDomains = (email: string, domains: readonly string[]): boolean 
 const mailboxPattern = /^[^\s<>()[\]\\,;:"@\p{Cc}]{1,64}@[^\s<>()[\]\\,;:"@\p{Cc}]{1,253}$/u
 
 /** Throws a TypeError unless the address is one mailbox (RFC 5321, 4.1.2, without quoted forms). */
-export const parseMailbox = (address: string): string => {
+export function parseMailbox(address: string): string {
   if (!mailboxPattern.test(address)) throw new TypeError('not a plain mail address')
   return address
 }
 
 /** Parses a configured sender: `name <address>` or an address. Throws a TypeError for an invalid address. */
-export const parseSender = (text: string): { name: string; address: string } => {
+export function parseSender(text: string): { name: string; address: string } {
   const named = /^([^<>\p{Cc}]*)<([^<>]+)>$/u.exec(text.trim())
   return { name: named?.[1]?.trim() ?? '', address: parseMailbox(named?.[2] ?? text.trim()) }
 }
 
-export const isSender = (text: string): boolean => {
+export function isSender(text: string): boolean {
   try {
     return parseSender(text).address !== ''
   } catch {
     return false
   }
+}
+
+/** As DNS compares names: Punycode in lower case without a trailing dot. */
+function toDnsName(domain: string): string {
+  return (URL.parse(`http://${domain}`)?.hostname ?? domain.toLowerCase()).replace(/\.$/, '')
 }

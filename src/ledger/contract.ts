@@ -103,29 +103,31 @@ export type FlowDirection = CodeOf<typeof flowDirection>
 export const orderSort = ['createdAt', 'updatedAt'] as const
 
 /** Returns the parts of an operator's decision on an order. The four-eyes rule applies. */
-export const orderDecision = <O extends z.ZodObject, P extends Permission>(order: O, permission: P) =>
-  ({
+export function orderDecision<O extends z.ZodObject, P extends Permission>(order: O, permission: P) {
+  return {
     method: 'POST',
     chains: ['system'],
     policy: { ...decision, permission },
     body: 'none',
     reply: order,
     refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT'],
-  }) as const
+  } as const
+}
 
 /** Returns the parts of `orderDecision`, with a request body that requires a reason. */
-export const reasonedOrderDecision = <O extends z.ZodObject, P extends Permission>(order: O, permission: P) =>
-  ({ ...orderDecision(order, permission), body: z.strictObject({ reason }) }) as const
+export function reasonedOrderDecision<O extends z.ZodObject, P extends Permission>(order: O, permission: P) {
+  return { ...orderDecision(order, permission), body: z.strictObject({ reason }) } as const
+}
 
 /**
  * The operations that all order types have in common. A domain spreads an operation into its contract, and adds the id,
  * path and summary. `group` is its permission group.
  */
-export const orderOperations = <S extends z.ZodRawShape, F extends z.ZodRawShape, G extends string>(
+export function orderOperations<S extends z.ZodRawShape, F extends z.ZodRawShape, G extends string>(
   order: z.ZodObject<S>,
   filters: F,
   group: G,
-) => {
+) {
   const memberRead = { ...member, workspace: 'required', permission: `${group}:read` } as const
   const memberWrite = { ...money, workspace: 'required', permission: `${group}:create` } as const
   const operatorRead = { ...operator, permission: `${group}:read` } as const

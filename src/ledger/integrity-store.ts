@@ -57,7 +57,7 @@ const invariants: Record<string, string> = {
 /**
  * Each query reads its own snapshot. A single snapshot would delay VACUUM and, on PGlite, block all other statements.
  */
-export const checkInvariants = async (database: Database): Promise<InvariantCheck[]> => {
+export async function checkInvariants(database: Database): Promise<InvariantCheck[]> {
   const checks: InvariantCheck[] = []
   for (const [name, query] of Object.entries(invariants)) {
     const { rows } = await sql<InvariantCheck>`
@@ -75,7 +75,7 @@ export interface Discrepancy {
   violations: number
 }
 
-export const verifyLedger = async (database: Database): Promise<Discrepancy | null> => {
+export async function verifyLedger(database: Database): Promise<Discrepancy | null> {
   const broken = (await checkInvariants(database)).find((check) => check.violations > 0)
   return broken ? { rule: broken.name, subject: broken.first ?? 'unknown', violations: broken.violations } : null
 }
@@ -88,7 +88,7 @@ export interface CompletedCheck {
 }
 
 /** A check that finds a discrepancy is followed by a check of the whole ledger. */
-export const recordCheck = async (database: Database, { at, broken, isWhole }: CompletedCheck): Promise<void> => {
+export async function recordCheck(database: Database, { at, broken, isWhole }: CompletedCheck): Promise<void> {
   const row = {
     checked_at: toDate(at),
     rule: broken?.rule ?? null,
@@ -115,7 +115,7 @@ export interface LastCheck {
 }
 
 /** Undefined before the first check has completed. */
-export const readLastCheck = async (database: Database): Promise<LastCheck | undefined> => {
+export async function readLastCheck(database: Database): Promise<LastCheck | undefined> {
   const found = await database
     .selectFrom('ledger_check')
     .select([

@@ -196,13 +196,7 @@ export interface Ledger {
   readLastCheck(): Promise<LastCheck | undefined>
 }
 
-const parseFlowType = (ports: LedgerPorts, text: string, field = 'flowType'): FlowType => {
-  const found = [...ledgerTypesOf(ports).flowTypes.keys()].find((name): name is FlowType => name === text)
-  if (found === undefined) throw invalid(field, 'no domain declares this flow type')
-  return found
-}
-
-export const createLedger = (ports: LedgerPorts): Ledger => {
+export function createLedger(ports: LedgerPorts): Ledger {
   const { database } = ports
   return {
     within: (tx) => createLedger({ ...ports, database: tx }),
@@ -243,4 +237,10 @@ export const createLedger = (ports: LedgerPorts): Ledger => {
     recordCheck: recordCheck.bind(null, database),
     readLastCheck: readLastCheck.bind(null, database),
   }
+}
+
+function parseFlowType(ports: LedgerPorts, text: string, field = 'flowType'): FlowType {
+  const found = [...ledgerTypesOf(ports).flowTypes.keys()].find((name): name is FlowType => name === text)
+  if (found === undefined) throw invalid(field, 'no domain declares this flow type')
+  return found
 }

@@ -21,7 +21,7 @@ interface DailyLimit {
   externalAccount?: string
 }
 
-export const dailyLimits = ({ dailyMaximum }: Tariff, { usageOf, amount, externalAccount }: DailyLimit): Usage[] => {
+export function dailyLimits({ dailyMaximum }: Tariff, { usageOf, amount, externalAccount }: DailyLimit): Usage[] {
   if (dailyMaximum === null) return []
   const limit = { usageOf, amount, max: dailyMaximum.minor, exceeded: 'WALLET.LIMIT_EXCEEDED' } as const
   return [
@@ -41,14 +41,16 @@ export interface OutgoingRules {
 }
 
 /** Throws a RangeError if the amount is invalid, so that an invalid setting prevents startup. */
-export const parseOutgoingRules = (
+export function parseOutgoingRules(
   { currency, amount, apiKeys }: Configuration['money']['stepUpAbove'],
   rest: Pick<OutgoingRules, 'stepUpMs' | 'findRate'>,
-): OutgoingRules => ({
-  ...rest,
-  above: amount === 'unlimited' ? null : parseConfiguredAmount(amount, currency),
-  apiKeys,
-})
+): OutgoingRules {
+  return {
+    ...rest,
+    above: amount === 'unlimited' ? null : parseConfiguredAmount(amount, currency),
+    apiKeys,
+  }
+}
 
 /**
  * The sum of all orders with which a person moves value out of their workspaces. Its amounts are in the currency of the
@@ -58,11 +60,11 @@ export const parseOutgoingRules = (
  * A session without a recent step-up gets ACCESS.STEP_UP_REQUIRED above the sum. An API key cannot step up: it gets
  * WALLET.LIMIT_EXCEEDED, unless the settings allow it.
  */
-export const outgoingUsage = async (
+export async function outgoingUsage(
   { above, apiKeys, stepUpMs, findRate }: OutgoingRules,
   { amount, leaving, by: { caller, receivedAt } }: Outgoing,
   database: Database,
-): Promise<Usage[]> => {
+): Promise<Usage[]> {
   if (above === null) return []
   const { currency, minor: max } = above
   const rate =

@@ -26,57 +26,65 @@ export interface Viewer {
 }
 
 /** Returns the viewer of a request. Each operator's request has no workspace. */
-export const viewerOf = (
+export function viewerOf(
   words: Words,
   { workspace, locale }: { workspace: WorkspaceAccess | null; locale: Locale },
-): Viewer => ({ workspace: workspace?.id ?? null, words, locale })
+): Viewer {
+  return { workspace: workspace?.id ?? null, words, locale }
+}
 
 type Language = Pick<Viewer, 'words' | 'locale'>
 
 /** Throws a RangeError if the family does not contain the code. */
-export const toCodedValue = <C extends string>(
+export function toCodedValue<C extends string>(
   family: CodedFamily<C>,
   code: string,
   { words, locale }: Language,
-): CodedValue => {
+): CodedValue {
   const known = family.codes.find((each) => each === code)
   if (known === undefined) throw new RangeError(`${code} is not a code of ${family.name}`)
   return words.coded(family, known, locale)
 }
 
 /** The type of a removed domain has no text: its label is the code, and its number is 0. */
-export const toFlowTypeView = (code: string, { words, locale }: Language): CodedValue =>
-  words.findCoded(flowType, code, locale) ?? { code, value: 0, label: code, description: code }
+export function toFlowTypeView(code: string, { words, locale }: Language): CodedValue {
+  return words.findCoded(flowType, code, locale) ?? { code, value: 0, label: code, description: code }
+}
 
 /** Returns the reply fields of `workspaceFields`. */
-export const toWorkspaceKindView = (kind: WorkspaceKind, viewer: Language) => ({
-  workspaceKind: toCodedValue(workspaceKind, kind, viewer),
-})
+export function toWorkspaceKindView(kind: WorkspaceKind, viewer: Language) {
+  return {
+    workspaceKind: toCodedValue(workspaceKind, kind, viewer),
+  }
+}
 
 /** Returns the fields that operators see in addition to those of `toOrderView`. */
-export const toOperatorOrderView = (
+export function toOperatorOrderView(
   { workspaceKind: kind, workspaceStatus: status, creatorStatus }: ListedOrder,
   viewer: Language,
-) => ({
-  ...toWorkspaceKindView(kind, viewer),
-  workspaceStatus: toCodedValue(workspaceStatus, status, viewer),
-  creatorStatus: creatorStatus && toCodedValue(accountStatus, creatorStatus, viewer),
-})
+) {
+  return {
+    ...toWorkspaceKindView(kind, viewer),
+    workspaceStatus: toCodedValue(workspaceStatus, status, viewer),
+    creatorStatus: creatorStatus && toCodedValue(accountStatus, creatorStatus, viewer),
+  }
+}
 
 /** Returns the amount without its sign, and the direction. */
-export const toFlowAmountView = ({
-  amount: { minor, currency },
-}: Flow): { direction: 'IN' | 'OUT'; amount: string } => ({
-  direction: minor < 0n ? 'OUT' : 'IN',
-  amount: formatMoney(money(minor < 0n ? -minor : minor, currency)),
-})
+export function toFlowAmountView({ amount: { minor, currency } }: Flow): { direction: 'IN' | 'OUT'; amount: string } {
+  return {
+    direction: minor < 0n ? 'OUT' : 'IN',
+    amount: formatMoney(money(minor < 0n ? -minor : minor, currency)),
+  }
+}
 
 /** Whether the viewer is an operator or a member of the creating workspace. */
-export const isOwnOrder = (order: Order, { workspace }: Pick<Viewer, 'workspace'>): boolean =>
-  workspace === null || workspace === order.workspaceBizId
+export function isOwnOrder(order: Order, { workspace }: Pick<Viewer, 'workspace'>): boolean {
+  return workspace === null || workspace === order.workspaceBizId
+}
 
 /** Returns the reply fields of `orderFields` and the history. Hides actors and reasons from the counterparty. */
-export const toOrderView = (order: Order, family: CodedFamily, viewer: Viewer) => {
+export function toOrderView(order: Order, family: CodedFamily, viewer: Viewer) {
   const isOwn = isOwnOrder(order, viewer)
   return {
     bizId: order.bizId,

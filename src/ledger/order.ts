@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { bizId, type Instant, type OrderId, parseInstant, toInstant, toIso } from '../kernel/index.ts'
 
-const idOf = <Kind extends string>() => z.string().transform((text) => bizId<Kind>(text))
 const instant = z.string().transform((text) => toInstant(Date.parse(text)))
 
 /** Parses the JSON form of an order, which the SQL function `order_json` in schema/orders.ts builds. */
@@ -36,8 +35,9 @@ export type Order = z.output<typeof storedOrder>
 export const endedStatuses = ['COMPLETED', 'FAILED', 'REJECTED', 'CANCELLED', 'EXPIRED'] as const
 
 /** Returns when the order most recently entered a status, or null. */
-export const reachedAt = (order: Order, status: string): Order['createdAt'] | null =>
-  order.history.findLast((step) => step.status === status)?.at ?? null
+export function reachedAt(order: Order, status: string): Order['createdAt'] | null {
+  return order.history.findLast((step) => step.status === status)?.at ?? null
+}
 
 /** The status from which an order can expire, and its status after the expiry. An order expires at its `expiresAt`. */
 export interface OrderExpiry {
@@ -46,11 +46,11 @@ export interface OrderExpiry {
 }
 
 /** An order counts as expired from its expiresAt, even before the job has updated its stored status. */
-export const expiredAt = (
+export function expiredAt(
   { status, data: { expiresAt } }: Pick<Order, 'status' | 'data'>,
   { from, to }: OrderExpiry,
   now: Instant,
-): Instant | null => {
+): Instant | null {
   const end = parseInstant(expiresAt ?? undefined)
   if (end === undefined) return null
   return status === to || (status === from && end <= now) ? end : null
@@ -60,7 +60,7 @@ export const expiredAt = (
 const digits = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 
 /** The digits encode the lowest 60 bits of the id, which are random. Order numbers therefore need no shared counter. */
-export const orderNumber = (prefix: string, id: OrderId, at: Instant): string => {
+export function orderNumber(prefix: string, id: OrderId, at: Instant): string {
   let rest = BigInt(`0x${id.replaceAll('-', '').slice(-15)}`)
   let text = ''
   for (let place = 0; place < 12; place++) {
@@ -68,4 +68,8 @@ export const orderNumber = (prefix: string, id: OrderId, at: Instant): string =>
     rest >>= 5n
   }
   return `${prefix}-${toIso(at).slice(0, 10).replaceAll('-', '')}-${text}`
+}
+
+function idOf<Kind extends string>() {
+  return z.string().transform((text) => bizId<Kind>(text))
 }

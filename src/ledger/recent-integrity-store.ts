@@ -6,14 +6,6 @@ import { endedStatuses } from './order.ts'
 
 const ended = sql.join(endedStatuses.map((status) => sql.lit(status)))
 
-/** The entries of a transaction have the same time, so either all of them or none are recent. */
-const recentEntries = (since: RawBuilder<Instant>) => sql`(SELECT * FROM ledger_entries WHERE created_at >= ${since})`
-
-const changedAccounts = (since: RawBuilder<Instant>) => sql`(
-  SELECT account_biz_id FROM ledger_entries WHERE created_at >= ${since}
-  UNION SELECT account_biz_id FROM ledger_holds WHERE created_at >= ${since}
-  UNION SELECT account_biz_id FROM ledger_holds WHERE ended_at >= ${since})`
-
 /**
  * The invariants of integrity-store.ts for rows since an instant, if the ledger was consistent before. Sums over the
  * whole ledger follow from the sums of the transactions.
@@ -57,7 +49,7 @@ const invariants: Record<string, (since: RawBuilder<Instant>) => RawBuilder<unkn
 }
 
 /** Returns the first broken invariant. Reads only what changed since the instant, and the accounts concerned. */
-export const verifyRecentChanges = async (database: Database, since: Instant): Promise<Discrepancy | null> => {
+export async function verifyRecentChanges(database: Database, since: Instant): Promise<Discrepancy | null> {
   for (const [name, query] of Object.entries(invariants)) {
     const { rows } = await sql<InvariantCheck>`
       SELECT ${name}::text AS name, count(*) AS violations, min(subject) AS first
@@ -67,4 +59,16 @@ export const verifyRecentChanges = async (database: Database, since: Instant): P
       return { rule: name, subject: check.first ?? 'unknown', violations: check.violations }
   }
   return null
+}
+
+/** The entries of a transaction have the same time, so either all of them or none are recent. */
+function recentEntries(since: RawBuilder<Instant>) {
+  return sql`(SELECT * FROM ledger_entries WHERE created_at >= ${since})`
+}
+
+function changedAccounts(since: RawBuilder<Instant>) {
+  return sql`(
+  SELECT account_biz_id FROM ledger_entries WHERE created_at >= ${since}
+  UNION SELECT account_biz_id FROM ledger_holds WHERE created_at >= ${since}
+  UNION SELECT account_biz_id FROM ledger_holds WHERE ended_at >= ${since})`
 }

@@ -20,16 +20,20 @@ interface SeparationSettings {
   from: Readonly<Record<string, string>>
 }
 
-export const parseSeparation = ({ enabled, from }: SeparationSettings): SeparationOfDuties => ({
-  enabled,
-  from: Object.fromEntries(
-    Object.entries(from).map(([currency, text]) => [currency, parseConfiguredAmount(text, currency).minor]),
-  ),
-})
+export function parseSeparation({ enabled, from }: SeparationSettings): SeparationOfDuties {
+  return {
+    enabled,
+    from: Object.fromEntries(
+      Object.entries(from).map(([currency, text]) => [currency, parseConfiguredAmount(text, currency).minor]),
+    ),
+  }
+}
 
 /** Switching the rule off must leave an audit entry. */
-export const separationSetting = ({ enabled, from }: SeparationSettings): AuditedSetting => ({
-  name: 'money.separationOfDuties',
-  value: { enabled, ...from },
-  initial: { enabled: true },
-})
+export function separationSetting({ enabled, from }: SeparationSettings): AuditedSetting {
+  return {
+    name: 'money.separationOfDuties',
+    value: { enabled, ...from },
+    initial: { enabled: true },
+  }
+}

@@ -32,29 +32,14 @@ const tariffTerms = z.object(tariff)
 /** Amounts are decimal strings in `currency`. */
 export type TariffSettings = z.output<typeof tariffTerms>
 
-/** Fees are the largest share of an order at the minimum amount. */
-const minimumFee = (fixed: bigint, rate: string, minimum: bigint): bigint => {
-  const parsed = parseRatio(rate)
-  return parsed ? fixed + multiplyRoundingUp(minimum, parsed) : fixed
-}
-
-const areConsistent = (entry: unknown): boolean => {
-  const read = tariffTerms.safeParse(entry)
-  // If a field is invalid, its own schema reports the error.
-  if (!read.success || !isCurrency(read.data.currency)) return true
-  const { currency: code, ...texts } = read.data
-  const minor = (text: string): bigint => parseMoney(text, code)?.minor ?? -1n
-  const [min, max, fixed] = [minor(texts.minAmount), minor(texts.maxAmount), minor(texts.fixedFee)]
-  const daily = texts.dailyMax === undefined ? max : minor(texts.dailyMax)
-  return fixed >= 0n && min > minimumFee(fixed, texts.feeRate, min) && max >= min && daily >= min
-}
 const consistency = {
   message: 'amounts that fit the currency, with fees of minAmount < minAmount <= maxAmount and minAmount <= dailyMax',
 }
 
 /** The schema of limits and fees for orders, with further fields. */
-export const tariffSettings = <Fields extends z.ZodRawShape>(fields: Fields) =>
-  z.strictObject({ ...fields, ...tariff }).refine(areConsistent, consistency)
+export function tariffSettings<Fields extends z.ZodRawShape>(fields: Fields) {
+  return z.strictObject({ ...fields, ...tariff }).refine(areConsistent, consistency)
+}
 
 export interface Tariff {
   minimum: Money
@@ -64,14 +49,14 @@ export interface Tariff {
   feeRate: Ratio
 }
 
-export const parseConfiguredAmount = (text: string, currency: string): Money => {
+export function parseConfiguredAmount(text: string, currency: string): Money {
   const parsed = parseMoney(text, currency)
   if (!parsed) throw new RangeError(`${text} is not an amount of ${currency}`)
   return parsed
 }
 
 /** Throws a RangeError, so that an invalid setting prevents startup. */
-export const parseTariff = (settings: TariffSettings): Tariff => {
+export function parseTariff(settings: TariffSettings): Tariff {
   const { currency, minAmount, maxAmount, dailyMax, fixedFee, feeRate } = settings
   const share = parseRatio(feeRate)
   if (!share || share.numerator >= share.denominator) throw new RangeError(`${feeRate} is not a share below one`)
@@ -94,7 +79,7 @@ export interface Charge {
  * Rounds the fee up to a minor unit. Throws WALLET.LIMIT_EXCEEDED if the amount is outside the limits, or does not
  * exceed the fee.
  */
-export const computeCharge = ({ minimum, maximum, fixedFee, feeRate }: Tariff, requested: string): Charge => {
+export function computeCharge({ minimum, maximum, fixedFee, feeRate }: Tariff, requested: string): Charge {
   const { currency } = minimum
   const amount = moneyOf(requested, currency)
   if (compare(amount, minimum) < 0 || compare(amount, maximum) > 0)
@@ -103,4 +88,21 @@ export const computeCharge = ({ minimum, maximum, fixedFee, feeRate }: Tariff, r
   const net = subtract(amount, fee)
   if (net.minor <= 0n) throw new Refusal('WALLET.LIMIT_EXCEEDED', { internal: 'the fee exceeds the amount' })
   return { amount, fee, net }
+}
+
+function areConsistent(entry: unknown): boolean {
+  const read = tariffTerms.safeParse(entry)
+  // If a field is invalid, its own schema reports the error.
+  if (!read.success || !isCurrency(read.data.currency)) return true
+  const { currency: code, ...texts } = read.data
+  const minor = (text: string): bigint => parseMoney(text, code)?.minor ?? -1n
+  const [min, max, fixed] = [minor(texts.minAmount), minor(texts.maxAmount), minor(texts.fixedFee)]
+  const daily = texts.dailyMax === undefined ? max : minor(texts.dailyMax)
+  return fixed >= 0n && min > minimumFee(fixed, texts.feeRate, min) && max >= min && daily >= min
+}
+
+/** Fees are the largest share of an order at the minimum amount. */
+function minimumFee(fixed: bigint, rate: string, minimum: bigint): bigint {
+  const parsed = parseRatio(rate)
+  return parsed ? fixed + multiplyRoundingUp(minimum, parsed) : fixed
 }

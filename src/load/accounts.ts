@@ -18,7 +18,7 @@ const TestAccount = z.strictObject({
 export type TestAccount = z.output<typeof TestAccount>
 
 /** Reads a YAML or JSON list of accounts. Throws an error that names no value. */
-export const readAccountsFile = (file: string): TestAccount[] => {
+export function readAccountsFile(file: string): TestAccount[] {
   const parsed = z
     .array(TestAccount)
     .min(1)
@@ -29,7 +29,7 @@ export const readAccountsFile = (file: string): TestAccount[] => {
 }
 
 /** Reads a file with one API key per line. */
-export const readKeysFile = (file: string): string[] => {
+export function readKeysFile(file: string): string[] {
   const keys = readFileSync(file, 'utf8')
     .split(/\r?\n/)
     .map((line) => line.trim())
@@ -74,39 +74,46 @@ const retry = { attempts: 1 }
 const otpStepMs = 30_000
 const maxLimitWaitSeconds = 70
 
-/** Provides the codes of an account. An authenticator's code can be used once, so it waits for the next time step. */
-const createCodeSource = ({ email, totpSecret }: TestAccount, { operations, clock, pause }: AccountPorts) => {
-  let mailed: MailedCode | null = null
-  let usedStep = -1
-  const stepAt = (at: Instant): number => Math.floor(at / otpStepMs)
-  return async (): Promise<string> => {
-    if (totpSecret !== undefined) {
-      while (stepAt(clock.now()) <= usedStep) await pause(otpStepMs - (clock.now() % otpStepMs))
-      const at = clock.now()
-      usedStep = stepAt(at)
-      return generateSync({ secret: totpSecret, epoch: Math.floor(at / 1_000) })
-    }
-    if (!operations) throw new Error(`${email} has no totpSecret, and there is no --operations-url with an outbox`)
-    mailed = await operations.signInCode(email, mailed)
-    return mailed.code
+const maxAttempts = 5
+
+/** Test accounts to sign in, or API keys. */
+export type Identities = { accounts: readonly TestAccount[] } | { apiKeys: readonly string[] }
+
+/** Signs in the accounts one after another, or checks the API keys. Signs out again if one of them fails. */
+export async function openActors(identities: Identities, ports: AccountPorts): Promise<Actor[]> {
+  const openers =
+    'accounts' in identities
+      ? identities.accounts.map(
+          (account, index) => () => openOne(account.email, () => openAccount(account, index, ports)),
+        )
+      : identities.apiKeys.map((key, index) => () => openOne(`API key ${index + 1}`, () => openKey(key, index, ports)))
+  const actors: Actor[] = []
+  try {
+    for (const open of openers) actors.push(await open())
+  } catch (error) {
+    await closeActors(actors)
+    throw error
+  }
+  return actors
+}
+
+/** Signs out. A failure is ignored, because the sessions expire. */
+export async function closeActors(actors: readonly Actor[]): Promise<void> {
+  await Promise.allSettled(actors.map((actor) => actor.close()))
+}
+
+/** Returns a caller that retries, for reads that are not measured. */
+function patient({ answer }: Caller, ports: AccountPorts): Caller {
+  return {
+    answer: (operation, args) => withRetries(ports, waitAfterFailure, () => answer(operation, args)),
   }
 }
 
-/** Returns the seconds until a retry after a rate limit, or null if a retry is not useful. */
-const waitAfterLimit = (error: unknown): number | null =>
-  isPorticoError(error) && error.status === 429 ? error.retryAfter : null
-
-/** Like `waitAfterLimit`. Also retries if the target did not respond or is overloaded. */
-const waitAfterFailure = (error: unknown): number | null =>
-  isPorticoError(error) && (error.status === 0 || error.status >= 500) ? 1 : waitAfterLimit(error)
-
-const maxAttempts = 5
-
-const withRetries = async <T>(
+async function withRetries<T>(
   { pause }: AccountPorts,
   waitAfter: (error: unknown) => number | null,
   task: () => Promise<T>,
-): Promise<T> => {
+): Promise<T> {
   for (let attempt = 1; ; attempt++)
     try {
       return await task()
@@ -117,41 +124,29 @@ const withRetries = async <T>(
     }
 }
 
-/** Returns a caller that retries, for reads that are not measured. */
-const patient = ({ answer }: Caller, ports: AccountPorts): Caller => ({
-  answer: (operation, args) => withRetries(ports, waitAfterFailure, () => answer(operation, args)),
-})
+/** Like `waitAfterLimit`. Also retries if the target did not respond or is overloaded. */
+function waitAfterFailure(error: unknown): number | null {
+  return isPorticoError(error) && (error.status === 0 || error.status >= 500) ? 1 : waitAfterLimit(error)
+}
 
-/** Returns an address of the range for documentation (RFC 5737), so that each account has its own limits. */
-const clientIpOf = (index: number): string => `203.0.113.${(index % 254) + 1}`
+/** Returns the seconds until a retry after a rate limit, or null if a retry is not useful. */
+function waitAfterLimit(error: unknown): number | null {
+  return isPorticoError(error) && error.status === 429 ? error.retryAfter : null
+}
 
-type Visit = (timed: Timed) => Promise<void>
-
-/** Signs in step by step, so that each step is measured without the time that a user needs for the code. */
-const createVisit =
-  (client: Client<'CONSUMER'>, account: TestAccount, code: () => Promise<string>): Visit =>
-  async (timed) => {
-    const { email, password } = account
-    const mfaMethod = account.totpSecret === undefined ? 'EMAIL' : 'OTP'
-    const { data: login } = await timed(initiateLogin, () =>
-      client.answer(initiateLogin, { body: { email, password } }),
-    )
-    const { sessionId } = login
-    if (sessionId === null) throw new Error(`${email} is pending approval`)
-    if (mfaMethod === 'EMAIL')
-      await timed(sendLoginCode, () => client.answer(sendLoginCode, { body: { sessionId, mfaMethod } }))
-    const entered = await code()
-    const { data } = await timed(completeLogin, () =>
-      client.answer(completeLogin, { body: { sessionId, mfaMethod, code: entered } }),
-    )
-    await client.session.adopt(data)
-    await timed(logout, () => client.answer(logout, {}))
-    await client.session.clear()
+async function openOne(name: string, open: () => Promise<Actor>): Promise<Actor> {
+  try {
+    const actor = await open()
+    if (actor.wallets.length > 0) return actor
+    await actor.close()
+    throw new Error('it has no wallet')
+  } catch (cause) {
+    // The command line prints the message of the cause.
+    throw new Error(`${name} cannot be used${isPorticoError(cause) ? ` (${cause.code})` : ''}`, { cause })
   }
+}
 
-const toWallet = ({ bizId, workspaceBizId, currency }: Wallet): Wallet => ({ bizId, workspaceBizId, currency })
-
-const openAccount = async (account: TestAccount, index: number, ports: AccountPorts): Promise<Actor> => {
+async function openAccount(account: TestAccount, index: number, ports: AccountPorts): Promise<Actor> {
   const { url, consumerCode, edgeHeaders, timeoutMs, fetch } = ports
   const connect = (clientHash: string): Client<'CONSUMER'> =>
     createClient({
@@ -187,7 +182,58 @@ const openAccount = async (account: TestAccount, index: number, ports: AccountPo
   }
 }
 
-const openKey = async (apiKey: string, index: number, ports: AccountPorts): Promise<Actor> => {
+/** Returns an address of the range for documentation (RFC 5737), so that each account has its own limits. */
+function clientIpOf(index: number): string {
+  return `203.0.113.${(index % 254) + 1}`
+}
+
+/** Provides the codes of an account. An authenticator's code can be used once, so it waits for the next time step. */
+function createCodeSource({ email, totpSecret }: TestAccount, { operations, clock, pause }: AccountPorts) {
+  let mailed: MailedCode | null = null
+  let usedStep = -1
+  const stepAt = (at: Instant): number => Math.floor(at / otpStepMs)
+  return async (): Promise<string> => {
+    if (totpSecret !== undefined) {
+      while (stepAt(clock.now()) <= usedStep) await pause(otpStepMs - (clock.now() % otpStepMs))
+      const at = clock.now()
+      usedStep = stepAt(at)
+      return generateSync({ secret: totpSecret, epoch: Math.floor(at / 1_000) })
+    }
+    if (!operations) throw new Error(`${email} has no totpSecret, and there is no --operations-url with an outbox`)
+    mailed = await operations.signInCode(email, mailed)
+    return mailed.code
+  }
+}
+
+function toWallet({ bizId, workspaceBizId, currency }: Wallet): Wallet {
+  return { bizId, workspaceBizId, currency }
+}
+
+type Visit = (timed: Timed) => Promise<void>
+
+/** Signs in step by step, so that each step is measured without the time that a user needs for the code. */
+function createVisit(client: Client<'CONSUMER'>, account: TestAccount, code: () => Promise<string>): Visit {
+  return async (timed) => {
+    const { email, password } = account
+    const mfaMethod = account.totpSecret === undefined ? 'EMAIL' : 'OTP'
+    const { data: login } = await timed(initiateLogin, () =>
+      client.answer(initiateLogin, { body: { email, password } }),
+    )
+    const { sessionId } = login
+    if (sessionId === null) throw new Error(`${email} is pending approval`)
+    if (mfaMethod === 'EMAIL')
+      await timed(sendLoginCode, () => client.answer(sendLoginCode, { body: { sessionId, mfaMethod } }))
+    const entered = await code()
+    const { data } = await timed(completeLogin, () =>
+      client.answer(completeLogin, { body: { sessionId, mfaMethod, code: entered } }),
+    )
+    await client.session.adopt(data)
+    await timed(logout, () => client.answer(logout, {}))
+    await client.session.clear()
+  }
+}
+
+async function openKey(apiKey: string, index: number, ports: AccountPorts): Promise<Actor> {
   const { url, timeoutMs, fetch } = ports
   const client: ApiClient = createApiClient({ baseUrl: url, apiKey, timeoutMs, retry, fetch })
   const wallets = (await client.listWallets()).map(toWallet)
@@ -202,42 +248,4 @@ const openKey = async (apiKey: string, index: number, ports: AccountPorts): Prom
     visit: null,
     close: async () => undefined,
   }
-}
-
-/** Test accounts to sign in, or API keys. */
-export type Identities = { accounts: readonly TestAccount[] } | { apiKeys: readonly string[] }
-
-const openOne = async (name: string, open: () => Promise<Actor>): Promise<Actor> => {
-  try {
-    const actor = await open()
-    if (actor.wallets.length > 0) return actor
-    await actor.close()
-    throw new Error('it has no wallet')
-  } catch (cause) {
-    // The command line prints the message of the cause.
-    throw new Error(`${name} cannot be used${isPorticoError(cause) ? ` (${cause.code})` : ''}`, { cause })
-  }
-}
-
-/** Signs in the accounts one after another, or checks the API keys. Signs out again if one of them fails. */
-export const openActors = async (identities: Identities, ports: AccountPorts): Promise<Actor[]> => {
-  const openers =
-    'accounts' in identities
-      ? identities.accounts.map(
-          (account, index) => () => openOne(account.email, () => openAccount(account, index, ports)),
-        )
-      : identities.apiKeys.map((key, index) => () => openOne(`API key ${index + 1}`, () => openKey(key, index, ports)))
-  const actors: Actor[] = []
-  try {
-    for (const open of openers) actors.push(await open())
-  } catch (error) {
-    await closeActors(actors)
-    throw error
-  }
-  return actors
-}
-
-/** Signs out. A failure is ignored, because the sessions expire. */
-export const closeActors = async (actors: readonly Actor[]): Promise<void> => {
-  await Promise.allSettled(actors.map((actor) => actor.close()))
 }

@@ -8,14 +8,17 @@ export interface Stage {
 
 const rampSteps = 5
 
-export const constantRate = (perSecond: number, seconds: number): Stage[] => [{ perSecond, seconds }]
+export function constantRate(perSecond: number, seconds: number): Stage[] {
+  return [{ perSecond, seconds }]
+}
 
 /** Returns equally long stages that raise the rate in equal steps up to `perSecond`. */
-export const rampUp = (perSecond: number, seconds: number): Stage[] =>
-  Array.from({ length: rampSteps }, (_, index) => ({
+export function rampUp(perSecond: number, seconds: number): Stage[] {
+  return Array.from({ length: rampSteps }, (_, index) => ({
     perSecond: (perSecond * (index + 1)) / rampSteps,
     seconds: seconds / rampSteps,
   }))
+}
 
 /** Returns the scheduled times of all requests, in milliseconds after the start. */
 export function* dueTimes(stages: readonly Stage[]): Generator<number> {
@@ -48,7 +51,7 @@ const burst = 32
  * have finished. If this process is late, it starts the overdue requests without a delay and keeps their scheduled
  * times, so that their latency includes the delay.
  */
-export const runArrivals = async (arrivals: Arrivals): Promise<void> => {
+export async function runArrivals(arrivals: Arrivals): Promise<void> {
   const { stages, maxInFlight, now, pause, start, drop } = arrivals
   const begun = now()
   const inFlight = new Set<Promise<void>>()

@@ -3,17 +3,14 @@
  * where the page is known; `framed` adds a white background for files that are opened alone.
  */
 
-export const escapeMarkup = (text: string): string => text.replace(/[<>&"]/g, (char) => `&#${char.charCodeAt(0)};`)
+export function escapeMarkup(text: string): string {
+  return text.replace(/[<>&"]/g, (char) => `&#${char.charCodeAt(0)};`)
+}
 
 const palette = ['#0b7a75', '#c2571a', '#5b6abf', '#a33a6b']
-const textAt = (x: number, y: number, words: string, attributes = ''): string =>
-  `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" fill="currentColor" ${attributes}>${escapeMarkup(words)}</text>`
-
-const svg = (width: number, height: number, title: string, parts: readonly string[]): string =>
-  `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${Math.ceil(height)}" role="img" aria-label="${escapeMarkup(title)}" font-family="system-ui, sans-serif" font-size="12">${parts.join('\n')}</svg>\n`
 
 /** Returns three significant digits, with separators for thousands. */
-export const shortNumber = (value: number): string => {
+export function shortNumber(value: number): string {
   if (value >= 100) return Math.round(value).toLocaleString('en')
   return String(Number(value.toPrecision(3)))
 }
@@ -35,7 +32,7 @@ const barHeight = 16
 const barGap = 5
 
 /** Draws horizontal bars. The bars of each group share a scale. */
-export const barChart = (title: string, groups: readonly BarGroup[]): string => {
+export function barChart(title: string, groups: readonly BarGroup[]): string {
   const [width, left, right] = [760, 250, 130]
   const parts = [textAt(12, 24, title, 'font-size="13"')]
   let y = 46
@@ -71,14 +68,8 @@ export interface LineChart {
   ticks?: readonly (readonly [x: number, label: string])[]
 }
 
-/** Returns the smallest of 1, 2, 5, 10, 20, ... that is not below a value. */
-const niceAbove = (value: number): number => {
-  const power = 10 ** Math.floor(Math.log10(Math.max(value, 1e-3)))
-  return [1, 2, 5, 10].map((step) => step * power).find((step) => step >= value) ?? value
-}
-
 /** Draws lines over a horizontal axis that starts at its first value, and a vertical axis that starts at zero. */
-export const lineChart = ({ title, unit, xLabel, series, ticks }: LineChart): string => {
+export function lineChart({ title, unit, xLabel, series, ticks }: LineChart): string {
   const [width, height, left, right, top, bottom] = [760, 260, 60, 20, 54, 40]
   const xs = series.flatMap(({ points }) => points.map(([x]) => x))
   const [first, last] = [Math.min(...xs, Number.POSITIVE_INFINITY), Math.max(...xs, Number.NEGATIVE_INFINITY)]
@@ -112,8 +103,9 @@ export const lineChart = ({ title, unit, xLabel, series, ticks }: LineChart): st
 }
 
 /** Adds a white background, for a picture in a separate file. */
-export const framed = (picture: string): string =>
-  picture.replace(/(<svg [^>]*>)/, '$1<rect width="100%" height="100%" fill="#ffffff"/>')
+export function framed(picture: string): string {
+  return picture.replace(/(<svg [^>]*>)/, '$1<rect width="100%" height="100%" fill="#ffffff"/>')
+}
 
 const style = [
   ':root{color-scheme:light dark}',
@@ -126,8 +118,8 @@ const style = [
 ].join('')
 
 /** Returns a page without scripts that loads nothing from the network. */
-export const htmlPage = (title: string, body: readonly string[]): string =>
-  [
+export function htmlPage(title: string, body: readonly string[]): string {
+  return [
     '<!doctype html><html lang="en"><head><meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
     `<meta http-equiv="content-security-policy" content="default-src 'none'; style-src 'unsafe-inline'">`,
@@ -135,10 +127,25 @@ export const htmlPage = (title: string, body: readonly string[]): string =>
     ...body,
     '</body></html>\n',
   ].join('\n')
+}
 
 /** Returns a table. The first row has the headings. */
-export const htmlTable = ([heads = [], ...rows]: readonly (readonly string[])[]): string => {
+export function htmlTable([heads = [], ...rows]: readonly (readonly string[])[]): string {
   const cells = (tag: 'td' | 'th', row: readonly string[]): string =>
     `<tr>${row.map((cell) => `<${tag}>${escapeMarkup(cell)}</${tag}>`).join('')}</tr>`
   return `<table><thead>${cells('th', heads)}</thead><tbody>${rows.map((row) => cells('td', row)).join('')}</tbody></table>`
+}
+
+function textAt(x: number, y: number, words: string, attributes = ''): string {
+  return `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" fill="currentColor" ${attributes}>${escapeMarkup(words)}</text>`
+}
+
+function svg(width: number, height: number, title: string, parts: readonly string[]): string {
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${Math.ceil(height)}" role="img" aria-label="${escapeMarkup(title)}" font-family="system-ui, sans-serif" font-size="12">${parts.join('\n')}</svg>\n`
+}
+
+/** Returns the smallest of 1, 2, 5, 10, 20, ... that is not below a value. */
+function niceAbove(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(Math.max(value, 1e-3)))
+  return [1, 2, 5, 10].map((step) => step * power).find((step) => step >= value) ?? value
 }

@@ -73,54 +73,35 @@ export interface LoadResult {
   failure: string | null
 }
 
-/** An API key cannot sign in, so it reads instead. */
-const withoutSignIns = (mix: Mix): Mix => {
-  const { 'sign-in': signIns = 0, ...rest } = mix
-  return { ...rest, read: (rest.read ?? 0) + signIns }
-}
-
-const evaluate = (figures: Figures, { maxP99Ms, maxErrorPercent, minRateRatio }: Thresholds): Verdict[] => {
-  const errorPercent = figures.requests === 0 ? 100 : (figures.errors / figures.requests) * 100
-  const ratio = figures.achievedRate / figures.plannedRate
-  const slowest = Math.max(...figures.operations.map(({ p99 }) => p99), 0)
-  const verdicts: Verdict[] = [
-    {
-      name: 'error rate',
-      limit: `at most ${maxErrorPercent} %`,
-      measured: `${errorPercent.toFixed(2)} %`,
-      passed: errorPercent <= maxErrorPercent,
-    },
-    {
-      name: 'achieved to planned rate',
-      limit: `at least ${minRateRatio}`,
-      measured: ratio.toFixed(3),
-      passed: ratio >= minRateRatio,
-    },
-  ]
-  if (maxP99Ms === null) return verdicts
-  const p99 = {
-    name: 'p99 of the slowest operation',
-    limit: `at most ${maxP99Ms} ms`,
-    measured: `${slowest.toFixed(1)} ms`,
-  }
-  return [...verdicts, { ...p99, passed: slowest <= maxP99Ms }]
-}
-
-/** Reports that the target does not answer the reads of the checks, so that the measurements are not lost. */
-const unreadable = (error: unknown): Check[] => [
-  toCheck('orders and balances can be read', 'not checked', [messageOf(error)]),
-]
-
 const progressMs = 1_000
 const limitHint =
   'rate limits of the target refused requests: lower --rate, add accounts, or raise PORTICO_RATE_LIMIT_SCALE'
 
-const runScenario = async (
+/**
+ * Runs scenarios one after another. Signs the accounts in before and out afterwards. Rejects if the first scenario
+ * cannot start.
+ */
+export async function runLoad(identities: Identities, options: LoadOptions, ports: LoadPorts): Promise<LoadResult> {
+  const actors = await openActors(identities, ports)
+  const results: ScenarioResult[] = []
+  try {
+    for (const name of options.scenarios) results.push(await runScenario(name, actors, options, ports))
+    return { passed: results.every(isPassed), scenarios: results, failure: null }
+  } catch (error) {
+    if (results.length === 0) throw error
+    const failure = `${options.scenarios[results.length]} did not run: ${messageOf(error)}`
+    return { passed: false, scenarios: results, failure }
+  } finally {
+    await closeActors(actors)
+  }
+}
+
+async function runScenario(
   name: ScenarioName,
   actors: readonly Actor[],
   options: LoadOptions,
   ports: LoadPorts,
-): Promise<ScenarioResult> => {
+): Promise<ScenarioResult> {
   const { ratePerSecond, durationSeconds, maxInFlight, thresholds } = options
   const { now, pause, randomness } = ports
   const hasAccounts = actors.some(({ visit }) => visit !== null)
@@ -174,24 +155,44 @@ const runScenario = async (
   return { scenario: name, figures, checks, verdicts: evaluate(figures, thresholds), notes, gateway }
 }
 
-const isPassed = ({ checks, verdicts }: ScenarioResult): boolean =>
-  checks.every(({ violations }) => violations === 0) && verdicts.every(({ passed }) => passed)
+/** An API key cannot sign in, so it reads instead. */
+function withoutSignIns(mix: Mix): Mix {
+  const { 'sign-in': signIns = 0, ...rest } = mix
+  return { ...rest, read: (rest.read ?? 0) + signIns }
+}
 
-/**
- * Runs scenarios one after another. Signs the accounts in before and out afterwards. Rejects if the first scenario
- * cannot start.
- */
-export const runLoad = async (identities: Identities, options: LoadOptions, ports: LoadPorts): Promise<LoadResult> => {
-  const actors = await openActors(identities, ports)
-  const results: ScenarioResult[] = []
-  try {
-    for (const name of options.scenarios) results.push(await runScenario(name, actors, options, ports))
-    return { passed: results.every(isPassed), scenarios: results, failure: null }
-  } catch (error) {
-    if (results.length === 0) throw error
-    const failure = `${options.scenarios[results.length]} did not run: ${messageOf(error)}`
-    return { passed: false, scenarios: results, failure }
-  } finally {
-    await closeActors(actors)
+/** Reports that the target does not answer the reads of the checks, so that the measurements are not lost. */
+function unreadable(error: unknown): Check[] {
+  return [toCheck('orders and balances can be read', 'not checked', [messageOf(error)])]
+}
+
+function evaluate(figures: Figures, { maxP99Ms, maxErrorPercent, minRateRatio }: Thresholds): Verdict[] {
+  const errorPercent = figures.requests === 0 ? 100 : (figures.errors / figures.requests) * 100
+  const ratio = figures.achievedRate / figures.plannedRate
+  const slowest = Math.max(...figures.operations.map(({ p99 }) => p99), 0)
+  const verdicts: Verdict[] = [
+    {
+      name: 'error rate',
+      limit: `at most ${maxErrorPercent} %`,
+      measured: `${errorPercent.toFixed(2)} %`,
+      passed: errorPercent <= maxErrorPercent,
+    },
+    {
+      name: 'achieved to planned rate',
+      limit: `at least ${minRateRatio}`,
+      measured: ratio.toFixed(3),
+      passed: ratio >= minRateRatio,
+    },
+  ]
+  if (maxP99Ms === null) return verdicts
+  const p99 = {
+    name: 'p99 of the slowest operation',
+    limit: `at most ${maxP99Ms} ms`,
+    measured: `${slowest.toFixed(1)} ms`,
   }
+  return [...verdicts, { ...p99, passed: slowest <= maxP99Ms }]
+}
+
+function isPassed({ checks, verdicts }: ScenarioResult): boolean {
+  return checks.every(({ violations }) => violations === 0) && verdicts.every(({ passed }) => passed)
 }

@@ -1,7 +1,5 @@
 /** Bucket `n` ends at `growth ** n` microseconds, so a percentile is at most 2 % too high. */
 const growth = 1.02
-const bucketOf = (milliseconds: number): number =>
-  milliseconds <= 0.001 ? 0 : Math.ceil(Math.log(milliseconds * 1_000) / Math.log(growth) - 1e-9)
 
 /** A histogram of latencies with logarithmic buckets. Its size does not depend on the number of values. */
 export class Histogram {
@@ -75,31 +73,12 @@ export interface Figures extends Percentiles {
   distribution: [percent: number, milliseconds: number][]
 }
 
-const percentilesOf = (histogram: Histogram): Percentiles => ({
-  p50: histogram.percentile(0.5),
-  p90: histogram.percentile(0.9),
-  p99: histogram.percentile(0.99),
-  p999: histogram.percentile(0.999),
-  max: histogram.max,
-})
-
 const shownPercents = [0, 10, 25, 50, 75, 90, 95, 99, 99.5, 99.9, 99.95, 99.99, 100]
 const maxIntervals = 120
 
 interface Tally {
   histogram: Histogram
   errors: number
-}
-
-const tallyIn = <K>(tallies: Map<K, Tally>, key: K): Tally => {
-  const tally = tallies.get(key) ?? { histogram: new Histogram(), errors: 0 }
-  tallies.set(key, tally)
-  return tally
-}
-
-const add = (tally: Tally, milliseconds: number, isError: boolean): void => {
-  tally.histogram.record(milliseconds)
-  if (isError) tally.errors += 1
 }
 
 /** The outcome of a successful request. The gateway sends every successful JSON reply with this status. */
@@ -194,5 +173,30 @@ export class Measurements {
       intervalSeconds: this.intervalSeconds,
       distribution: shownPercents.map((percent) => [percent, histogram.percentile(percent / 100)]),
     }
+  }
+}
+
+function bucketOf(milliseconds: number): number {
+  return milliseconds <= 0.001 ? 0 : Math.ceil(Math.log(milliseconds * 1_000) / Math.log(growth) - 1e-9)
+}
+
+function add(tally: Tally, milliseconds: number, isError: boolean): void {
+  tally.histogram.record(milliseconds)
+  if (isError) tally.errors += 1
+}
+
+function tallyIn<K>(tallies: Map<K, Tally>, key: K): Tally {
+  const tally = tallies.get(key) ?? { histogram: new Histogram(), errors: 0 }
+  tallies.set(key, tally)
+  return tally
+}
+
+function percentilesOf(histogram: Histogram): Percentiles {
+  return {
+    p50: histogram.percentile(0.5),
+    p90: histogram.percentile(0.9),
+    p99: histogram.percentile(0.99),
+    p999: histogram.percentile(0.999),
+    max: histogram.max,
   }
 }

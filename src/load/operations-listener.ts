@@ -25,19 +25,13 @@ const Mails = z.array(z.object({ to: z.string(), template: z.string(), text: z.s
 const maxWaitMs = 10_000
 const pollMs = 25
 
-/** Returns the value of a gauge without labels in the Prometheus text format. */
-const gauge = (text: string, name: string): number | null => {
-  const [, value] = new RegExp(`^${name} (\\S+)$`, 'm').exec(text) ?? []
-  return value === undefined ? null : Number(value)
-}
-
 export interface OperationsPorts {
   fetch: typeof globalThis.fetch
   pause(milliseconds: number): Promise<unknown>
 }
 
 /** Returns the client of the operations listener at a URL. */
-export const createOperationsListener = (url: string, { fetch, pause }: OperationsPorts): OperationsListener => {
+export function createOperationsListener(url: string, { fetch, pause }: OperationsPorts): OperationsListener {
   const readMails = async () => {
     const response = await fetch(new URL('/mail.json', url), { redirect: 'error' })
     if (!response.ok)
@@ -69,4 +63,10 @@ export const createOperationsListener = (url: string, { fetch, pause }: Operatio
       }
     },
   }
+}
+
+/** Returns the value of a gauge without labels in the Prometheus text format. */
+function gauge(text: string, name: string): number | null {
+  const [, value] = new RegExp(`^${name} (\\S+)$`, 'm').exec(text) ?? []
+  return value === undefined ? null : Number(value)
 }

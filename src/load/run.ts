@@ -5,20 +5,7 @@ import { Measurements, success } from './measurements.ts'
 import { type Action, type FlowOwners, type PlannedRequest, pick, planReads } from './scenarios.ts'
 import type { TransferBook } from './transfers.ts'
 
-/** Returns an outcome for the statistics: the status with the refusal code, or a code of the client. */
-const outcomeOf = (error: unknown): string => {
-  if (!isPorticoError(error)) return 'CLIENT.FAILED'
-  return error.status === 0 ? error.code : `${error.status} ${error.code}`
-}
-
 const maxFailures = 5
-
-/** Returns an item of a list that is repeated without end. */
-const itemAt = <T>(items: readonly T[], index: number): T => {
-  const item = items[index % items.length]
-  if (item === undefined) throw new RangeError('the list is empty')
-  return item
-}
 
 export interface RunPorts {
   /** A monotonic clock in milliseconds. */
@@ -114,4 +101,17 @@ export class Run {
       this.visitors.push(visitor)
     }
   }
+}
+
+/** Returns an outcome for the statistics: the status with the refusal code, or a code of the client. */
+function outcomeOf(error: unknown): string {
+  if (!isPorticoError(error)) return 'CLIENT.FAILED'
+  return error.status === 0 ? error.code : `${error.status} ${error.code}`
+}
+
+/** Returns an item of a list that is repeated without end. */
+function itemAt<T>(items: readonly T[], index: number): T {
+  const item = items[index % items.length]
+  if (item === undefined) throw new RangeError('the list is empty')
+  return item
 }

@@ -16,7 +16,7 @@ export type Mix = Readonly<Partial<Record<Action, number>>>
 export const mixedDay: Mix = { read: 90, transfer: 8, 'sign-in': 2 }
 
 /** Picks an action of a mix, whose shares add up to 100. */
-export const pickAction = (mix: Mix, randomness: Pick<Randomness, 'integer'>): Action => {
+export function pickAction(mix: Mix, randomness: Pick<Randomness, 'integer'>): Action {
   let rest = randomness.integer(100)
   for (const action of ['sign-in', 'transfer', 'sealed-transfer'] as const) {
     const share = mix[action] ?? 0
@@ -83,44 +83,27 @@ export interface PlannedRequest {
   send(caller: Caller): Promise<string | null>
 }
 
-const plan = <O extends Operation>(
-  operation: O,
-  args: Args<O, ReadChain>,
-  findForeign: (data: Result<O>) => string | null,
-): PlannedRequest => ({
-  operation,
-  args,
-  send: async (caller) => findForeign((await caller.answer(operation, args)).data),
-})
-
-const foreign = (name: string, found: string | undefined, expected: readonly (string | null)[]): string | null =>
-  found === undefined ? null : `${name} ${found} instead of ${expected.join(' or ')}`
-
-const firstForeign = (name: string, found: readonly string[], expected: readonly string[]): string | null =>
-  foreign(
-    name,
-    found.find((each) => !expected.includes(each)),
-    expected,
-  )
-
-export const pick = <T>(items: readonly T[], { integer }: Pick<Randomness, 'integer'>): T => {
+export function pick<T>(items: readonly T[], { integer }: Pick<Randomness, 'integer'>): T {
   const item = items.length > 0 ? items[integer(items.length)] : undefined
   if (item === undefined) throw new RangeError('nothing to pick from')
   return item
 }
 
 /** Returns the header that selects a wallet's workspace. An API key has one workspace and no such header. */
-export const inWorkspace = ({ email }: Pick<Reader, 'email'>, workspaceId: string): { workspaceId?: string } =>
-  email === null ? {} : { workspaceId }
+export function inWorkspace({ email }: Pick<Reader, 'email'>, workspaceId: string): { workspaceId?: string } {
+  return email === null ? {} : { workspaceId }
+}
 
 /** Returns the parameter under the names that portals and the api chain use. */
-export const walletParams = (wallet: string) => ({ wallet_id: wallet, walletBizId: wallet })
+export function walletParams(wallet: string) {
+  return { wallet_id: wallet, walletBizId: wallet }
+}
 
 /** The wallet in whose list each flow was first seen. A flow belongs to one wallet. */
 export type FlowOwners = Map<string, string>
 
 /** Plans every kind of read that a reader can send for one of its wallets. */
-export const planReads = (reader: Reader, wallet: Wallet, flowOwners: FlowOwners): PlannedRequest[] => {
+export function planReads(reader: Reader, wallet: Wallet, flowOwners: FlowOwners): PlannedRequest[] {
   const { email, accountId, workspaces, wallets } = reader
   const at = inWorkspace(reader, wallet.workspaceBizId)
   const params = walletParams(wallet.bizId)
@@ -191,17 +174,18 @@ export interface TransferTerms {
 }
 
 /** Returns an amount between 1 and 100 minor units. */
-export const smallAmount = (currency: string, { integer }: Pick<Randomness, 'integer'>): Money =>
-  money(BigInt(integer(100) + 1), currency)
+export function smallAmount(currency: string, { integer }: Pick<Randomness, 'integer'>): Money {
+  return money(BigInt(integer(100) + 1), currency)
+}
 
 /** Plans a transfer. `onOrder` receives the id of the acknowledged order. */
-export const planTransfer = (
+export function planTransfer(
   reader: Pick<Reader, 'email'>,
   { source, target, amount, clientReference }: TransferTerms,
   options: { requestId: string; seal: boolean },
   onOrder: (order: { bizId: string; status: string }) => void,
-): PlannedRequest =>
-  plan(
+): PlannedRequest {
+  return plan(
     createTransfer,
     {
       ...inWorkspace(reader, source.workspaceBizId),
@@ -226,3 +210,28 @@ export const planTransfer = (
       )
     },
   )
+}
+
+function plan<O extends Operation>(
+  operation: O,
+  args: Args<O, ReadChain>,
+  findForeign: (data: Result<O>) => string | null,
+): PlannedRequest {
+  return {
+    operation,
+    args,
+    send: async (caller) => findForeign((await caller.answer(operation, args)).data),
+  }
+}
+
+function firstForeign(name: string, found: readonly string[], expected: readonly string[]): string | null {
+  return foreign(
+    name,
+    found.find((each) => !expected.includes(each)),
+    expected,
+  )
+}
+
+function foreign(name: string, found: string | undefined, expected: readonly (string | null)[]): string | null {
+  return found === undefined ? null : `${name} ${found} instead of ${expected.join(' or ')}`
+}

@@ -21,10 +21,6 @@ interface Source {
   wallet: Wallet
 }
 
-/** Whether a failed command may have been executed. */
-const mayBeExecuted = (error: unknown): boolean =>
-  !isPorticoError(error) || error.status < 400 || error.status >= 500 || error.code === 'REQUEST.IN_PROGRESS'
-
 /** Chooses the wallets of transfers, and remembers each command for the checks. */
 export class TransferBook {
   readonly commands: Command[] = []
@@ -93,5 +89,11 @@ export class TransferBook {
 }
 
 /** Describes a command in a finding. */
-export const describe = ({ actor, terms }: Command): string =>
-  `${formatMoney(terms.amount)} ${terms.amount.currency} by ${actor.name} (${terms.clientReference})`
+export function describe({ actor, terms }: Command): string {
+  return `${formatMoney(terms.amount)} ${terms.amount.currency} by ${actor.name} (${terms.clientReference})`
+}
+
+/** Whether a failed command may have been executed. */
+function mayBeExecuted(error: unknown): boolean {
+  return !isPorticoError(error) || error.status < 400 || error.status >= 500 || error.code === 'REQUEST.IN_PROGRESS'
+}

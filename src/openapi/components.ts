@@ -5,30 +5,15 @@ import { type JsonObject, reference } from './json.ts'
 import { codeComponentOf, toPascalCase } from './names.ts'
 import { toJsonSchema } from './schemas.ts'
 
-const toFamilySchema = ({ name, codes, values }: CodedFamily): JsonObject => {
-  const numbers = codes.map((code) => values[code] ?? 0)
-  const table = codes.map((code, index) => `\`${code}\` ${numbers[index]}`).join(', ')
-  return {
-    type: 'object',
-    description: `Coded value: ${table}. A deployment may use other numbers.`,
-    properties: {
-      code: reference('schemas', codeComponentOf(name)),
-      value: { type: 'integer', format: 'int64', examples: numbers },
-      label: { type: 'string', description: 'In the requested language.' },
-      description: { type: 'string', description: 'In the requested language.' },
-    },
-    required: ['code', 'value', 'label', 'description'],
-  }
-}
-
 /** Two components per family: the coded value and its code. */
-export const codedComponents = ({ codedFamilies }: Catalogue): Record<string, JsonObject> =>
-  Object.fromEntries(
+export function codedComponents({ codedFamilies }: Catalogue): Record<string, JsonObject> {
+  return Object.fromEntries(
     [...codedFamilies.values()].flatMap((family): [string, JsonObject][] => [
       [toPascalCase(family.name), toFamilySchema(family)],
       [codeComponentOf(family.name), { type: 'string', enum: [...family.codes] }],
     ]),
   )
+}
 
 const version: JsonObject = { type: 'string', examples: [chains.consumer.envelope, chains.self.envelope] }
 const timestamp: JsonObject = { type: 'integer', format: 'int64', description: 'Epoch milliseconds.' }
@@ -37,18 +22,20 @@ const timestamp: JsonObject = { type: 'integer', format: 'int64', description: '
 export const nullData: JsonObject = { const: null }
 
 /** Returns the schema of a successful response. Without `allOf`, because generators name and merge its parts differently. */
-export const toEnvelope = (data: JsonObject): JsonObject => ({
-  type: 'object',
-  properties: {
-    version,
-    timestamp,
-    success: { type: 'boolean', const: true },
-    code: { type: 'string', const: successCode },
-    message: { type: 'string', examples: [successMessage] },
-    data,
-  },
-  required: ['version', 'timestamp', 'success', 'code', 'message', 'data'],
-})
+export function toEnvelope(data: JsonObject): JsonObject {
+  return {
+    type: 'object',
+    properties: {
+      version,
+      timestamp,
+      success: { type: 'boolean', const: true },
+      code: { type: 'string', const: successCode },
+      message: { type: 'string', examples: [successMessage] },
+      data,
+    },
+    required: ['version', 'timestamp', 'success', 'code', 'message', 'data'],
+  }
+}
 
 /** All chains share one schema. */
 export const refusalComponent: JsonObject = {
@@ -67,7 +54,25 @@ export const refusalComponent: JsonObject = {
   required: ['success', 'code', 'message'],
 }
 
-export const sealedComponents = (catalogue: Catalogue): Record<string, JsonObject> => ({
-  SealedBody: toJsonSchema(catalogue, SealedBody, 'input'),
-  SealedReply: toJsonSchema(catalogue, SealedReply, 'output'),
-})
+export function sealedComponents(catalogue: Catalogue): Record<string, JsonObject> {
+  return {
+    SealedBody: toJsonSchema(catalogue, SealedBody, 'input'),
+    SealedReply: toJsonSchema(catalogue, SealedReply, 'output'),
+  }
+}
+
+function toFamilySchema({ name, codes, values }: CodedFamily): JsonObject {
+  const numbers = codes.map((code) => values[code] ?? 0)
+  const table = codes.map((code, index) => `\`${code}\` ${numbers[index]}`).join(', ')
+  return {
+    type: 'object',
+    description: `Coded value: ${table}. A deployment may use other numbers.`,
+    properties: {
+      code: reference('schemas', codeComponentOf(name)),
+      value: { type: 'integer', format: 'int64', examples: numbers },
+      label: { type: 'string', description: 'In the requested language.' },
+      description: { type: 'string', description: 'In the requested language.' },
+    },
+    required: ['code', 'value', 'label', 'description'],
+  }
+}

@@ -36,40 +36,8 @@ const introduction = [
   'Request bodies can be encrypted: fetch the public key, open a secure channel session, and send `{payload}`. `/openapi.json?channel=sealed` also describes these bodies.',
 ].join('\n\n')
 
-interface Documented {
-  path: string
-  method: string
-  /** Name of the operation in the names of components. */
-  owner: string
-  operation: JsonObject
-}
-
-/** Lists the operations chain by chain, so that the steps of a portal follow each other. */
-const listOperations = async (parts: OperationParts): Promise<Documented[]> => {
-  const listed: Documented[] = []
-  const ordered = inOrderOfUse(parts.catalogue.operations)
-  for (const chainId of chainIds)
-    for await (const operation of inBatches(ordered.filter((each) => each.chains.includes(chainId))))
-      listed.push({
-        path: pathOn(chains[chainId], operation),
-        method: operation.method.toLowerCase(),
-        owner: toPascalCase(exportNameOf(parts.catalogue, operation)),
-        operation: toOperationObject(parts, operation, chainId),
-      })
-  return listed
-}
-
-const buildPaths = (operations: readonly Documented[]): JsonObject => {
-  const paths: JsonObject = {}
-  for (const { path, method, operation } of operations) {
-    const item = paths[path]
-    paths[path] = { ...(isJsonObject(item) ? item : {}), [method]: operation }
-  }
-  return paths
-}
-
 /** Returns an OpenAPI 3.1 document. */
-export const openApiDocument = async (catalogue: Catalogue, options: DocumentOptions): Promise<JsonObject> => {
+export async function openApiDocument(catalogue: Catalogue, options: DocumentOptions): Promise<JsonObject> {
   const { version, examples = noExamples, workspaceId, sentence = codeAsSentence, isSealed = false, texts } = options
   const ownSchemas = {
     Refusal: refusalComponent,
@@ -112,4 +80,36 @@ export const openApiDocument = async (catalogue: Catalogue, options: DocumentOpt
       securitySchemes,
     },
   }
+}
+
+interface Documented {
+  path: string
+  method: string
+  /** Name of the operation in the names of components. */
+  owner: string
+  operation: JsonObject
+}
+
+/** Lists the operations chain by chain, so that the steps of a portal follow each other. */
+async function listOperations(parts: OperationParts): Promise<Documented[]> {
+  const listed: Documented[] = []
+  const ordered = inOrderOfUse(parts.catalogue.operations)
+  for (const chainId of chainIds)
+    for await (const operation of inBatches(ordered.filter((each) => each.chains.includes(chainId))))
+      listed.push({
+        path: pathOn(chains[chainId], operation),
+        method: operation.method.toLowerCase(),
+        owner: toPascalCase(exportNameOf(parts.catalogue, operation)),
+        operation: toOperationObject(parts, operation, chainId),
+      })
+  return listed
+}
+
+function buildPaths(operations: readonly Documented[]): JsonObject {
+  const paths: JsonObject = {}
+  for (const { path, method, operation } of operations) {
+    const item = paths[path]
+    paths[path] = { ...(isJsonObject(item) ? item : {}), [method]: operation }
+  }
+  return paths
 }

@@ -11,18 +11,7 @@ export interface Envelopes {
   ofSealable(data: JsonObject, exportName: string): JsonObject
 }
 
-const targetOf = ({ $ref }: JsonObject): string | undefined =>
-  typeof $ref === 'string' ? $ref.split('/').at(-1) : undefined
-
-const nameOfData = (data: JsonObject): string | undefined => {
-  if (data.type === 'boolean') return 'Boolean'
-  if (data.const === null) return 'Empty'
-  if (data.type !== 'array' || !isJsonObject(data.items)) return targetOf(data)?.replace(/Reply$/, '')
-  const item = targetOf(data.items)
-  return item && `${item}List`
-}
-
-export const createEnvelopes = (reserved: Iterable<string>): Envelopes => {
+export function createEnvelopes(reserved: Iterable<string>): Envelopes {
   const components: Record<string, JsonObject> = {}
   const names = new Map<string, string>()
   const taken = new Set(reserved)
@@ -46,4 +35,16 @@ export const createEnvelopes = (reserved: Iterable<string>): Envelopes => {
     ofSealable: (data, exportName) =>
       add(data, { anyOf: [data, reference('schemas', 'SealedReply')] }, 'Sealable', exportName),
   }
+}
+
+function nameOfData(data: JsonObject): string | undefined {
+  if (data.type === 'boolean') return 'Boolean'
+  if (data.const === null) return 'Empty'
+  if (data.type !== 'array' || !isJsonObject(data.items)) return targetOf(data)?.replace(/Reply$/, '')
+  const item = targetOf(data.items)
+  return item && `${item}List`
+}
+
+function targetOf({ $ref }: JsonObject): string | undefined {
+  return typeof $ref === 'string' ? $ref.split('/').at(-1) : undefined
 }

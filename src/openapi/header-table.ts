@@ -17,8 +17,6 @@ export interface HeaderRow {
   rule: Rule
 }
 
-const declared = ({ name, schema }: HeaderDefinition) => ({ name, schema: toJsonObject(schema) })
-
 /** The edge adds these. A client that sends them is one behind no edge, as in development. */
 const byEdge: Rule = (_, { perimeter }) => (perimeter === 'portal' ? 'optional' : 'none')
 const behindPortal: Rule = (_, { perimeter }) => (perimeter === 'portal' ? 'required' : 'none')
@@ -26,7 +24,6 @@ const ofStreams: Rule = ({ reply }) => (reply === 'stream' || reply === 'raw' ? 
 const ofChannel: Rule = (operation, chain, isSealed) => (isSealed && isSealable(operation, chain) ? 'optional' : 'none')
 const ofWorkspace: Rule = ({ policy }, { perimeter }) =>
   policy.workspace === 'required' && perimeter !== 'portal' ? 'optional' : policy.workspace
-const endsChannel = ({ id }: Operation): boolean => observedErrors.get(id)?.condition === 'no-channel-session'
 
 /** The pipeline checks the same names and schemas. */
 export const headerTable: Record<string, HeaderRow> = {
@@ -145,24 +142,16 @@ export const headerTable: Record<string, HeaderRow> = {
   },
 }
 
-const toHeaderParameter = ({ name, description, schema, example }: HeaderRow, required: boolean): JsonObject => ({
-  name,
-  in: 'header',
-  required,
-  description,
-  schema,
-  ...(example === undefined ? {} : { example }),
-})
-
-const hasValues = ({ schema }: HeaderRow): boolean => schema.enum !== undefined
-
 /** The schemas of headers with fixed values. For an inline schema, some generators create a type per operation. */
-export const headerSchemas = (): Record<string, JsonObject> =>
-  Object.fromEntries(Object.entries(headerTable).flatMap(([key, row]) => (hasValues(row) ? [[key, row.schema]] : [])))
+export function headerSchemas(): Record<string, JsonObject> {
+  return Object.fromEntries(
+    Object.entries(headerTable).flatMap(([key, row]) => (hasValues(row) ? [[key, row.schema]] : [])),
+  )
+}
 
 /** Two components per header, one required and one optional. */
-export const headerComponents = (workspaceId?: string): Record<string, JsonObject> =>
-  Object.fromEntries(
+export function headerComponents(workspaceId?: string): Record<string, JsonObject> {
+  return Object.fromEntries(
     Object.entries(headerTable).flatMap(([key, declared]) => {
       const row = {
         ...declared,
@@ -175,3 +164,27 @@ export const headerComponents = (workspaceId?: string): Record<string, JsonObjec
       ]
     }),
   )
+}
+
+function declared({ name, schema }: HeaderDefinition) {
+  return { name, schema: toJsonObject(schema) }
+}
+
+function endsChannel({ id }: Operation): boolean {
+  return observedErrors.get(id)?.condition === 'no-channel-session'
+}
+
+function hasValues({ schema }: HeaderRow): boolean {
+  return schema.enum !== undefined
+}
+
+function toHeaderParameter({ name, description, schema, example }: HeaderRow, required: boolean): JsonObject {
+  return {
+    name,
+    in: 'header',
+    required,
+    description,
+    schema,
+    ...(example === undefined ? {} : { example }),
+  }
+}

@@ -5,10 +5,6 @@ import { inBatches } from './schemas.ts'
 /** Members whose values are not schemas. */
 const skipped = new Set(['x-portico', 'example', 'examples', 'default', 'enum', 'const', 'headers'])
 
-/** Generators create one type for each of these. */
-const isNameable = ({ type, properties, enum: values }: JsonObject): boolean =>
-  (type === 'object' && properties !== undefined) || (type === 'string' && Array.isArray(values))
-
 interface Found {
   schema: JsonObject
   /** The title, or the name of the property or parameter. */
@@ -20,20 +16,43 @@ interface Found {
   isAlternative: boolean
 }
 
-/** A title such as `Language` is the name of a schema. */
-const titleOf = ({ title }: JsonObject): string | undefined =>
-  typeof title === 'string' && /^[A-Z]\w+$/.test(title) ? title : undefined
+interface Owned {
+  /** Name of the operation in the names of components. */
+  owner: string
+  operation: JsonObject
+}
 
-/** An alternative is named after its constant, such as `FLOWS`. */
-const nameOfAlternative = ({ properties }: JsonObject, place: number): string => {
-  const constants = Object.values(isJsonObject(properties) ? properties : {}).flatMap((each) =>
-    isJsonObject(each) && typeof each.const === 'string' ? [each.const] : [],
-  )
-  return toPascalCase(constants[0]?.toLowerCase() ?? `alternative_${place + 1}`)
+/**
+ * Moves enums, alternatives of unions, and schemas that occur more than once to components, so that generators create
+ * one type for each. A component is named by its title, or after the property or parameter.
+ */
+export async function hoistInlineSchemas<T extends Owned>(
+  schemas: Record<string, JsonObject>,
+  operations: readonly T[],
+): Promise<{ schemas: Record<string, JsonObject>; operations: T[] }> {
+  const found = new Map<string, Found>()
+  for await (const [name, schema] of inBatches(Object.entries(schemas))) collect(found, schema, name)
+  for await (const { owner, operation } of inBatches(operations)) collect(found, operation, owner)
+  const names = chooseNames(found, Object.keys(schemas))
+  const toReference = (object: JsonObject): JsonObject | undefined => {
+    const name = isNameable(object) ? names.get(JSON.stringify(object)) : undefined
+    return name === undefined ? undefined : reference('schemas', name)
+  }
+  const hoisted = [...found].flatMap(([text, { schema }]): [string, JsonObject][] => {
+    const name = names.get(text)
+    return name === undefined ? [] : [[name, schema]]
+  })
+  const changed: Record<string, JsonObject> = {}
+  for await (const [name, schema] of inBatches([...Object.entries(schemas), ...hoisted]))
+    changed[name] = mapMembers(schema, toReference)
+  const replaced: T[] = []
+  for await (const each of inBatches(operations))
+    replaced.push({ ...each, operation: mapMembers(each.operation, toReference) })
+  return { schemas: changed, operations: replaced }
 }
 
 /** `owner` is the name of the component or operation. */
-const collect = (found: Map<string, Found>, root: Json, owner: string): void => {
+function collect(found: Map<string, Found>, root: Json, owner: string): void {
   const visit = (value: Json, name: string, isAlternative = false): void => {
     if (Array.isArray(value)) {
       for (const each of value) visit(each, name)
@@ -62,11 +81,26 @@ const collect = (found: Map<string, Found>, root: Json, owner: string): void => 
   visit(root, '')
 }
 
-/** Properties can have any characters. */
-const toComponentName = (text: string): string => text.replaceAll(/[^\w.-]/g, '')
+/** Generators create one type for each of these. */
+function isNameable({ type, properties, enum: values }: JsonObject): boolean {
+  return (type === 'object' && properties !== undefined) || (type === 'string' && Array.isArray(values))
+}
+
+/** A title such as `Language` is the name of a schema. */
+function titleOf({ title }: JsonObject): string | undefined {
+  return typeof title === 'string' && /^[A-Z]\w+$/.test(title) ? title : undefined
+}
+
+/** An alternative is named after its constant, such as `FLOWS`. */
+function nameOfAlternative({ properties }: JsonObject, place: number): string {
+  const constants = Object.values(isJsonObject(properties) ? properties : {}).flatMap((each) =>
+    isJsonObject(each) && typeof each.const === 'string' ? [each.const] : [],
+  )
+  return toPascalCase(constants[0]?.toLowerCase() ?? `alternative_${place + 1}`)
+}
 
 /** Of different schemas with the same name, the one that is most common keeps it. The others add their owner's name. */
-const chooseNames = (found: ReadonlyMap<string, Found>, reserved: Iterable<string>): Map<string, string> => {
+function chooseNames(found: ReadonlyMap<string, Found>, reserved: Iterable<string>): Map<string, string> {
   const shared = [...found].filter(([, { schema, count, isAlternative }]) => isAlternative || schema.enum || count > 1)
   const totals = new Map<string, number>()
   for (const [, { name, count }] of shared) totals.set(name, (totals.get(name) ?? 0) + count)
@@ -83,37 +117,7 @@ const chooseNames = (found: ReadonlyMap<string, Found>, reserved: Iterable<strin
   return names
 }
 
-interface Owned {
-  /** Name of the operation in the names of components. */
-  owner: string
-  operation: JsonObject
-}
-
-/**
- * Moves enums, alternatives of unions, and schemas that occur more than once to components, so that generators create
- * one type for each. A component is named by its title, or after the property or parameter.
- */
-export const hoistInlineSchemas = async <T extends Owned>(
-  schemas: Record<string, JsonObject>,
-  operations: readonly T[],
-): Promise<{ schemas: Record<string, JsonObject>; operations: T[] }> => {
-  const found = new Map<string, Found>()
-  for await (const [name, schema] of inBatches(Object.entries(schemas))) collect(found, schema, name)
-  for await (const { owner, operation } of inBatches(operations)) collect(found, operation, owner)
-  const names = chooseNames(found, Object.keys(schemas))
-  const toReference = (object: JsonObject): JsonObject | undefined => {
-    const name = isNameable(object) ? names.get(JSON.stringify(object)) : undefined
-    return name === undefined ? undefined : reference('schemas', name)
-  }
-  const hoisted = [...found].flatMap(([text, { schema }]): [string, JsonObject][] => {
-    const name = names.get(text)
-    return name === undefined ? [] : [[name, schema]]
-  })
-  const changed: Record<string, JsonObject> = {}
-  for await (const [name, schema] of inBatches([...Object.entries(schemas), ...hoisted]))
-    changed[name] = mapMembers(schema, toReference)
-  const replaced: T[] = []
-  for await (const each of inBatches(operations))
-    replaced.push({ ...each, operation: mapMembers(each.operation, toReference) })
-  return { schemas: changed, operations: replaced }
+/** Properties can have any characters. */
+function toComponentName(text: string): string {
+  return text.replaceAll(/[^\w.-]/g, '')
 }

@@ -2,53 +2,49 @@ import type { Catalogue } from '../contract/index.ts'
 import { type ChainId, domainOf, type Operation } from '../kernel/index.ts'
 import type { JsonObject } from './json.ts'
 
-export const toPascalCase = (text: string): string =>
-  text.replaceAll(/(^|[.\-_ ])(\w)/g, (_, __, letter: string) => letter.toUpperCase())
+export function toPascalCase(text: string): string {
+  return text.replaceAll(/(^|[.\-_ ])(\w)/g, (_, __, letter: string) => letter.toUpperCase())
+}
 
 /** Returns the component name of a family's codes. */
-export const codeComponentOf = (family: string): string => `${toPascalCase(family)}Code`
+export function codeComponentOf(family: string): string {
+  return `${toPascalCase(family)}Code`
+}
 
-export const singular = (name: string): string => name.replace(/ies$/, 'y').replace(/([^s])s$/, '$1')
+export function singular(name: string): string {
+  return name.replace(/ies$/, 'y').replace(/([^s])s$/, '$1')
+}
 
 /** A search through the list for each operation would grow with the square of their number. */
 const exportNames = new WeakMap<Catalogue['namedOperations'], ReadonlyMap<Operation, string>>()
 
 /** Returns the id for an operation outside the catalogue. */
-export const exportNameOf = ({ namedOperations }: Catalogue, operation: Operation): string => {
+export function exportNameOf({ namedOperations }: Catalogue, operation: Operation): string {
   const known = exportNames.get(namedOperations) ?? new Map(namedOperations.map(([name, each]) => [each, name]))
   exportNames.set(namedOperations, known)
   return known.get(operation) ?? operation.id
 }
 
-export const operationIdOf = (operation: Operation, chainId: ChainId): string => `${chainId}.${operation.id}`
+export function operationIdOf(operation: Operation, chainId: ChainId): string {
+  return `${chainId}.${operation.id}`
+}
 
-const toWords = (domain: string): string => domain.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+export function toTag({ id }: Operation): string {
+  return toWords(domainOf(id))
+}
 
-export const toTag = ({ id }: Operation): string => toWords(domainOf(id))
-
-export const listTags = ({ operations, summaries }: Catalogue): JsonObject[] =>
-  [...new Set(operations.map(({ id }) => domainOf(id)))].map((domain) => ({
+export function listTags({ operations, summaries }: Catalogue): JsonObject[] {
+  return [...new Set(operations.map(({ id }) => domainOf(id)))].map((domain) => ({
     name: toWords(domain),
     description: summaries.get(domain) ?? '',
   }))
+}
 
 const firstSteps = new Set(['initiate', 'forgot', 'setup', 'send', 'quote'])
 const lastSteps = new Set(['complete', 'reset', 'cancel', 'reject', 'fail', 'revoke', 'disable', 'delete', 'close'])
 
-const stepOf = (segment: string | undefined): number => {
-  if (segment === undefined) return 0
-  return firstSteps.has(segment) ? -1 : Number(lastSteps.has(segment))
-}
-
-const comparePaths = (a: readonly string[], b: readonly string[]): number => {
-  const index = a.findIndex((segment, place) => segment !== b[place])
-  if (index < 0) return stepOf(undefined) - stepOf(b[a.length]) || a.length - b.length
-  const [left = '', right] = [a[index], b[index]]
-  return stepOf(left) - stepOf(right) || (right === undefined || left > right ? 1 : -1)
-}
-
 /** Sorts within each domain: by path, reads first, and the steps of a flow in their order. */
-export const inOrderOfUse = (operations: readonly Operation[]): Operation[] => {
+export function inOrderOfUse(operations: readonly Operation[]): Operation[] {
   const domains = [...new Set(operations.map(({ id }) => domainOf(id)))]
   return operations.toSorted(
     (a, b) =>
@@ -56,4 +52,20 @@ export const inOrderOfUse = (operations: readonly Operation[]): Operation[] => {
       comparePaths(a.path.split('/'), b.path.split('/')) ||
       (a.method < b.method ? -1 : 1),
   )
+}
+
+function toWords(domain: string): string {
+  return domain.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+}
+
+function comparePaths(a: readonly string[], b: readonly string[]): number {
+  const index = a.findIndex((segment, place) => segment !== b[place])
+  if (index < 0) return stepOf(undefined) - stepOf(b[a.length]) || a.length - b.length
+  const [left = '', right] = [a[index], b[index]]
+  return stepOf(left) - stepOf(right) || (right === undefined || left > right ? 1 : -1)
+}
+
+function stepOf(segment: string | undefined): number {
+  if (segment === undefined) return 0
+  return firstSteps.has(segment) ? -1 : Number(lastSteps.has(segment))
 }

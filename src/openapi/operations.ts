@@ -18,41 +18,6 @@ export interface OperationParts extends RequestParts {
   refusals: RefusalResponses
 }
 
-const confirmsSentence = (operation: Operation): string => {
-  const names = confirmedNames(operation).map((name) => `\`${name}\``)
-  return names.length === 0
-    ? 'A step-up confirms the operation.'
-    : `A step-up confirms the operation with ${names.join(', ')}.`
-}
-
-const describePolicy = (operation: Operation, chain: Chain): string => {
-  const { policy, body, reply } = operation
-  const rules: [boolean, string][] = [
-    [policy.caller === 'anonymous', 'Requires no token.'],
-    [policy.permission !== null, `Requires the permission \`${policy.permission}\`.`],
-    [
-      policy.stepUp === true,
-      'Requires a recent second factor (`security/step-up`), by default of the last five minutes.',
-    ],
-    [policy.stepUp === 'maybe', 'Some requests require a recent second factor (`security/step-up`).'],
-    [canDemandStepUp(operation), confirmsSentence(operation)],
-    [reply === 'socket', 'Opens a WebSocket connection.'],
-    [policy.idempotent, 'Happens once per X-Request-Id.'],
-    [
-      isSealable(operation, chain) && body !== 'none',
-      'The body can be sent through the secure channel; a portal can require that.',
-    ],
-    [true, `Counts towards the rate limit \`${policy.rate}\`.`],
-  ]
-  return rules.flatMap(([applies, sentence]) => (applies ? [sentence] : [])).join(' ')
-}
-
-/** The api chain also accepts API keys. */
-const toSecurity = ({ policy }: Operation, { perimeter }: Chain): JsonObject[] => {
-  if (policy.caller === 'anonymous') return []
-  return [{ accessToken: [] }, ...(perimeter === 'machine' ? [{ apiKey: [] }] : [])]
-}
-
 export const securitySchemes: Record<string, JsonObject> = {
   accessToken: {
     type: 'http',
@@ -68,10 +33,7 @@ export const securitySchemes: Record<string, JsonObject> = {
   },
 }
 
-const declaredExample = ({ examples: { body, ...others } = {} }: Operation): Example =>
-  toExample(toJsonObject({ ...others, ...(body !== undefined && { request: body }) }))
-
-export const toOperationObject = (parts: OperationParts, operation: Operation, chainId: ChainId): JsonObject => {
+export function toOperationObject(parts: OperationParts, operation: Operation, chainId: ChainId): JsonObject {
   const { catalogue, envelopes, schemas } = parts
   const chain = chains[chainId]
   const name = exportNameOf(catalogue, operation)
@@ -95,4 +57,43 @@ export const toOperationObject = (parts: OperationParts, operation: Operation, c
     },
     'x-portico': operationMarks(operation, name),
   }
+}
+
+function declaredExample({ examples: { body, ...others } = {} }: Operation): Example {
+  return toExample(toJsonObject({ ...others, ...(body !== undefined && { request: body }) }))
+}
+
+function describePolicy(operation: Operation, chain: Chain): string {
+  const { policy, body, reply } = operation
+  const rules: [boolean, string][] = [
+    [policy.caller === 'anonymous', 'Requires no token.'],
+    [policy.permission !== null, `Requires the permission \`${policy.permission}\`.`],
+    [
+      policy.stepUp === true,
+      'Requires a recent second factor (`security/step-up`), by default of the last five minutes.',
+    ],
+    [policy.stepUp === 'maybe', 'Some requests require a recent second factor (`security/step-up`).'],
+    [canDemandStepUp(operation), confirmsSentence(operation)],
+    [reply === 'socket', 'Opens a WebSocket connection.'],
+    [policy.idempotent, 'Happens once per X-Request-Id.'],
+    [
+      isSealable(operation, chain) && body !== 'none',
+      'The body can be sent through the secure channel; a portal can require that.',
+    ],
+    [true, `Counts towards the rate limit \`${policy.rate}\`.`],
+  ]
+  return rules.flatMap(([applies, sentence]) => (applies ? [sentence] : [])).join(' ')
+}
+
+function confirmsSentence(operation: Operation): string {
+  const names = confirmedNames(operation).map((name) => `\`${name}\``)
+  return names.length === 0
+    ? 'A step-up confirms the operation.'
+    : `A step-up confirms the operation with ${names.join(', ')}.`
+}
+
+/** The api chain also accepts API keys. */
+function toSecurity({ policy }: Operation, { perimeter }: Chain): JsonObject[] {
+  if (policy.caller === 'anonymous') return []
+  return [{ accessToken: [] }, ...(perimeter === 'machine' ? [{ apiKey: [] }] : [])]
 }

@@ -22,31 +22,41 @@ export const referencePolicy: Record<string, string[]> = {
 }
 
 const renderer = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
-const readRendererFile = (name: string): Uint8Array => readFileSync(join(renderer, name))
-const readOwnFile = (name: string): Uint8Array => readFileSync(inPackage(`assets/reference-page/${name}`))
 
 const html = 'text/html; charset=utf-8'
 const css = 'text/css; charset=utf-8'
 const script = 'text/javascript; charset=utf-8'
 
-/** Only the development profile serves these files. */
-const demoFiles = (): PageFile[] => [
-  { path: '/docs/start.js', contentType: script, bytes: readOwnFile('start-demo.js') },
-  { path: '/docs/demo.js', contentType: script, bytes: readOwnFile('demo.js') },
-]
-
 /** Reads from this package and its dependencies. `hasDemo` adds the sign-in with demo accounts. */
-export const referencePageFiles = (hasDemo: boolean): PageFile[] => [
-  { path: '/docs', contentType: html, bytes: readOwnFile('docs.html') },
-  { path: '/docs/theme.js', contentType: script, bytes: readOwnFile('theme.js') },
-  { path: '/docs/accessible.js', contentType: script, bytes: readOwnFile('accessible.js') },
-  { path: '/docs/dialog.js', contentType: script, bytes: readOwnFile('dialog.js') },
-  { path: '/docs/folded.js', contentType: script, bytes: readOwnFile('folded.js') },
-  { path: '/docs/reference.js', contentType: script, bytes: readOwnFile('reference.js') },
-  { path: '/docs/start.js', contentType: script, bytes: readOwnFile('start.js') },
-  { path: '/docs/portico.css', contentType: css, bytes: readOwnFile('portico.css') },
-  { path: '/docs/swagger-ui.css', contentType: css, bytes: readRendererFile('swagger-ui.css') },
-  { path: '/docs/swagger-ui-bundle.js', contentType: script, bytes: readRendererFile('swagger-ui-bundle.js') },
-  { path: '/docs/icon.png', contentType: 'image/png', bytes: readRendererFile('favicon-32x32.png') },
-  ...(hasDemo ? demoFiles() : []),
-]
+export function referencePageFiles(hasDemo: boolean): PageFile[] {
+  return [
+    { path: '/docs', contentType: html, bytes: readOwnFile('docs.html') },
+    { path: '/docs/theme.js', contentType: script, bytes: readOwnFile('theme.js') },
+    { path: '/docs/accessible.js', contentType: script, bytes: readOwnFile('accessible.js') },
+    { path: '/docs/dialog.js', contentType: script, bytes: readOwnFile('dialog.js') },
+    { path: '/docs/folded.js', contentType: script, bytes: readOwnFile('folded.js') },
+    { path: '/docs/reference.js', contentType: script, bytes: readOwnFile('reference.js') },
+    { path: '/docs/start.js', contentType: script, bytes: readOwnFile('start.js') },
+    { path: '/docs/portico.css', contentType: css, bytes: readOwnFile('portico.css') },
+    { path: '/docs/swagger-ui.css', contentType: css, bytes: readRendererFile('swagger-ui.css') },
+    { path: '/docs/swagger-ui-bundle.js', contentType: script, bytes: readRendererFile('swagger-ui-bundle.js') },
+    { path: '/docs/icon.png', contentType: 'image/png', bytes: readRendererFile('favicon-32x32.png') },
+    ...(hasDemo ? demoFiles() : []),
+  ]
+}
+
+function readOwnFile(name: string): Uint8Array {
+  return readFileSync(inPackage(`assets/reference-page/${name}`))
+}
+
+function readRendererFile(name: string): Uint8Array {
+  return readFileSync(join(renderer, name))
+}
+
+/** Only the development profile serves these files. */
+function demoFiles(): PageFile[] {
+  return [
+    { path: '/docs/start.js', contentType: script, bytes: readOwnFile('start-demo.js') },
+    { path: '/docs/demo.js', contentType: script, bytes: readOwnFile('demo.js') },
+  ]
+}

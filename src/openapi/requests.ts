@@ -16,93 +16,32 @@ export interface RequestParts {
   isSealed: boolean
 }
 
-const listHeaders = (operation: Operation, chain: Chain, isSealed: boolean): JsonObject[] =>
-  Object.entries(headerTable).flatMap(([key, { rule }]) => {
-    const presence = rule(operation, chain, isSealed)
-    if (presence === 'none') return []
-    return [reference('parameters', presence === 'required' ? key : `Optional${key}`)]
-  })
-
-const toArray = (value: Json | undefined): Json[] => (Array.isArray(value) ? value : [])
-
-const toPathParameter = (
-  catalogue: Catalogue,
-  operation: Operation,
-  name: string,
-  recorded: Json | undefined,
-): JsonObject => {
-  const { description, examples, ...schema } = toJsonSchema(catalogue, pathParameterSchema(operation, name), 'input')
-  const example = recorded ?? toArray(examples)[0]
-  return {
-    name,
-    in: 'path',
-    required: true,
-    ...(description === undefined ? {} : { description }),
-    schema,
-    ...(example === undefined ? {} : { example }),
-  }
-}
-
-const membersOf = ({ properties }: JsonObject): [string, Json][] =>
-  isJsonObject(properties) ? Object.entries(properties) : []
-
-/** Recorded query parameters are text. */
-const parseAs = (type: Json | undefined, text: Json | undefined): Json | undefined => {
-  if (typeof text !== 'string') return undefined
-  if (type === 'integer' || type === 'number') return Number(text)
-  return type === 'boolean' ? text === 'true' : text
-}
-
-/**
- * Types are those after parsing, such as integer for a count. The input schema determines which parameters are required.
- * Optional filters get no example from their schema, because a reader that fills it in would find nothing.
- */
-const listQueryParameters = (catalogue: Catalogue, { query }: Operation, recorded: JsonObject): JsonObject[] => {
-  if (!query) return []
-  const required = toArray(toJsonSchema(catalogue, query, 'input').required)
-  return membersOf(toJsonSchema(catalogue, query, 'output')).map(([name, schema]) => {
-    const { description, examples, ...rest } = isJsonObject(schema) ? schema : {}
-    const isRequired = required.includes(name)
-    const example = parseAs(rest.type, recorded[name]) ?? (isRequired ? toArray(examples)[0] : undefined)
-    return {
-      name,
-      in: 'query',
-      required: isRequired,
-      ...(description === undefined ? {} : { description }),
-      schema: rest,
-      ...(example === undefined ? {} : { example }),
-    }
-  })
-}
-
 /** Returns the path and query parameters. */
-export const listInputParameters = (
+export function listInputParameters(
   catalogue: Catalogue,
   operation: Operation,
   chain: Chain,
   { params = {}, query = {} }: Example,
-): JsonObject[] => [
-  ...pathParamNames(operation.path).map((name) => ({
-    ...toPathParameter(catalogue, operation, name, params[name]),
-    name: paramNameOn(chain, operation, name),
-  })),
-  ...listQueryParameters(catalogue, operation, query),
-]
+): JsonObject[] {
+  return [
+    ...pathParamNames(operation.path).map((name) => ({
+      ...toPathParameter(catalogue, operation, name, params[name]),
+      name: paramNameOn(chain, operation, name),
+    })),
+    ...listQueryParameters(catalogue, operation, query),
+  ]
+}
 
-export const listParameters = (
+export function listParameters(
   { catalogue, isSealed }: RequestParts,
   operation: Operation,
   chain: Chain,
   example: Example,
-): JsonObject[] => [
-  ...listInputParameters(catalogue, operation, chain, example),
-  ...listHeaders(operation, chain, isSealed),
-]
+): JsonObject[] {
+  return [...listInputParameters(catalogue, operation, chain, example), ...listHeaders(operation, chain, isSealed)]
+}
 
-const componentName = (catalogue: Catalogue, operation: Operation): string =>
-  `${toPascalCase(exportNameOf(catalogue, operation))}Request`
-
-export const bodyComponents = async (catalogue: Catalogue): Promise<Record<string, JsonObject>> => {
+export async function bodyComponents(catalogue: Catalogue): Promise<Record<string, JsonObject>> {
   const components: Record<string, JsonObject> = {}
   for await (const operation of inBatches(catalogue.operations))
     if (operation.body instanceof z.ZodType)
@@ -110,40 +49,31 @@ export const bodyComponents = async (catalogue: Catalogue): Promise<Record<strin
   return components
 }
 
-export const formComponents = ({ codedFamilies }: Catalogue): Record<string, JsonObject> => ({
-  UploadForm: {
-    type: 'object',
-    properties: {
-      file: { type: 'string', format: 'binary', contentMediaType: 'application/octet-stream' },
-      purpose: {
-        type: 'string',
-        enum: [...(codedFamilies.get('filePurpose') ?? filePurpose).codes],
-        title: 'UploadPurpose',
+export function formComponents({ codedFamilies }: Catalogue): Record<string, JsonObject> {
+  return {
+    UploadForm: {
+      type: 'object',
+      properties: {
+        file: { type: 'string', format: 'binary', contentMediaType: 'application/octet-stream' },
+        purpose: {
+          type: 'string',
+          enum: [...(codedFamilies.get('filePurpose') ?? filePurpose).codes],
+          title: 'UploadPurpose',
+        },
       },
+      required: ['file', 'purpose'],
+      additionalProperties: false,
     },
-    required: ['file', 'purpose'],
-    additionalProperties: false,
-  },
-})
-
-/** The forms of other domains have a file and any texts. */
-const formOf = ({ id }: Operation): JsonObject =>
-  domainOf(id) === 'files'
-    ? reference('schemas', 'UploadForm')
-    : {
-        type: 'object',
-        properties: { file: { type: 'string', format: 'binary', contentMediaType: 'application/octet-stream' } },
-        required: ['file'],
-        additionalProperties: { type: 'string' },
-      }
+  }
+}
 
 /** Returns an operation's `requestBody` member. Returns no member if the operation has no body. */
-export const toRequestBody = (
+export function toRequestBody(
   { catalogue, isSealed }: RequestParts,
   operation: Operation,
   chain: Chain,
   example: Example,
-): JsonObject => {
+): JsonObject {
   const { body } = operation
   if (body === 'none') return {}
   const { request } = example
@@ -161,4 +91,83 @@ export const toRequestBody = (
     isSealed && isSealable(operation, chain) ? { anyOf: [plain, reference('schemas', 'SealedBody')] } : plain
   const required = !(body instanceof z.ZodOptional)
   return { requestBody: { required, content: { 'application/json': { schema, ...examples } } } }
+}
+
+function toPathParameter(
+  catalogue: Catalogue,
+  operation: Operation,
+  name: string,
+  recorded: Json | undefined,
+): JsonObject {
+  const { description, examples, ...schema } = toJsonSchema(catalogue, pathParameterSchema(operation, name), 'input')
+  const example = recorded ?? toArray(examples)[0]
+  return {
+    name,
+    in: 'path',
+    required: true,
+    ...(description === undefined ? {} : { description }),
+    schema,
+    ...(example === undefined ? {} : { example }),
+  }
+}
+
+function toArray(value: Json | undefined): Json[] {
+  return Array.isArray(value) ? value : []
+}
+
+/**
+ * Types are those after parsing, such as integer for a count. The input schema determines which parameters are required.
+ * Optional filters get no example from their schema, because a reader that fills it in would find nothing.
+ */
+function listQueryParameters(catalogue: Catalogue, { query }: Operation, recorded: JsonObject): JsonObject[] {
+  if (!query) return []
+  const required = toArray(toJsonSchema(catalogue, query, 'input').required)
+  return membersOf(toJsonSchema(catalogue, query, 'output')).map(([name, schema]) => {
+    const { description, examples, ...rest } = isJsonObject(schema) ? schema : {}
+    const isRequired = required.includes(name)
+    const example = parseAs(rest.type, recorded[name]) ?? (isRequired ? toArray(examples)[0] : undefined)
+    return {
+      name,
+      in: 'query',
+      required: isRequired,
+      ...(description === undefined ? {} : { description }),
+      schema: rest,
+      ...(example === undefined ? {} : { example }),
+    }
+  })
+}
+
+function membersOf({ properties }: JsonObject): [string, Json][] {
+  return isJsonObject(properties) ? Object.entries(properties) : []
+}
+
+/** Recorded query parameters are text. */
+function parseAs(type: Json | undefined, text: Json | undefined): Json | undefined {
+  if (typeof text !== 'string') return undefined
+  if (type === 'integer' || type === 'number') return Number(text)
+  return type === 'boolean' ? text === 'true' : text
+}
+
+function listHeaders(operation: Operation, chain: Chain, isSealed: boolean): JsonObject[] {
+  return Object.entries(headerTable).flatMap(([key, { rule }]) => {
+    const presence = rule(operation, chain, isSealed)
+    if (presence === 'none') return []
+    return [reference('parameters', presence === 'required' ? key : `Optional${key}`)]
+  })
+}
+
+function componentName(catalogue: Catalogue, operation: Operation): string {
+  return `${toPascalCase(exportNameOf(catalogue, operation))}Request`
+}
+
+/** The forms of other domains have a file and any texts. */
+function formOf({ id }: Operation): JsonObject {
+  return domainOf(id) === 'files'
+    ? reference('schemas', 'UploadForm')
+    : {
+        type: 'object',
+        properties: { file: { type: 'string', format: 'binary', contentMediaType: 'application/octet-stream' } },
+        required: ['file'],
+        additionalProperties: { type: 'string' },
+      }
 }

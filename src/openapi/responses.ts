@@ -33,56 +33,23 @@ export const responseHeaderComponents: Record<string, JsonObject> = {
   AcceptRanges: { description: '`bytes`: range requests are supported.', schema: { type: 'string' } },
 }
 
-const toHeaders = (names: Record<string, string>): JsonObject => ({
-  headers: Object.fromEntries(
-    Object.entries(names).map(([header, component]) => [header, reference('headers', component)]),
-  ),
-})
-
 const commonHeaders = {
   'X-Request-Id': 'RequestId',
   RateLimit: 'RateLimit',
   'RateLimit-Policy': 'RateLimitPolicy',
 }
-const responseHeaders = (more: Record<string, string> = {}): JsonObject => toHeaders({ ...commonHeaders, ...more })
 
 const versionHeaders = { ETag: 'ETag', 'Accept-Ranges': 'AcceptRanges' }
 const fileHeaders = { ...versionHeaders, 'Content-Disposition': 'ContentDisposition' }
 
 const bytes: JsonObject = { type: 'string', format: 'binary' }
 
-/** Some generators know the first type only, and get no bytes for a wildcard. */
-const toBinaryContent = (examples: JsonObject = {}): JsonObject => ({
-  'application/octet-stream': { schema: bytes },
-  '*/*': { schema: bytes, ...examples },
-})
-
-const streamResponses = (examples: JsonObject): Record<string, JsonObject> => ({
-  200: { description: 'The file.', ...responseHeaders(fileHeaders), content: toBinaryContent(examples) },
-  206: {
-    description: 'The requested range of the file.',
-    ...responseHeaders({ ...fileHeaders, 'Content-Range': 'ContentRange' }),
-    content: toBinaryContent(),
-  },
-  304: { description: 'Not modified: the caller’s copy is current.', ...responseHeaders(versionHeaders) },
-})
-
-const passThroughResponses = (reply: PassThroughReply): Record<string, JsonObject> => {
-  if (reply === 'socket') return { 101: { description: 'A WebSocket connection (RFC 6455).', ...responseHeaders() } }
-  if (reply === 'raw')
-    return { '2XX': { description: 'The response of the service.', ...responseHeaders(), content: toBinaryContent() } }
-  const content = { 'text/event-stream': { schema: { type: 'string' } } }
-  return { 200: { description: 'A stream of server-sent events.', ...responseHeaders(), content } }
-}
-
-const isPage = ({ reply }: Operation): boolean => reply instanceof z.ZodObject && 'pagination' in reply.shape
-
 /** Returns the successful responses of an operation. `envelope` refers to the schema of a JSON response. */
-export const toSuccessResponses = (
+export function toSuccessResponses(
   operation: Operation,
   envelope: () => JsonObject,
   { reply }: Example,
-): Record<string, JsonObject> => {
+): Record<string, JsonObject> {
   const examples: JsonObject = reply === undefined ? {} : { examples: { recorded: { value: reply } } }
   if (operation.reply === 'stream') return streamResponses(examples)
   if (typeof operation.reply === 'string') return passThroughResponses(operation.reply)
@@ -104,23 +71,16 @@ export interface RefusalResponses {
   components: Record<string, JsonObject>
 }
 
-const headersOf = ({ statusOf }: Catalogue, code: Code): Record<string, string> => {
-  if (code === 'FILE.RANGE_NOT_SATISFIABLE') return { 'Content-Range': 'ContentRange' }
-  if (statusOf(code) === 401) return { 'WWW-Authenticate': 'WwwAuthenticate' }
-  const hasRetryAfter = code === 'ACCESS.RATE_LIMITED' || code === 'REQUEST.IN_PROGRESS' || statusOf(code) === 503
-  return hasRetryAfter ? { 'Retry-After': 'RetryAfter' } : {}
-}
-
 const observedNotes = {
   'no-query': 'Also the documented response to a call without query parameters.',
   'no-channel-session': 'Also the documented response to a call without a session.',
 } as const
 
-export const createRefusalResponses = (
+export function createRefusalResponses(
   catalogue: Catalogue,
   sentence: Sentence,
   recorded: ReadonlyMap<string, Json>,
-): RefusalResponses => {
+): RefusalResponses {
   const { numericCode, statusOf } = catalogue
   const components: Record<string, JsonObject> = {}
 
@@ -166,4 +126,55 @@ export const createRefusalResponses = (
       )
     },
   }
+}
+
+function streamResponses(examples: JsonObject): Record<string, JsonObject> {
+  return {
+    200: { description: 'The file.', ...responseHeaders(fileHeaders), content: toBinaryContent(examples) },
+    206: {
+      description: 'The requested range of the file.',
+      ...responseHeaders({ ...fileHeaders, 'Content-Range': 'ContentRange' }),
+      content: toBinaryContent(),
+    },
+    304: { description: 'Not modified: the caller’s copy is current.', ...responseHeaders(versionHeaders) },
+  }
+}
+
+function responseHeaders(more: Record<string, string> = {}): JsonObject {
+  return toHeaders({ ...commonHeaders, ...more })
+}
+
+function toHeaders(names: Record<string, string>): JsonObject {
+  return {
+    headers: Object.fromEntries(
+      Object.entries(names).map(([header, component]) => [header, reference('headers', component)]),
+    ),
+  }
+}
+
+/** Some generators know the first type only, and get no bytes for a wildcard. */
+function toBinaryContent(examples: JsonObject = {}): JsonObject {
+  return {
+    'application/octet-stream': { schema: bytes },
+    '*/*': { schema: bytes, ...examples },
+  }
+}
+
+function passThroughResponses(reply: PassThroughReply): Record<string, JsonObject> {
+  if (reply === 'socket') return { 101: { description: 'A WebSocket connection (RFC 6455).', ...responseHeaders() } }
+  if (reply === 'raw')
+    return { '2XX': { description: 'The response of the service.', ...responseHeaders(), content: toBinaryContent() } }
+  const content = { 'text/event-stream': { schema: { type: 'string' } } }
+  return { 200: { description: 'A stream of server-sent events.', ...responseHeaders(), content } }
+}
+
+function isPage({ reply }: Operation): boolean {
+  return reply instanceof z.ZodObject && 'pagination' in reply.shape
+}
+
+function headersOf({ statusOf }: Catalogue, code: Code): Record<string, string> {
+  if (code === 'FILE.RANGE_NOT_SATISFIABLE') return { 'Content-Range': 'ContentRange' }
+  if (statusOf(code) === 401) return { 'WWW-Authenticate': 'WwwAuthenticate' }
+  const hasRetryAfter = code === 'ACCESS.RATE_LIMITED' || code === 'REQUEST.IN_PROGRESS' || statusOf(code) === 503
+  return hasRetryAfter ? { 'Retry-After': 'RetryAfter' } : {}
 }

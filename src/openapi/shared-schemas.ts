@@ -11,17 +11,6 @@ export interface SharedSchemas {
   dataOf(operation: Operation): JsonObject
 }
 
-/** Names the item of a list and the pagination, or the whole reply. */
-const splitRecord = (reply: JsonObject): { record: JsonObject; pagination: JsonObject | null } => {
-  if (reply.type === 'array' && isJsonObject(reply.items)) return { record: reply.items, pagination: null }
-  const { items, pagination } = isJsonObject(reply.properties) ? reply.properties : {}
-  if (isJsonObject(pagination) && isJsonObject(items) && isJsonObject(items.items))
-    return { record: items.items, pagination }
-  return { record: reply, pagination: null }
-}
-
-const unchanged = (name: string): string => name
-
 /** Verbs before a record's name in an export name. */
 const verbs: readonly [RegExp, (rest: string) => string][] = [
   [/^read(?=[A-Z])/, unchanged],
@@ -29,34 +18,10 @@ const verbs: readonly [RegExp, (rest: string) => string][] = [
   [/^list(?=[A-Z])/, singular],
 ]
 
-/** Returns the shortest unused name. */
-const chooseRecordName = (
-  catalogue: Catalogue,
-  operations: readonly Operation[],
-  taken: ReadonlySet<string>,
-): string => {
-  const names = operations.map((operation) => exportNameOf(catalogue, operation))
-  const candidates = verbs.flatMap(([verb, shape]) =>
-    names.filter((name) => verb.test(name)).map((name) => shape(name.replace(verb, ''))),
-  )
-  const shortest = candidates.toSorted((a, b) => a.length - b.length)
-  const entries = shortest.map((name) => `${name}Entry`)
-  return [...shortest, ...entries].find((name) => !taken.has(name)) ?? `${toPascalCase(names[0] ?? '')}Reply`
-}
-
 const recursion = '#/$defs/__schema0'
 
-/** Moves the definition of a recursive schema, which zod puts in `$defs`, to a component. */
-const hoistDefinition = (reply: JsonObject, name: string): { data: JsonObject; node: JsonObject | null } => {
-  const { $defs, ...rest } = reply
-  const definition = isJsonObject($defs) ? $defs.__schema0 : null
-  if (!isJsonObject(definition)) return { data: reply, node: null }
-  const rename = (object: JsonObject) => (object.$ref === recursion ? reference('schemas', name) : undefined)
-  return { data: mapMembers(rest, rename), node: mapMembers(definition, rename) }
-}
-
 /** Compares schemas by their JSON, so the contract needs no annotations. */
-export const shareSchemas = async (catalogue: Catalogue, reserved: Iterable<string>): Promise<SharedSchemas> => {
+export async function shareSchemas(catalogue: Catalogue, reserved: Iterable<string>): Promise<SharedSchemas> {
   const components: Record<string, JsonObject> = {}
   const data = new Map<Operation, JsonObject>()
   const records = new Map<string, { record: JsonObject; operations: Operation[] }>()
@@ -108,4 +73,37 @@ export const shareSchemas = async (catalogue: Catalogue, reserved: Iterable<stri
       return isJsonObject(schema) ? schema : {}
     },
   }
+}
+
+function unchanged(name: string): string {
+  return name
+}
+
+/** Moves the definition of a recursive schema, which zod puts in `$defs`, to a component. */
+function hoistDefinition(reply: JsonObject, name: string): { data: JsonObject; node: JsonObject | null } {
+  const { $defs, ...rest } = reply
+  const definition = isJsonObject($defs) ? $defs.__schema0 : null
+  if (!isJsonObject(definition)) return { data: reply, node: null }
+  const rename = (object: JsonObject) => (object.$ref === recursion ? reference('schemas', name) : undefined)
+  return { data: mapMembers(rest, rename), node: mapMembers(definition, rename) }
+}
+
+/** Names the item of a list and the pagination, or the whole reply. */
+function splitRecord(reply: JsonObject): { record: JsonObject; pagination: JsonObject | null } {
+  if (reply.type === 'array' && isJsonObject(reply.items)) return { record: reply.items, pagination: null }
+  const { items, pagination } = isJsonObject(reply.properties) ? reply.properties : {}
+  if (isJsonObject(pagination) && isJsonObject(items) && isJsonObject(items.items))
+    return { record: items.items, pagination }
+  return { record: reply, pagination: null }
+}
+
+/** Returns the shortest unused name. */
+function chooseRecordName(catalogue: Catalogue, operations: readonly Operation[], taken: ReadonlySet<string>): string {
+  const names = operations.map((operation) => exportNameOf(catalogue, operation))
+  const candidates = verbs.flatMap(([verb, shape]) =>
+    names.filter((name) => verb.test(name)).map((name) => shape(name.replace(verb, ''))),
+  )
+  const shortest = candidates.toSorted((a, b) => a.length - b.length)
+  const entries = shortest.map((name) => `${name}Entry`)
+  return [...shortest, ...entries].find((name) => !taken.has(name)) ?? `${toPascalCase(names[0] ?? '')}Reply`
 }

@@ -37,11 +37,11 @@ interface Task {
   work(): Promise<void>
 }
 
-export const createBackgroundWork = (
+export function createBackgroundWork(
   overrides: BackgroundSettings,
   log: Pick<Logger, 'warn' | 'error'>,
   randomness: Pick<Randomness, 'integer'>,
-): BackgroundWork => {
+): BackgroundWork {
   const settings = { ...defaults, ...overrides }
   const stopping = new AbortController()
   // `run` enforces `capacity`.

@@ -20,16 +20,13 @@ const faults = new Set(['internal-error', 'bad-request', 'missing-input-secret',
 /** In bytes. A response takes a few hundred. */
 const maxResponseBytes = 65_536
 
-const unavailable = (internal: string, cause?: unknown): Refusal =>
-  new Refusal('SYSTEM.UNAVAILABLE', { internal: `turnstile: ${internal}`, retryAfter: 5, cause })
-
 export const noCaptcha: Captcha = { passes: async () => true }
 
 /**
  * See developers.cloudflare.com/turnstile/get-started/server-side-validation. The service accepts each token once,
  * within five minutes. Throws SYSTEM.UNAVAILABLE if it is unavailable.
  */
-export const createTurnstile = ({ secret, verifyUrl, timeoutMs }: TurnstileSettings): Captcha => {
+export function createTurnstile({ secret, verifyUrl, timeoutMs }: TurnstileSettings): Captcha {
   const requestVerdict = async (token: string, clientIp: string): Promise<unknown> => {
     const body = new URLSearchParams({ secret, response: token, remoteip: clientIp })
     try {
@@ -50,4 +47,8 @@ export const createTurnstile = ({ secret, verifyUrl, timeoutMs }: TurnstileSetti
       return verdict.success
     },
   }
+}
+
+function unavailable(internal: string, cause?: unknown): Refusal {
+  return new Refusal('SYSTEM.UNAVAILABLE', { internal: `turnstile: ${internal}`, retryAfter: 5, cause })
 }

@@ -13,4 +13,6 @@ export const countries: readonly Country[] = codes.flatMap(([alpha2, alpha3, num
 
 const byAlpha2 = new Set(countries.map((country) => country.alpha2))
 
-export const isCountry = (alpha2: string): boolean => byAlpha2.has(alpha2)
+export function isCountry(alpha2: string): boolean {
+  return byAlpha2.has(alpha2)
+}

@@ -28,10 +28,8 @@ export interface Rate extends PairRate {
   asOf: Instant
 }
 
-const isGreater = (a: Ratio, b: Ratio): boolean => a.numerator * b.denominator > b.numerator * a.denominator
-
 /** Returns a rate as a ratio, in units of the other currency per unit of `source`. */
-export const toRatio = (rate: PairRate, source: string): Ratio => {
+export function toRatio(rate: PairRate, source: string): Ratio {
   const parsed = parseRatio(rate.rate)
   if (!parsed || parsed.numerator === 0n) throw new RangeError(`${rate.rate} is not a rate`)
   return rate.source === source ? parsed : invert(parsed)
@@ -41,7 +39,7 @@ export const toRatio = (rate: PairRate, source: string): Ratio => {
  * Returns the highest rate: of the pair, or over one other currency. Values that count towards a limit use it, so that no
  * single rate makes an amount cheap.
  */
-export const highestRate = (rates: readonly PairRate[], { source, target }: Pair): Ratio | undefined => {
+export function highestRate(rates: readonly PairRate[], { source, target }: Pair): Ratio | undefined {
   const from = (currency: string) =>
     rates.flatMap((rate) => {
       if (rate.source !== currency && rate.target !== currency) return []
@@ -64,7 +62,7 @@ export interface Rates {
   close(): void
 }
 
-export const fixedRates = (rates: readonly Omit<Rate, 'asOf'>[], clock: Clock): Rates => {
+export function fixedRates(rates: readonly Omit<Rate, 'asOf'>[], clock: Clock): Rates {
   const asOf = clock.now()
   const table = rates.map((rate) => ({ ...rate, asOf }))
   return { list: () => table, close: () => undefined }
@@ -89,30 +87,12 @@ const RateResponse = z.object({
 /** In bytes. All pairs of our currencies take a few hundred. */
 const maxResponseBytes = 1_000_000
 
-/**
- * Rejects if any rate is invalid. An `asOf` in the future counts as now. If a pair is listed in both directions, only
- * the first rate is used.
- */
-const fetchRates = async ({ url, timeoutMs }: ProviderSettings, clock: Clock): Promise<Rate[]> => {
-  const { ok, status, text } = await fetchText(url, { timeoutMs, maxBytes: maxResponseBytes })
-  if (!ok) throw new Error(`the rate provider returned status ${status}`)
-  const response = RateResponse.parse(parseJson(text))
-  const asOf = toInstant(Math.min(Date.parse(response.asOf), clock.now()))
-  const rates = new Map<string, Rate>()
-  for (const [pair, rate] of Object.entries(response.rates)) {
-    const [source = '', target = ''] = pair.split('/')
-    if (!isCurrency(source) || !isCurrency(target) || source === target || rates.has(`${target}/${source}`)) continue
-    rates.set(`${source}/${target}`, { source, target, rate, asOf })
-  }
-  return [...rates.values()]
-}
-
 /** Fetches rates at startup and then at intervals. If the service fails, the last rates apply until they are stale. */
-export const openRateProvider = async (
+export async function openRateProvider(
   settings: ProviderSettings,
   clock: Clock,
   onFault: (error: unknown) => void,
-): Promise<Rates> => {
+): Promise<Rates> {
   let known: Rate[] = []
   let isFetching = false
   /** A late response must not replace a newer one. */
@@ -131,4 +111,26 @@ export const openRateProvider = async (
   timer.unref()
   const isFresh = ({ asOf }: Rate): boolean => areWithin(settings.staleAfterMs, asOf, clock.now())
   return { list: () => known.filter(isFresh), close: () => clearInterval(timer) }
+}
+
+function isGreater(a: Ratio, b: Ratio): boolean {
+  return a.numerator * b.denominator > b.numerator * a.denominator
+}
+
+/**
+ * Rejects if any rate is invalid. An `asOf` in the future counts as now. If a pair is listed in both directions, only
+ * the first rate is used.
+ */
+async function fetchRates({ url, timeoutMs }: ProviderSettings, clock: Clock): Promise<Rate[]> {
+  const { ok, status, text } = await fetchText(url, { timeoutMs, maxBytes: maxResponseBytes })
+  if (!ok) throw new Error(`the rate provider returned status ${status}`)
+  const response = RateResponse.parse(parseJson(text))
+  const asOf = toInstant(Math.min(Date.parse(response.asOf), clock.now()))
+  const rates = new Map<string, Rate>()
+  for (const [pair, rate] of Object.entries(response.rates)) {
+    const [source = '', target = ''] = pair.split('/')
+    if (!isCurrency(source) || !isCurrency(target) || source === target || rates.has(`${target}/${source}`)) continue
+    rates.set(`${source}/${target}`, { source, target, rate, asOf })
+  }
+  return [...rates.values()]
 }

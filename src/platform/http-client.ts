@@ -18,24 +18,13 @@ export interface TextResponse {
 /** Follow moved names, although a busy connection would stay open. */
 const maxAgeMs = 60_000
 
-const loadUndici = async () => {
-  const { Agent, EnvHttpProxyAgent, fetch } = await import('undici')
-  // Aborting an HTTP/1 request closes a dead connection. HTTP/2 would close only the stream.
-  const options = { allowH2: false, clientTtl: maxAgeMs, connect: { lookup }, proxyTls: { lookup } }
-  // Like Node's fetch, obeys NODE_USE_ENV_PROXY.
-  return { fetch, dispatcher: globalAgent.options.proxyEnv ? new EnvHttpProxyAgent(options) : new Agent(options) }
-}
-
 let undici: ReturnType<typeof loadUndici> | undefined
 
 /**
  * Does not follow redirects. Rejects with a TimeoutError after `timeoutMs`, and with an Error if the body is larger
  * than `maxBytes`.
  */
-export const fetchText = async (
-  url: string,
-  { timeoutMs, maxBytes, ...request }: FetchOptions,
-): Promise<TextResponse> => {
+export async function fetchText(url: string, { timeoutMs, maxBytes, ...request }: FetchOptions): Promise<TextResponse> {
   undici ??= loadUndici()
   const { fetch, dispatcher } = await undici
   // The time to load undici does not count.
@@ -55,7 +44,7 @@ export const fetchText = async (
 }
 
 /** The error does not quote the text, because errors are logged. */
-export const parseJson = (text: string): unknown => {
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -64,11 +53,11 @@ export const parseJson = (text: string): unknown => {
 }
 
 /** Throws `tooLarge()` once the body exceeds `maxBytes`. */
-export const readUpTo = async (
+export async function readUpTo(
   body: AsyncIterable<Uint8Array>,
   maxBytes: number,
   tooLarge: () => Error,
-): Promise<Buffer> => {
+): Promise<Buffer> {
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of body) {
@@ -77,4 +66,12 @@ export const readUpTo = async (
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
+}
+
+async function loadUndici() {
+  const { Agent, EnvHttpProxyAgent, fetch } = await import('undici')
+  // Aborting an HTTP/1 request closes a dead connection. HTTP/2 would close only the stream.
+  const options = { allowH2: false, clientTtl: maxAgeMs, connect: { lookup }, proxyTls: { lookup } }
+  // Like Node's fetch, obeys NODE_USE_ENV_PROXY.
+  return { fetch, dispatcher: globalAgent.options.proxyEnv ? new EnvHttpProxyAgent(options) : new Agent(options) }
 }

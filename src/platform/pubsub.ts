@@ -13,9 +13,8 @@ export type Listener = (text: string) => void
 export type Topic = 'session-changed'
 
 const topics: readonly Topic[] = ['session-changed']
-const channelOf = (topic: Topic): string => `portico:${topic}`
 
-export const createLocalPubSub = (): PubSub => {
+export function createLocalPubSub(): PubSub {
   const listeners = new Map<Topic, Listener[]>()
   return {
     publish: (topic, text) => {
@@ -26,7 +25,7 @@ export const createLocalPubSub = (): PubSub => {
 }
 
 /** Reaches every node of a cluster. Drops messages while Redis is unavailable. */
-export const createRedisPubSub = (redis: RedisConnection): PubSub => {
+export function createRedisPubSub(redis: RedisConnection): PubSub {
   const local = createLocalPubSub()
   for (const topic of topics) redis.subscribe(channelOf(topic), (text) => local.publish(topic, text))
   return {
@@ -36,4 +35,8 @@ export const createRedisPubSub = (redis: RedisConnection): PubSub => {
     },
     subscribe: local.subscribe,
   }
+}
+
+function channelOf(topic: Topic): string {
+  return `portico:${topic}`
 }

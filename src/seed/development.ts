@@ -94,7 +94,6 @@ const people = [
   ['SYSTEM', 'Operator'],
   ['SYSTEM', 'Checker'],
 ] as const
-const emailOf = (name: string): string => `${name.toLowerCase()}@demo.test`
 
 export const developmentAccounts: readonly { portal: Portal; email: string }[] = people.map(([portal, name]) => ({
   portal,
@@ -119,45 +118,8 @@ const wallets = [
   { id: developmentIds.savingsUsd, name: 'Savings USD', currency: 'USD', isDefault: false, funds: null },
 ]
 
-const openWallets = async (ports: SeedPorts, tx: Tx, at: Instant): Promise<void> => {
-  const workspace = developmentIds.workspace
-  for (const { id, name, currency, isDefault, funds } of wallets) {
-    await ports.openWallet(tx, {
-      bizId: id,
-      workspaceBizId: workspace,
-      walletName: name,
-      currency,
-      isDefault,
-      at,
-    })
-    const amount = funds === null ? undefined : parseMoney(funds, currency)
-    if (amount) await ports.fund({ wallet: id, workspace, amount }, tx)
-  }
-}
-
-/** Creates the workspace of both consumers once, even if replicas start concurrently. */
-const openShared = (
-  ports: SeedPorts,
-  workspaces: SeedWorkspaces,
-  ownerId: AccountId,
-  memberId: AccountId,
-): Promise<void> =>
-  inTransaction(ports.database, async (tx) => {
-    const { workspace: workspaceId, memberRole: roleId } = developmentIds
-    const at = ports.clock.now()
-    const opening = { workspaceId, ownerId, name: 'Demo workspace', timezone: 'UTC', kind: 'LIVE' } as const
-    const { created } = await workspaces.open(tx, { ...opening, joinSource: 'REGISTRATION', at })
-    if (!created) return
-    const permissionCodes = ports.workspacePermissions.filter(
-      (code) => code.endsWith(':read') || code === 'transfer:create',
-    )
-    await workspaces.addRole(tx, { id: roleId, workspaceId, name: 'Member', type: 'CUSTOM', permissionCodes }, at)
-    await workspaces.addMember(tx, { workspaceId, accountId: memberId, roleId, joinSource: 'INVITATION' }, at)
-    if (ports.hasWallets) await openWallets(ports, tx, at)
-  })
-
 /** Idempotent, because it runs at every start. */
-export const seedDevelopment = async (ports: SeedPorts): Promise<void> => {
+export async function seedDevelopment(ports: SeedPorts): Promise<void> {
   const created: { accountId: AccountId }[] = []
   for (const [portal, name] of people) {
     const account = await ports.createAccount({
@@ -175,4 +137,46 @@ export const seedDevelopment = async (ports: SeedPorts): Promise<void> => {
   await ports.grantOperators({ institutionId, permissions: ports.operatorPermissions })
   const [owner, member] = created
   if (owner && member && ports.workspaces) await openShared(ports, ports.workspaces, owner.accountId, member.accountId)
+}
+
+function emailOf(name: string): string {
+  return `${name.toLowerCase()}@demo.test`
+}
+
+/** Creates the workspace of both consumers once, even if replicas start concurrently. */
+function openShared(
+  ports: SeedPorts,
+  workspaces: SeedWorkspaces,
+  ownerId: AccountId,
+  memberId: AccountId,
+): Promise<void> {
+  return inTransaction(ports.database, async (tx) => {
+    const { workspace: workspaceId, memberRole: roleId } = developmentIds
+    const at = ports.clock.now()
+    const opening = { workspaceId, ownerId, name: 'Demo workspace', timezone: 'UTC', kind: 'LIVE' } as const
+    const { created } = await workspaces.open(tx, { ...opening, joinSource: 'REGISTRATION', at })
+    if (!created) return
+    const permissionCodes = ports.workspacePermissions.filter(
+      (code) => code.endsWith(':read') || code === 'transfer:create',
+    )
+    await workspaces.addRole(tx, { id: roleId, workspaceId, name: 'Member', type: 'CUSTOM', permissionCodes }, at)
+    await workspaces.addMember(tx, { workspaceId, accountId: memberId, roleId, joinSource: 'INVITATION' }, at)
+    if (ports.hasWallets) await openWallets(ports, tx, at)
+  })
+}
+
+async function openWallets(ports: SeedPorts, tx: Tx, at: Instant): Promise<void> {
+  const workspace = developmentIds.workspace
+  for (const { id, name, currency, isDefault, funds } of wallets) {
+    await ports.openWallet(tx, {
+      bizId: id,
+      workspaceBizId: workspace,
+      walletName: name,
+      currency,
+      isDefault,
+      at,
+    })
+    const amount = funds === null ? undefined : parseMoney(funds, currency)
+    if (amount) await ports.fund({ wallet: id, workspace, amount }, tx)
+  }
 }

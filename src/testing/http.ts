@@ -25,25 +25,21 @@ export interface Reply {
 }
 
 /** With the values that an edge and a browser send. */
-export const requiredHeaders = (accessCode: string): Record<string, string> => ({
-  'x-portal-access-code': accessCode,
-  'x-request-id': systemIds.next(),
-  'x-client-hash': 'portico-testing',
-  'x-forwarded-proto': 'https',
-  'cf-connecting-ip': '203.0.113.7',
-  'cf-ray': '8f2a1b3c4d5e6f70-FRA',
-  'cf-ipcountry': 'DE',
-  'x-locale': 'en',
-  'content-type': 'application/json',
-})
-
-const encode = (body: unknown): string | Uint8Array<ArrayBuffer> | null => {
-  if (body === undefined) return null
-  if (typeof body === 'string') return body
-  return body instanceof Uint8Array ? new Uint8Array(body) : JSON.stringify(body)
+export function requiredHeaders(accessCode: string): Record<string, string> {
+  return {
+    'x-portal-access-code': accessCode,
+    'x-request-id': systemIds.next(),
+    'x-client-hash': 'portico-testing',
+    'x-forwarded-proto': 'https',
+    'cf-connecting-ip': '203.0.113.7',
+    'cf-ray': '8f2a1b3c4d5e6f70-FRA',
+    'cf-ipcountry': 'DE',
+    'x-locale': 'en',
+    'content-type': 'application/json',
+  }
 }
 
-export const send = async (baseUrl: string, method: string, path: string, call: Call): Promise<Reply> => {
+export async function send(baseUrl: string, method: string, path: string, call: Call): Promise<Reply> {
   const portal = path.startsWith(chains.system.prefix) ? 'SYSTEM' : 'CONSUMER'
   const headers = new Headers(requiredHeaders(accessCodes[portal]))
   for (const [name, value] of Object.entries(call.headers ?? {})) {
@@ -54,4 +50,10 @@ export const send = async (baseUrl: string, method: string, path: string, call: 
   const text = await response.text()
   const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false
   return { status: response.status, headers: response.headers, text, body: isJson && text ? JSON.parse(text) : null }
+}
+
+function encode(body: unknown): string | Uint8Array<ArrayBuffer> | null {
+  if (body === undefined) return null
+  if (typeof body === 'string') return body
+  return body instanceof Uint8Array ? new Uint8Array(body) : JSON.stringify(body)
 }

@@ -39,54 +39,8 @@ export interface PromiseOptions {
   sharedLists?: readonly string[]
 }
 
-const startGateway = async (domains: readonly Domain[], settings: object): Promise<Gateway> => {
-  // Some tests cause a 500 on purpose. WatchedHandlers reports the others.
-  const defaults = {
-    log: { level: 'silent' },
-    // Most tests create a workspace.
-    access: { workspaces: { maxPerAccount: 10_000 } },
-  }
-  const portico = await startTestGateway({ domains, settings: { ...defaults, ...settings } })
-  return {
-    url: portico.url,
-    call: (method, path, call) => send(portico.url, method, path, call),
-    signIn: async (email) => {
-      const isOperator = /^(operator|checker)@/.test(email)
-      const client = await (isOperator ? portico.signInOperator(email) : portico.signInConsumer(email))
-      const tokens = await client.session.tokens()
-      if (!tokens) throw new Error(`the sign-in of ${email} has no tokens`)
-      return tokens
-    },
-    mailTo: portico.mailTo,
-    effects: new EffectStore(portico.database),
-    stop: portico.stop,
-  }
-}
-
-const routesOfAll = (domains: readonly Domain[]): readonly Route[] =>
-  domains.flatMap(({ operations }) => routesIn(operations))
-
 /** A place executes commands of operators as the same operator, who cannot confirm their own rate. */
 const needsSecondOperator = 'exchanges.confirmRate'
-
-/** vitest rejects an empty suite. */
-const describeSuite = (suite: Suite, name: string, register: (suite: Suite) => void): void => {
-  const { runner } = suite
-  const tests: (() => void)[] = []
-  const hooks: (() => void)[] = []
-  register({
-    ...suite,
-    runner: {
-      ...runner,
-      test: (...test) => void tests.push(() => runner.test(...test)),
-      beforeAll: (hook) => void hooks.push(() => runner.beforeAll(hook)),
-    },
-  })
-  if (tests.length > 0)
-    runner.describe(name, () => {
-      for (const each of [...hooks, ...tests]) each()
-    })
-}
 
 /**
  * Registers the tests that the policies of `domains` imply, for each operation on each chain:
@@ -106,7 +60,7 @@ const describeSuite = (suite: Suite, name: string, register: (suite: Suite) => v
  * `promises([loans], { describe, test, beforeAll, afterAll, expect })`, or of `node:test`,
  * `promises([loans], { describe, test, before, after })`.
  */
-export const promises = (domains: readonly Domain[], functions: TestFunctions, options: PromiseOptions = {}): void => {
+export function promises(domains: readonly Domain[], functions: TestFunctions, options: PromiseOptions = {}): void {
   const { settings = {}, samples = {}, openToReaders = [], unaudited = [], sharedLists = [] } = options
   const runner = toRunner(functions)
   const added = domains.filter((domain) => !bankingDomains.includes(domain))
@@ -153,4 +107,51 @@ export const promises = (domains: readonly Domain[], functions: TestFunctions, o
     describeSuite(suite, 'OpenAPI and typed client', (each) => registerCatalogue(routes, each, { codes, contract }))
     describeSuite(suite, 'refusals', (each) => registerRefusals(routes, each, handlers))
   })
+}
+
+function routesOfAll(domains: readonly Domain[]): readonly Route[] {
+  return domains.flatMap(({ operations }) => routesIn(operations))
+}
+
+async function startGateway(domains: readonly Domain[], settings: object): Promise<Gateway> {
+  // Some tests cause a 500 on purpose. WatchedHandlers reports the others.
+  const defaults = {
+    log: { level: 'silent' },
+    // Most tests create a workspace.
+    access: { workspaces: { maxPerAccount: 10_000 } },
+  }
+  const portico = await startTestGateway({ domains, settings: { ...defaults, ...settings } })
+  return {
+    url: portico.url,
+    call: (method, path, call) => send(portico.url, method, path, call),
+    signIn: async (email) => {
+      const isOperator = /^(operator|checker)@/.test(email)
+      const client = await (isOperator ? portico.signInOperator(email) : portico.signInConsumer(email))
+      const tokens = await client.session.tokens()
+      if (!tokens) throw new Error(`the sign-in of ${email} has no tokens`)
+      return tokens
+    },
+    mailTo: portico.mailTo,
+    effects: new EffectStore(portico.database),
+    stop: portico.stop,
+  }
+}
+
+/** vitest rejects an empty suite. */
+function describeSuite(suite: Suite, name: string, register: (suite: Suite) => void): void {
+  const { runner } = suite
+  const tests: (() => void)[] = []
+  const hooks: (() => void)[] = []
+  register({
+    ...suite,
+    runner: {
+      ...runner,
+      test: (...test) => void tests.push(() => runner.test(...test)),
+      beforeAll: (hook) => void hooks.push(() => runner.beforeAll(hook)),
+    },
+  })
+  if (tests.length > 0)
+    runner.describe(name, () => {
+      for (const each of [...hooks, ...tests]) each()
+    })
 }

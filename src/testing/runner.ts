@@ -24,14 +24,16 @@ export interface Runner extends Omit<VitestFunctions, 'expect'> {
   assertEqual(actual: unknown, expected: unknown, message?: string): void
 }
 
-export const toRunner = (functions: TestFunctions): Runner => ({
-  describe: (name, define) => void functions.describe(name, define),
-  test: (name, run) => void functions.test(name, run),
-  beforeAll: (run) => ('beforeAll' in functions ? functions.beforeAll(run) : functions.before(run)),
-  afterAll: (run) => ('afterAll' in functions ? functions.afterAll(run) : functions.after(run)),
-  assertEqual: (actual, expected, message) => {
-    if ('expect' in functions) functions.expect(actual, message).toEqual(expected)
-    else if (message === undefined) deepEqual(actual, expected)
-    else deepEqual(actual, expected, message)
-  },
-})
+export function toRunner(functions: TestFunctions): Runner {
+  return {
+    describe: (name, define) => void functions.describe(name, define),
+    test: (name, run) => void functions.test(name, run),
+    beforeAll: (run) => ('beforeAll' in functions ? functions.beforeAll(run) : functions.before(run)),
+    afterAll: (run) => ('afterAll' in functions ? functions.afterAll(run) : functions.after(run)),
+    assertEqual: (actual, expected, message) => {
+      if ('expect' in functions) functions.expect(actual, message).toEqual(expected)
+      else if (message === undefined) deepEqual(actual, expected)
+      else deepEqual(actual, expected, message)
+    },
+  }
+}

@@ -96,42 +96,23 @@ const pollMs = 20
 /** Each gateway gets a copy of one store without tables, because creating a store takes seconds. */
 let emptyStore: Promise<string> | undefined
 
-const createEmptyStore = async (): Promise<string> => {
-  const directory = await mkdtemp(join(tmpdir(), 'portico-testing-store-'))
-  process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
-  const options = { isDurable: false, minimumFreeBytes: 0, onDiskFull: () => undefined }
-  await (await openDatabase({ kind: 'embedded', directory, ...options })).close()
-  return directory
-}
-
-const createTestClock = (): TestClock => {
-  let aheadMs = 0
-  return {
-    now: () => addMs(systemClock.now(), aheadMs),
-    advance: (milliseconds) => {
-      if (!(milliseconds >= 0)) throw new RangeError('a clock advances by at least 0 ms')
-      aheadMs += milliseconds
-    },
-  }
-}
-
 /**
  * Starts a gateway in this process, on a temporary embedded store and free ports. Rate limits are multiplied by 1,000.
  * The log shows errors only, such as the one behind a 500. Change that by `settings: { log: { level: 'silent' } }`.
  */
-export const startPortico = async <const Added extends readonly object[] = []>(
+export async function startPortico<const Added extends readonly object[] = []>(
   options: StartOptions<Added> = {},
-): Promise<TestPortico<Added>> => {
+): Promise<TestPortico<Added>> {
   const { database: _, ...portico } = await startTestGateway(options)
   return portico
 }
 
 /** `startPortico`, with the store. */
-export const startTestGateway = async <const Added extends readonly object[] = []>({
+export async function startTestGateway<const Added extends readonly object[] = []>({
   domains = bankingDomains,
   settings = {},
   contract,
-}: StartOptions<Added>): Promise<TestPortico<Added> & { database: Database }> => {
+}: StartOptions<Added>): Promise<TestPortico<Added> & { database: Database }> {
   const folder = await mkdtemp(join(tmpdir(), 'portico-testing-'))
   const file = join(folder, 'portico.yaml')
   // JSON is valid YAML.
@@ -230,6 +211,25 @@ export const startTestGateway = async <const Added extends readonly object[] = [
     stop: async () => {
       await running.stop()
       await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function createEmptyStore(): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'portico-testing-store-'))
+  process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
+  const options = { isDurable: false, minimumFreeBytes: 0, onDiskFull: () => undefined }
+  await (await openDatabase({ kind: 'embedded', directory, ...options })).close()
+  return directory
+}
+
+function createTestClock(): TestClock {
+  let aheadMs = 0
+  return {
+    now: () => addMs(systemClock.now(), aheadMs),
+    advance: (milliseconds) => {
+      if (!(milliseconds >= 0)) throw new RangeError('a clock advances by at least 0 ms')
+      aheadMs += milliseconds
     },
   }
 }

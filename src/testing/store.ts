@@ -11,13 +11,7 @@ const volatile = new Set([
   ...['unnamed_blobs', 'portico_migrations', 'idempotency'],
 ])
 
-/** Leaves out what background work changes in the rows of an effect. */
-const rowText = (table: string) => {
-  if (table === 'audit_log') return sql`jsonb_build_object('entry', biz_id, 'action', action)::text`
-  return table === 'jobs' ? sql`jsonb_build_object('job', biz_id, 'kind', kind)::text` : sql`to_jsonb(each)::text`
-}
-
-export const listTables = async (store: Database | Tx): Promise<string[]> => {
+export async function listTables(store: Database | Tx): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() ORDER BY 1`.execute(store)
   return rows.map(({ name }) => name)
@@ -28,13 +22,6 @@ const conditions = new Map([
   ['audit_log', sql`outcome <> 'REFUSED'`],
   ['jobs', sql`every_ms IS NULL`],
 ])
-
-const readTable = async (database: Database, table: string): Promise<string[]> => {
-  const condition = conditions.get(table) ?? sql`true`
-  const { rows } = await sql<{ row: string }>`
-    SELECT ${rowText(table)} AS row FROM ${sql.table(table)} AS each WHERE ${condition}`.execute(database)
-  return rows.map(({ row }) => row)
-}
 
 /** Reads what commands write: rows, balances, orders, jobs and audit entries. */
 export class EffectStore {
@@ -64,7 +51,7 @@ export class EffectStore {
 }
 
 /** Returns the members of `list` without those of `removed`, of which each removes one equal member. */
-export const withoutEach = (list: readonly string[], removed: readonly string[]): string[] => {
+export function withoutEach(list: readonly string[], removed: readonly string[]): string[] {
   const counts = new Map<string, number>()
   for (const each of removed) counts.set(each, (counts.get(each) ?? 0) + 1)
   return list.filter((each) => {
@@ -75,5 +62,21 @@ export const withoutEach = (list: readonly string[], removed: readonly string[])
 }
 
 /** Returns `table: row` for each row that is in `after` but not in `before`. */
-export const addedRows = (before: Rows, after: Rows): string[] =>
-  [...after].flatMap(([table, rows]) => withoutEach(rows, before.get(table) ?? []).map((row) => `${table}: ${row}`))
+export function addedRows(before: Rows, after: Rows): string[] {
+  return [...after].flatMap(([table, rows]) =>
+    withoutEach(rows, before.get(table) ?? []).map((row) => `${table}: ${row}`),
+  )
+}
+
+async function readTable(database: Database, table: string): Promise<string[]> {
+  const condition = conditions.get(table) ?? sql`true`
+  const { rows } = await sql<{ row: string }>`
+    SELECT ${rowText(table)} AS row FROM ${sql.table(table)} AS each WHERE ${condition}`.execute(database)
+  return rows.map(({ row }) => row)
+}
+
+/** Leaves out what background work changes in the rows of an effect. */
+function rowText(table: string) {
+  if (table === 'audit_log') return sql`jsonb_build_object('entry', biz_id, 'action', action)::text`
+  return table === 'jobs' ? sql`jsonb_build_object('job', biz_id, 'kind', kind)::text` : sql`to_jsonb(each)::text`
+}

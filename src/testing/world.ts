@@ -47,10 +47,12 @@ export type Samples = Readonly<Record<string, (place: Place) => Sample | Promise
 const Named = z.object({ data: z.object({ bizId: z.string() }) })
 const ApiKey = z.object({ data: z.object({ secret: z.string() }) })
 
-export const bearer = ({ accessToken, clientHash }: Credentials): Record<string, string> => ({
-  authorization: `Bearer ${accessToken}`,
-  'x-client-hash': clientHash,
-})
+export function bearer({ accessToken, clientHash }: Credentials): Record<string, string> {
+  return {
+    authorization: `Bearer ${accessToken}`,
+    'x-client-hash': clientHash,
+  }
+}
 
 type Accounts = Pick<World, 'owner' | 'operator' | 'viewer'>
 
@@ -189,7 +191,8 @@ export class World {
   }
 }
 
-const missingSample = (id: string, params: readonly string[]): Error =>
-  new Error(
+function missingSample(id: string, params: readonly string[]): Error {
+  return new Error(
     `add valid input${params.length > 0 ? ` with ${params.join(' and ')}` : ''} for '${id}' to \`samples\` of promises()`,
   )
+}

@@ -4,7 +4,9 @@ import { bankingDomains } from '../../src/banking/index.ts'
 import { readSources, type Source, tooLong, violations } from './check.ts'
 import { importRules, textRules } from './rules.ts'
 
-const sourcesOf = (folder: string): Source[] => readSources(fileURLToPath(new URL(`../../${folder}`, import.meta.url)))
+function sourcesOf(folder: string): Source[] {
+  return readSources(fileURLToPath(new URL(`../../${folder}`, import.meta.url)))
+}
 
 test('the house keeps its rules', () => {
   const sources = sourcesOf('src')

@@ -8,7 +8,7 @@ export interface Source {
   text: string
 }
 
-const specifiersOf = ({ path, text }: Source): string[] => {
+function specifiersOf({ path, text }: Source): string[] {
   const { module } = parseSync(path, text)
   const dynamic = [...text.matchAll(/\bimport\(\s*['"]([^'"]+)['"]/g)].map((match) => match[1] ?? '')
   const exported = module.staticExports.flatMap((each) => each.entries.map((entry) => entry.moduleRequest?.value ?? ''))
@@ -17,23 +17,28 @@ const specifiersOf = ({ path, text }: Source): string[] => {
   ].filter(Boolean)
 }
 
-const resolve = (from: string, specifier: string): string =>
-  specifier.startsWith('.') ? posix.normalize(posix.join(dirname(from), specifier)) : specifier
+function resolve(from: string, specifier: string): string {
+  return specifier.startsWith('.') ? posix.normalize(posix.join(dirname(from), specifier)) : specifier
+}
 
 /** Project files by path, packages and built-in modules by specifier. */
-export const importsOf = (source: Source): string[] =>
-  specifiersOf(source).map((specifier) => resolve(source.path, specifier))
+export function importsOf(source: Source): string[] {
+  return specifiersOf(source).map((specifier) => resolve(source.path, specifier))
+}
 
 /** Comments can mention forbidden names. */
-const withoutComments = (text: string): string => text.replace(/\/\*[\s\S]*?\*\/|(^|\s)\/\/.*$/gm, '$1')
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\/|(^|\s)\/\/.*$/gm, '$1')
+}
 
-export const tooLong = (sources: readonly Source[]): string[] =>
-  sources
+export function tooLong(sources: readonly Source[]): string[] {
+  return sources
     .map(({ path, text }) => ({ path, lines: text.split('\n').length - 1 }))
     .filter(({ lines }) => lines > 400)
     .map(({ path, lines }) => `${path}: ${lines} lines, none above 400`)
+}
 
-export const violations = (sources: readonly Source[]): string[] => {
+export function violations(sources: readonly Source[]): string[] {
   const found: string[] = []
   for (const source of sources) {
     const { path } = source
@@ -52,8 +57,9 @@ export const violations = (sources: readonly Source[]): string[] => {
   return [...found, ...tooLong(sources)]
 }
 
-export const readSources = (root: string): Source[] =>
-  readdirSync(root, { recursive: true, withFileTypes: true })
+export function readSources(root: string): Source[] {
+  return readdirSync(root, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
     .map((entry) => join(entry.parentPath, entry.name))
     .map((file) => ({ path: relative(root, file).replaceAll('\\', '/'), text: readFileSync(file, 'utf8') }))
+}

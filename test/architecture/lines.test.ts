@@ -6,10 +6,11 @@ import maxima from './lines.json' with { type: 'json' }
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-const linesIn = (folder: string): number =>
-  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+function linesIn(folder: string): number {
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts'))
     .reduce((sum, name) => sum + readFileSync(join(root, folder, name), 'utf8').split('\n').length - 1, 0)
+}
 
 const folders = ['src', 'test'].flatMap((parent) =>
   readdirSync(join(root, parent), { withFileTypes: true })

@@ -24,13 +24,17 @@ const openModules = /^(kernel\/index\.ts|contract\/.+|api\/.+) /
 
 const publicFiles = ['api/index.ts', 'api/contract.ts']
 
-const targetOf = (path: string, specifier: string): string => posix.join(posix.dirname(path), specifier)
+function targetOf(path: string, specifier: string): string {
+  return posix.join(posix.dirname(path), specifier)
+}
 
-const folderOf = (path: string): string | undefined => /^banking\/[^/]+\//.exec(path)?.[0]
+function folderOf(path: string): string | undefined {
+  return /^banking\/[^/]+\//.exec(path)?.[0]
+}
 
 /** Exports of `portico` and `portico/contract`, by the module that they come from and the name. */
-const publicNames = (sources: readonly Source[]): ReadonlySet<string> =>
-  new Set(
+function publicNames(sources: readonly Source[]): ReadonlySet<string> {
+  return new Set(
     sources
       .filter(({ path }) => publicFiles.includes(path))
       .flatMap(({ path, text }) =>
@@ -41,9 +45,10 @@ const publicNames = (sources: readonly Source[]): ReadonlySet<string> =>
         ),
       ),
   )
+}
 
 /** Runtime imports and re-exports. `*` stands for a namespace, a dynamic import, or an import without names. */
-const runtimeNamesOf = ({ path, text }: Source): string[] => {
+function runtimeNamesOf({ path, text }: Source): string[] {
   const { staticImports, staticExports, dynamicImports } = parseSync(path, text).module
   const imported = staticImports.flatMap(({ moduleRequest, entries, start, end }) => {
     if (entries.length === 0 && !/^import type\b/.test(text.slice(start, end))) return [[moduleRequest.value, '*']]
@@ -61,7 +66,7 @@ const runtimeNamesOf = ({ path, text }: Source): string[] => {
 }
 
 /** Private names by module and name, with the files of Portico's domains that import them at run time. */
-export const privateImportsOf = (sources: readonly Source[]): ReadonlyMap<string, string[]> => {
+export function privateImportsOf(sources: readonly Source[]): ReadonlyMap<string, string[]> {
   const known = publicNames(sources)
   const found = new Map<string, string[]>()
   for (const source of sources) {

@@ -6,9 +6,11 @@ export interface Prose {
   text: string
 }
 
-const lineOf = (text: string, offset: number): number => text.slice(0, offset).split('\n').length
+function lineOf(text: string, offset: number): number {
+  return text.slice(0, offset).split('\n').length
+}
 
-const joinLineComments = (source: string, comments: readonly Comment[]): { start: number; value: string }[] => {
+function joinLineComments(source: string, comments: readonly Comment[]): { start: number; value: string }[] {
   const joined: { start: number; end: number; value: string }[] = []
   for (const { type, start, end, value } of comments) {
     const last = joined.at(-1)
@@ -22,7 +24,7 @@ const joinLineComments = (source: string, comments: readonly Comment[]): { start
 }
 
 /** Includes string literals of three or more words: messages, descriptions, test titles. */
-export const proseOfSource = (path: string, source: string): Prose[] => {
+export function proseOfSource(path: string, source: string): Prose[] {
   const { program, comments } = parseSync(path, source)
   const found: Prose[] = []
   const add = (offset: number, text: string): void => {
@@ -40,7 +42,7 @@ export const proseOfSource = (path: string, source: string): Prose[] => {
   return found
 }
 
-export const proseOfMarkdown = (path: string, markdown: string): Prose[] => {
+export function proseOfMarkdown(path: string, markdown: string): Prose[] {
   const found: Prose[] = []
   let paragraph: string[] = []
   let start = 0
@@ -76,18 +78,20 @@ export const proseOfMarkdown = (path: string, markdown: string): Prose[] => {
   return found
 }
 
-export const proseOfLines = (path: string, text: string): Prose[] =>
-  text.split('\n').flatMap((line, index) => {
+export function proseOfLines(path: string, text: string): Prose[] {
+  return text.split('\n').flatMap((line, index) => {
     const part =
       /^\s*#+!?\s*(.*)$/.exec(line)?.[1] ?? (/\.ya?ml$/.test(path) ? /:\s+['"]?(\S+ .*)$/.exec(line)?.[1] : undefined)
     return part && /[a-z]/i.test(part) ? [{ at: `${path}:${index + 1}`, text: part }] : []
   })
+}
 
 /** Words per sentence. Only full stops end a sentence. */
-export const sentenceLengths = (texts: readonly Prose[]): number[] =>
-  texts.flatMap(({ text }) =>
+export function sentenceLengths(texts: readonly Prose[]): number[] {
+  return texts.flatMap(({ text }) =>
     text
       .split(/(?<=[.!?])\s+(?=[A-Z"'(])/)
       .map((sentence) => sentence.split(/\s+/).filter((word) => /[a-z0-9]/i.test(word)).length)
       .filter((words) => words > 2),
   )
+}

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 
 const page = readFileSync(new URL('../../ARCHITECTURE.md', import.meta.url), 'utf8')
 
-const listed = (mark: string): { count: number; files: string[] } => {
+function listed(mark: string): { count: number; files: string[] } {
   const section = new RegExp(`<!-- ${mark} -->([\\s\\S]*)<!-- /${mark} -->`).exec(page)?.[1] ?? ''
   const rows = [...section.matchAll(/^\| `(src[^`]*)` \| (.+) \|$/gm)]
   return {

@@ -20,7 +20,9 @@ export interface TextRule {
 const ours = readdirSync(new URL('../../src', import.meta.url), { withFileTypes: true })
   .map((entry) => (entry.isDirectory() ? `${entry.name}/` : `${entry.name.replace('.', '\\.')}$`))
   .join('|')
-const allBut = (...folders: string[]): RegExp => new RegExp(`^(?!(${folders.join('|')})/)(${ours})`)
+function allBut(...folders: string[]): RegExp {
+  return new RegExp(`^(?!(${folders.join('|')})/)(${ours})`)
+}
 
 /** Contract files run in a browser. */
 const contractFile = /^contract\/|(^|\/)contract\.ts$/
@@ -161,14 +163,14 @@ export const textRules: TextRule[] = [
   },
 ]
 
-export const isForeignDomain = (from: string, to: string): boolean => {
+export function isForeignDomain(from: string, to: string): boolean {
   const room = (path: string) => /^banking\/([^/]+)\//.exec(path)?.[1]
   const [a, b] = [room(from), room(to)]
   return a !== undefined && b !== undefined && a !== b && !/\/contract\.ts$/.test(to)
 }
 
 /** Compose also imports the schemas of identity and the ledger, to migrate the store. */
-export const isSideEntrance = (from: string, to: string): boolean => {
+export function isSideEntrance(from: string, to: string): boolean {
   const ownerOf = (path: string) => /^(banking\/[^/]+|identity|ledger)\//.exec(path)?.[1]
   const target = ownerOf(to)
   if (target === undefined || ownerOf(from) === target || to === `${target}/index.ts`) return false

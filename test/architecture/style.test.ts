@@ -7,14 +7,17 @@ import { rejectedExpressions } from './style.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-const filesBelow = (folder: string, name: RegExp): string[] =>
-  readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+function filesBelow(folder: string, name: RegExp): string[] {
+  return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && name.test(entry.name))
     .map((entry) => join(entry.parentPath, entry.name).slice(root.length))
     .filter((path) => !path.includes('node_modules/'))
     .sort()
+}
 
-const read = (path: string): string => readFileSync(join(root, path), 'utf8')
+function read(path: string): string {
+  return readFileSync(join(root, path), 'utf8')
+}
 
 // These files contain the rejected expressions.
 const quotes = /^test\/architecture\/style(?:\.test)?\.ts$/
@@ -37,7 +40,7 @@ const configured = [
   ...filesBelow('scripts', /\.sh$/),
 ].flatMap((path) => proseOfLines(path, read(path)))
 
-const ninthDecile = (texts: readonly Prose[]): number => {
+function ninthDecile(texts: readonly Prose[]): number {
   const lengths = sentenceLengths(texts).sort((a, b) => a - b)
   return lengths[Math.floor(lengths.length * 0.9)] ?? 0
 }

@@ -55,10 +55,11 @@ const rules: readonly Rule[] = [
   { rejected: /\b(?:interface|completions|hardening|design|style)\.md\b/, instead: 'a document in this repository' },
 ]
 
-export const rejectedExpressions = (texts: readonly Prose[]): string[] =>
-  texts.flatMap(({ at, text }) =>
+export function rejectedExpressions(texts: readonly Prose[]): string[] {
+  return texts.flatMap(({ at, text }) =>
     rules.flatMap(({ rejected, instead }) => {
       const match = rejected.exec(text)
       return match ? [`${at} "${match[0].trim()}": write ${instead} (${text.slice(0, 90)})`] : []
     }),
   )
+}

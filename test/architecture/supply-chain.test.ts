@@ -5,8 +5,12 @@ import { z } from 'zod'
 import { imagesIn, parseImage } from '../../scripts/images.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const text = (path: string): string => readFileSync(`${root}${path}`, 'utf8')
-const json = (path: string): unknown => JSON.parse(text(path))
+function text(path: string): string {
+  return readFileSync(`${root}${path}`, 'utf8')
+}
+function json(path: string): unknown {
+  return JSON.parse(text(path))
+}
 
 const Versions = z.record(z.string(), z.string())
 const Package = z.object({
@@ -23,7 +27,7 @@ const Lock = z.object({ packages: z.record(z.string(), Package) })
 const own = new Set(['', 'node_modules/portico-node', 'scripts/node'])
 
 /** Returns the folders in which Node looks for a package that the package at `path` imports. */
-const lookup = (path: string, name: string): string[] => {
+function lookup(path: string, name: string): string[] {
   const candidates = [`${path}/node_modules/${name}`]
   for (let at = path.lastIndexOf('/node_modules/'); at > 0; at = path.lastIndexOf('/node_modules/', at - 1))
     candidates.push(`${path.slice(0, at)}/node_modules/${name}`)

@@ -9,9 +9,11 @@ export interface TreeMeasures {
   small: string[]
 }
 
-const linesOf = ({ text }: Source): number => text.split('\n').length - 1
+function linesOf({ text }: Source): number {
+  return text.split('\n').length - 1
+}
 
-export const measureTree = (sources: readonly Source[], smallBelow: number): TreeMeasures => {
+export function measureTree(sources: readonly Source[], smallBelow: number): TreeMeasures {
   const sized = sources
     .map((source) => ({ path: source.path, lines: linesOf(source) }))
     .sort((a, b) => a.lines - b.lines)
@@ -26,7 +28,7 @@ export const measureTree = (sources: readonly Source[], smallBelow: number): Tre
   }
 }
 
-export const crowdedFolders = (sources: readonly Source[], maxFiles: number): string[] => {
+export function crowdedFolders(sources: readonly Source[], maxFiles: number): string[] {
   const counts = new Map<string, number>()
   for (const { path } of sources) {
     const folder = posix.dirname(path)
@@ -36,7 +38,7 @@ export const crowdedFolders = (sources: readonly Source[], maxFiles: number): st
 }
 
 /** Includes type-only imports. */
-export const importCycles = (sources: readonly Source[]): string[] => {
+export function importCycles(sources: readonly Source[]): string[] {
   const known = new Set(sources.map(({ path }) => path))
   const imports = new Map(
     sources.map((source) => [source.path, importsOf(source).filter((target) => known.has(target))]),

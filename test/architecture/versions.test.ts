@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 
-const read = (name: string): unknown => JSON.parse(readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8'))
+function read(name: string): unknown {
+  return JSON.parse(readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8'))
+}
 const { packages } = z
   .object({ packages: z.record(z.string(), z.object({ version: z.string().optional() })) })
   .parse(read('package-lock.json'))

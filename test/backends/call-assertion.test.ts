@@ -14,7 +14,7 @@ import { refusalOf } from '../banking/world.ts'
 import { arrivedCall, headersOf } from '../harness/call.ts'
 import { testClock } from '../identity/clock.ts'
 
-const callWith = (headers: Record<string, string>): Call => {
+function callWith(headers: Record<string, string>): Call {
   const call = arrivedCall(listTimezones, { headers: headersOf(headers), receivedAt: testClock().now() })
   call.portal = 'CONSUMER'
   return call

@@ -8,7 +8,7 @@ import { SocketReply, StreamReply } from '../../src/kernel/index.ts'
 
 afterEach(() => vi.restoreAllMocks())
 
-const createDeadline = (timeoutMs: number) => {
+function createDeadline(timeoutMs: number) {
   const registry = new Registry()
   const lines: string[] = []
   const logger = pino({ level: 'warn' }, { write: (line) => void lines.push(line) })

@@ -3,13 +3,14 @@ import { z } from 'zod'
 import { replyText } from '../../src/backends/index.ts'
 import { maxReplyDepth } from '../../src/kernel/index.ts'
 
-const nested = (depth: number): unknown => {
+function nested(depth: number): unknown {
   let value: unknown = 1
   for (let level = 0; level < depth; level++) value = level % 2 ? [value] : { a: value }
   return value
 }
-const textOf = (reply: unknown, schema: z.ZodType = z.unknown()) =>
-  replyText(schema, reply, 1_000_000, (internal) => new Error(internal))
+function textOf(reply: unknown, schema: z.ZodType = z.unknown()) {
+  return replyText(schema, reply, 1_000_000, (internal) => new Error(internal))
+}
 
 test('replyText: a reply nested more than 64 times is refused, also in a field that the schema does not declare', () => {
   expect(JSON.parse(textOf(nested(maxReplyDepth)))).toEqual(nested(maxReplyDepth))

@@ -27,11 +27,11 @@ const inProcess = {
   replyError: () => new Refusal('SYSTEM.INTERNAL_ERROR'),
   maxReplyBytes: () => 1_024,
 }
-const routesTo = (
+function routesTo(
   backends: Parameters<typeof createRoutes>[0]['settings']['backends'],
   registry: Registry = new Registry(),
-) =>
-  createRoutes({
+) {
+  return createRoutes({
     catalogue: bankingCatalogue,
     inProcess,
     settings: { ...testSettings({}), backends },
@@ -39,6 +39,7 @@ const routesTo = (
     clock: testClock(),
     metrics: createUpstreamMetrics(registry),
   })
+}
 
 test('domains with equal settings share an upstream and its breaker', async () => {
   const at = (timeoutMs: number) => upstreamAt('http://127.0.0.1:9', { timeoutMs })
@@ -130,8 +131,8 @@ test('retire: metrics omit its breakers, which would stay open for ever', async 
 })
 
 const { assertion } = testSettings({})
-const startHere = (registry = new Registry(), sign = async (_: { ttlMs: number }) => 'an assertion') =>
-  createBackends({
+function startHere(registry = new Registry(), sign = async (_: { ttlMs: number }) => 'an assertion') {
+  return createBackends({
     prefixes: [],
     catalogue: bankingCatalogue,
     identity: new Map(),
@@ -141,6 +142,7 @@ const startHere = (registry = new Registry(), sign = async (_: { ttlMs: number }
     clock: testClock(),
     metrics: createUpstreamMetrics(registry),
   })
+}
 
 test('replace: changes placements only; assertions keep their lifetime', async () => {
   const service = await startRawUpstream((socket) => socket.write(json([])))

@@ -30,7 +30,9 @@ import { createRequestContext } from '../harness/request-context.ts'
 import { testSettings } from '../harness/settings.ts'
 import { callerOf, testClock, words } from './world.ts'
 
-const arbitraryId = <Kind extends string>() => fc.uuid().map((uuid) => bizId<Kind>(uuid))
+function arbitraryId<Kind extends string>() {
+  return fc.uuid().map((uuid) => bizId<Kind>(uuid))
+}
 /** Years of four digits. */
 const instant = fc.integer({ min: 0, max: 253_402_300_799_999 }).map(toInstant)
 const text = fc.string({ unit: 'binary', maxLength: 256 })
@@ -52,9 +54,12 @@ const [channel] = parseChannels(testSettings({}).money.recharge.channels).values
 if (!channel) throw new Error('no recharge channel')
 const { tariff } = channel
 
-const orAsCreated = (changed: fc.Arbitrary<OrderData | undefined>[]) => fc.oneof(fc.constant({}), ...changed)
-const dataOf = (created: fc.Arbitrary<OrderData>, ...changed: fc.Arbitrary<OrderData | undefined>[]) =>
-  fc.tuple(created, orAsCreated(changed)).map((parts) => Object.assign({}, ...parts))
+function orAsCreated(changed: fc.Arbitrary<OrderData | undefined>[]) {
+  return fc.oneof(fc.constant({}), ...changed)
+}
+function dataOf(created: fc.Arbitrary<OrderData>, ...changed: fc.Arbitrary<OrderData | undefined>[]) {
+  return fc.tuple(created, orAsCreated(changed)).map((parts) => Object.assign({}, ...parts))
+}
 
 const transferData = dataOf(
   fc
@@ -98,7 +103,7 @@ const withdrawalData = dataOf(
   note.map((externalReference) => ({ externalReference })),
 )
 
-const orderOf = (family: CodedFamily, data: fc.Arbitrary<OrderData>): fc.Arbitrary<Order> => {
+function orderOf(family: CodedFamily, data: fc.Arbitrary<OrderData>): fc.Arbitrary<Order> {
   const status = fc.constantFrom(...family.codes)
   const step = fc.record({ status, at: instant, actorBizId: fc.option(arbitraryId<'account'>()), reason: note })
   return fc.record({
@@ -144,8 +149,9 @@ const viewer: fc.Arbitrary<Viewer> = fc.record({
   locale: fc.constantFrom(...locales),
 })
 
-const viewsOf = <T>(value: fc.Arbitrary<T>, toView: (value: T, viewer: Viewer) => object): fc.Arbitrary<object> =>
-  fc.tuple(value, viewer).map((parts) => toView(...parts))
+function viewsOf<T>(value: fc.Arbitrary<T>, toView: (value: T, viewer: Viewer) => object): fc.Arbitrary<object> {
+  return fc.tuple(value, viewer).map((parts) => toView(...parts))
+}
 
 const views: Record<string, fc.Arbitrary<object>> = {
   transfers: viewsOf(orderOf(transferStatus, transferData), toTransferView),

@@ -28,7 +28,9 @@ const rounds = 12
 /** Maximum number of invitations per inviter and workspace. */
 const maxPerDay = 3
 /** The reset starts after this many of the concurrent commands. */
-const startOf = (round: number): number => round % 4
+function startOf(round: number): number {
+  return round % 4
+}
 
 /** Commands that create credentials, concurrent with a reset of their account's password. */
 describe.each(stores)('recovery of an account on $name', (store) => {

@@ -19,7 +19,7 @@ const others: Readonly<Record<string, RegExp>> = {
   operators: /^notice\.decision\./,
 }
 
-const declaredBy = ({ name, contract = {}, ownerNotices = [] }: Domain): ReadonlySet<string> => {
+function declaredBy({ name, contract = {}, ownerNotices = [] }: Domain): ReadonlySet<string> {
   const { catalogue } = joinContracts({}, { [name]: contract })
   const { operations, codes, codedFamilies, workspacePermissions, operatorPermissions } = catalogue
   return new Set([

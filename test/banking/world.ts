@@ -45,10 +45,9 @@ export const {
 } = testSettings({})
 
 /** The port `transaction` of domains. */
-export const transactionOf =
-  (database: Database): DomainPorts['transaction'] =>
-  (work) =>
-    inTransaction(database, work)
+export function transactionOf(database: Database): DomainPorts['transaction'] {
+  return (work) => inTransaction(database, work)
+}
 
 /** Rules of a ledger without a sum above which a step-up is required. */
 export const unlimitedOutgoing: OutgoingRules = {
@@ -59,10 +58,12 @@ export const unlimitedOutgoing: OutgoingRules = {
 }
 
 /** Returns the field `outgoing` of an order that a test creates in the ledger. */
-export const outgoingOf = (minor: bigint, caller: Caller, at: Instant): Outgoing => ({
-  amount: { minor, currency: 'USD' },
-  by: { caller, receivedAt: at },
-})
+export function outgoingOf(minor: bigint, caller: Caller, at: Instant): Outgoing {
+  return {
+    amount: { minor, currency: 'USD' },
+    by: { caller, receivedAt: at },
+  }
+}
 
 /** Disables the hold on new owners. */
 export const unlimitedPayouts = { assertNotHeld: async () => undefined }
@@ -75,13 +76,15 @@ export const trustingMembers = {
 }
 
 /** Port of domains that create credentials: the callers of tests have no session. */
-export const alwaysOpen = async (_tx: Tx, _caller: Caller): Promise<void> => undefined
+export async function alwaysOpen(_tx: Tx, _caller: Caller): Promise<void> {
+  return undefined
+}
 
 const membershipSettings = membershipSettingsOf(accessSettings, stepUpMs)
 
 /** As `compose` does. */
-const createTestMembers = (database: Database, settings = membershipSettings): Members =>
-  createMembers({
+function createTestMembers(database: Database, settings = membershipSettings): Members {
+  return createMembers({
     database,
     transaction: transactionOf(database),
     ids: systemIds,
@@ -91,13 +94,14 @@ const createTestMembers = (database: Database, settings = membershipSettings): M
     lockWorkspace,
     hasWorkspace: (id) => hasWorkspace(database, id),
   })
+}
 
-export const walletMembers = (database: Database): Parameters<typeof createWallets>[0]['members'] => {
+export function walletMembers(database: Database): Parameters<typeof createWallets>[0]['members'] {
   const { memberships } = createTestMembers(database)
   return memberships
 }
 
-export const testClock = (start = '2026-03-01T09:00:00Z') => {
+export function testClock(start = '2026-03-01T09:00:00Z') {
   let now = Date.parse(start)
   return {
     now: (): Instant => toInstant(now),
@@ -137,21 +141,23 @@ export interface World extends Pick<OpenDatabase, 'withoutTimeouts'> {
   close(): Promise<void>
 }
 
-export const callerOf = (accountId: AccountId, portal: Portal = 'CONSUMER'): Caller => ({
-  accountId,
-  portal,
-  sessionId: null,
-  apiKeyId: null,
-  steppedUpAt: null,
-  permissions: new Set(),
-})
+export function callerOf(accountId: AccountId, portal: Portal = 'CONSUMER'): Caller {
+  return {
+    accountId,
+    portal,
+    sessionId: null,
+    apiKeyId: null,
+    steppedUpAt: null,
+    permissions: new Set(),
+  }
+}
 
-export const insertAccount = async (
+export async function insertAccount(
   database: Database,
   email: string,
   at: Instant,
   portal: Portal = 'CONSUMER',
-): Promise<AccountId> => {
+): Promise<AccountId> {
   const id = systemIds.next<'account'>()
   const now = toDate(at)
   await database
@@ -179,7 +185,7 @@ export const insertAccount = async (
 }
 
 /** `call` runs handlers like the pipeline. */
-export const createWorld = async (open = testDatabase): Promise<World> => {
+export async function createWorld(open = testDatabase): Promise<World> {
   const { database, close } = await open()
   const clock = testClock()
   const limits = { ...membershipSettings }
@@ -267,7 +273,7 @@ export const createWorld = async (open = testDatabase): Promise<World> => {
 }
 
 /** Returns `none` if the call succeeds. */
-export const refusalOf = async (call: Promise<unknown>): Promise<string> => {
+export async function refusalOf(call: Promise<unknown>): Promise<string> {
   try {
     await call
   } catch (error) {

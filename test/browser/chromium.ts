@@ -13,13 +13,13 @@ export const chromiumPath: string | null = candidates.find((path) => existsSync(
  * Runs without the sandbox, which root in a container cannot use. `keepsPages` enables the back/forward cache, which
  * the driver disables.
  */
-export const launchChromium = ({ keepsPages = false } = {}): Promise<Browser> => {
+export function launchChromium({ keepsPages = false } = {}): Promise<Browser> {
   if (chromiumPath === null) throw new Error('no Chromium on this machine')
   const ignoreDefaultArgs = keepsPages ? ['--disable-back-forward-cache'] : []
   return chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox'], ignoreDefaultArgs })
 }
 
-export const bundleClient = async (): Promise<string> => {
+export async function bundleClient(): Promise<string> {
   const bundle = await rolldown({ input: fileURLToPath(new URL('app.ts', import.meta.url)), platform: 'browser' })
   const { output } = await bundle.generate({ format: 'iife' })
   await bundle.close()
@@ -32,7 +32,7 @@ export interface WatchedPage {
   complaints: string[]
 }
 
-export const openPage = async (context: BrowserContext, url: string): Promise<WatchedPage> => {
+export async function openPage(context: BrowserContext, url: string): Promise<WatchedPage> {
   const page = await context.newPage()
   const complaints: string[] = []
   page.on('pageerror', (error) => complaints.push(error.message))
@@ -52,10 +52,12 @@ export const openPage = async (context: BrowserContext, url: string): Promise<Wa
   return { page, complaints }
 }
 
-const localItems = (): string => JSON.stringify(Object.entries(localStorage).sort())
+function localItems(): string {
+  return JSON.stringify(Object.entries(localStorage).sort())
+}
 
 /** Browsers send localStorage writes to other processes with a delay that clients cannot detect. */
-export const storageArrived = async (from: Page, ...tabs: Page[]): Promise<void> => {
+export async function storageArrived(from: Page, ...tabs: Page[]): Promise<void> {
   const written = await from.evaluate(localItems)
   for (const tab of tabs) await expect.poll(() => tab.evaluate(localItems)).toBe(written)
 }
@@ -64,7 +66,7 @@ const policy = "default-src 'none'; script-src 'self'; connect-src 'self'"
 const html = '<!doctype html><meta charset="utf-8"><title>app</title><script src="/app.js"></script>'
 
 /** Uses a strict content security policy. */
-export const hostApp = async (context: BrowserContext, origin: string, script: string): Promise<string> => {
+export async function hostApp(context: BrowserContext, origin: string, script: string): Promise<string> {
   const headers = { 'content-security-policy': policy }
   await context.route(`${origin}/app`, (route) => route.fulfill({ contentType: 'text/html', headers, body: html }))
   await context.route(`${origin}/app.js`, (route) => route.fulfill({ contentType: 'text/javascript', body: script }))

@@ -6,16 +6,18 @@ import { chromiumPath, launchChromium, openPage } from './chromium.ts'
 
 const screen = { width: 1280, height: 800 }
 
-const heightOf = async (operation: Locator): Promise<number> => (await operation.boundingBox())?.height ?? 0
+async function heightOf(operation: Locator): Promise<number> {
+  return (await operation.boundingBox())?.height ?? 0
+}
 
-const signIn = async (page: Page, email: string): Promise<void> => {
+async function signIn(page: Page, email: string): Promise<void> {
   await page.getByRole('combobox', { name: 'Demo account' }).selectOption(email)
   await page.getByRole('button', { name: 'Sign in as demo' }).click()
   await page.getByRole('status').getByText(`Signed in as ${email}`).waitFor()
 }
 
 /** Executes an operation without edits and returns its status and body. */
-const execute = async (page: Page, tag: string, path: string): Promise<{ status: string; body: string }> => {
+async function execute(page: Page, tag: string, path: string): Promise<{ status: string; body: string }> {
   const section = page.locator(`#operations-tag-${tag}`)
   if ((await section.getAttribute('data-is-open')) !== 'true') await section.click()
   const operation = page.locator('.opblock', { has: page.locator(`[data-path="${path}"]`) }).first()

@@ -16,10 +16,9 @@ const forSecond: Step = (seen, response) => {
   const step = seen.headers.authorization === 'Bearer access-2' ? ok([wallet]) : refuse(401, 'ACCESS.TOKEN_INVALID')
   return step(seen, response)
 }
-const html =
-  (text: string, headers: Record<string, string> = {}): Step =>
-  (_, response) =>
-    void response.writeHead(200, { 'content-type': 'text/html', ...headers }).end(text)
+function html(text: string, headers: Record<string, string> = {}): Step {
+  return (_, response) => void response.writeHead(200, { 'content-type': 'text/html', ...headers }).end(text)
+}
 
 describe('the life cycle of a page in Chromium', needs(chromiumPath, 'Chromium is not installed'), () => {
   let browser: Browser

@@ -15,7 +15,7 @@ import { bundleClient, chromiumPath, hostApp, launchChromium, openPage } from '.
 const edgeNames = ['x-forwarded-proto', 'cf-connecting-ip', 'cf-ray', 'cf-ipcountry']
 
 /** The edge adds its headers to the first request of each connection. */
-const startEdge = async (port: number, target: () => string): Promise<Server> => {
+async function startEdge(port: number, target: () => string): Promise<Server> {
   const headers = Object.entries(requiredHeaders()).filter(([name]) => edgeNames.includes(name))
   const lines = headers.map(([name, value]) => `\r\n${name}: ${value}`).join('')
   const edge = createServer((client) => {

@@ -19,7 +19,7 @@ import { freePort } from '../harness/postgres.ts'
 import { root, testSettings } from '../harness/settings.ts'
 import { seededDirectory } from '../harness/template.ts'
 
-const run = async (file: string, args: string[], variables: Record<string, string> = {}) => {
+async function run(file: string, args: string[], variables: Record<string, string> = {}) {
   const child = spawn(file, args, {
     cwd: root,
     env: { ...process.env, DATABASE_URL: '', NODE_OPTIONS: '', ...variables },
@@ -29,7 +29,9 @@ const run = async (file: string, args: string[], variables: Record<string, strin
   return { code: child.exitCode, out, err }
 }
 const commands = await Promise.all(Object.values(loaders).map((load) => load()))
-const portico = (args: string[], variables = {}) => runCli(args, {}, variables)
+function portico(args: string[], variables = {}) {
+  return runCli(args, {}, variables)
+}
 
 test('portico without arguments, help and --help list every command: exit code 0', async () => {
   for (const args of [[], ['help'], ['--help'], ['-h']]) {

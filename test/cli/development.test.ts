@@ -15,7 +15,9 @@ beforeAll(async () => {
 })
 afterAll(() => store?.remove())
 
-const linesOf = (text: string): string[] => text.split(/\r?\n/).filter((line) => line !== '')
+function linesOf(text: string): string[] {
+  return text.split(/\r?\n/).filter((line) => line !== '')
+}
 
 // `script` provides a pseudo-terminal, which turns Ctrl-C into a signal.
 test('serve on a terminal: one readable line per event, in color', {

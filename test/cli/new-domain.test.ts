@@ -14,14 +14,18 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-const newDomain = (...args: string[]) => runProgram(['new', 'domain', ...args], {}, { cwd: folder })
-const checked = (name: string, file: string) =>
-  runProgram(['config', 'check'], { extensions: [`./${name}/${file}`] }, { cwd: folder })
+function newDomain(...args: string[]) {
+  return runProgram(['new', 'domain', ...args], {}, { cwd: folder })
+}
+function checked(name: string, file: string) {
+  return runProgram(['config', 'check'], { extensions: [`./${name}/${file}`] }, { cwd: folder })
+}
 
-const filesOf = (name: string): string[] =>
-  readdirSync(join(folder, name), { recursive: true, encoding: 'utf8' })
+function filesOf(name: string): string[] {
+  return readdirSync(join(folder, name), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.includes('.'))
     .sort()
+}
 
 test('new domain writes a domain in TypeScript, and lists its files and the next commands: exit code 0', async () => {
   const { code, out, err } = await newDomain('loans')
@@ -105,7 +109,9 @@ test('new domain knows every table of Portico: edit `portalTables` in src/cli/ne
 })
 
 /** The line of the first occurrence, counted from 1. */
-const lineOf = (text: string, part: string): number => text.slice(0, text.indexOf(part)).split('\n').length
+function lineOf(text: string, part: string): number {
+  return text.slice(0, text.indexOf(part)).split('\n').length
+}
 
 describe.each([
   ['TypeScript', 'ts', []],

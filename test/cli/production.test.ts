@@ -14,7 +14,9 @@ afterAll(async () => {
 })
 
 const file = join(folder, 'portico.yaml')
-const portal = (digit: string) => `{ accessCodes: [${digit.repeat(64)}] }`
+function portal(digit: string) {
+  return `{ accessCodes: [${digit.repeat(64)}] }`
+}
 await writeFile(
   file,
   `publicUrl: https://portal.example.com

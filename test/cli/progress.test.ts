@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { liveLine, progressBar, withSpinner } from '../../src/cli/progress.ts'
 
-const screenOf = (isTTY: boolean) => {
+function screenOf(isTTY: boolean) {
   const written: string[] = []
   return { written, screen: { isTTY, write: (text: string) => written.push(text) } }
 }

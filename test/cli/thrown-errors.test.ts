@@ -30,7 +30,9 @@ export default domain({
   create: () => ({ handlers: { readGadget: fail, readPublicGadget: fail } }),
 })
 `
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}
 const accessCode = 'consumer-production'
 const production = `publicUrl: https://portal.example.com
 mail: { from: no-reply@example.com }
@@ -43,9 +45,12 @@ portals:
 let folder: string
 let empty: Directory
 let seeded: Directory
-const file = (name: string) => join(folder, name)
-const start = ({ directory }: Directory, variables: Record<string, string>) =>
-  startProcess({ PORTICO_DATA_DIR: directory, LOG_LEVEL: 'fatal', ...variables })
+function file(name: string) {
+  return join(folder, name)
+}
+function start({ directory }: Directory, variables: Record<string, string>) {
+  return startProcess({ PORTICO_DATA_DIR: directory, LOG_LEVEL: 'fatal', ...variables })
+}
 beforeAll(async () => {
   empty = await emptyDirectory()
   seeded = await seededDirectory()
@@ -65,8 +70,9 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-const explain = async ({ operationsUrl }: PorticoProcess, requestId: string) =>
-  (await fetch(`${operationsUrl}/explain/${requestId}`)).json()
+async function explain({ operationsUrl }: PorticoProcess, requestId: string) {
+  return (await fetch(`${operationsUrl}/explain/${requestId}`)).json()
+}
 
 test('gadgets.read 500: demo operators get a later permission, and the hint names the thrown error', async () => {
   const gateway = await start(seeded, { PORTICO_CONFIG: file('portico.yaml') })

@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true }))
 
-const fail = (error: unknown): void => {
+function fail(error: unknown): void {
   throw error
 }
 

@@ -19,11 +19,13 @@ export const sent = {
   resendAfter: 30,
   attemptsRemaining: 5,
 }
-export const pair = (name: string, expiresIn = 900) => ({
-  accessToken: `access-${name}`,
-  refreshToken: `refresh-${name}`,
-  expiresIn,
-})
+export function pair(name: string, expiresIn = 900) {
+  return {
+    accessToken: `access-${name}`,
+    refreshToken: `refresh-${name}`,
+    expiresIn,
+  }
+}
 export const completed = {
   ...pair('1'),
   tokenType: 'Bearer',
@@ -68,8 +70,8 @@ export const order = {
 }
 
 /** By default, without delays and without a channel. */
-export const consumer = (baseUrl: string, more: Partial<ClientOptions<'CONSUMER'>> = {}) =>
-  createClient({
+export function consumer(baseUrl: string, more: Partial<ClientOptions<'CONSUMER'>> = {}) {
+  return createClient({
     baseUrl,
     portal: 'CONSUMER',
     accessCode: 'consumer-dev',
@@ -77,3 +79,4 @@ export const consumer = (baseUrl: string, more: Partial<ClientOptions<'CONSUMER'
     retry: { firstDelayMs: 1 },
     ...more,
   })
+}

@@ -9,8 +9,9 @@ afterEach(async () => {
 })
 
 /** Pages over plain HTTP lack these globals. */
-const bereave = () =>
-  vi.stubGlobal('crypto', { getRandomValues: globalThis.crypto.getRandomValues.bind(globalThis.crypto) })
+function bereave() {
+  return vi.stubGlobal('crypto', { getRandomValues: globalThis.crypto.getRandomValues.bind(globalThis.crypto) })
+}
 
 describe('a page without a secure context', () => {
   it('calls in plain text, each with its own request id', async () => {

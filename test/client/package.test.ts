@@ -16,7 +16,7 @@ import { comparison, usage } from './package-types.ts'
 const run = promisify(execFile)
 const tsc = join(root, 'node_modules/typescript/bin/tsc')
 
-const bundleOf = async (folder: string, use: string, external: RegExp[] = []): Promise<string> => {
+async function bundleOf(folder: string, use: string, external: RegExp[] = []): Promise<string> {
   const input = join(folder, 'entry.js')
   await writeFile(input, use)
   await using bundle = await rolldown({ input, platform: 'browser', external })
@@ -25,7 +25,7 @@ const bundleOf = async (folder: string, use: string, external: RegExp[] = []): P
 }
 
 /** Returns the programs of pages, by a file name. Each can use the variables of its page. */
-const examplesIn = async (pages: readonly string[]): Promise<Record<string, string>> => {
+async function examplesIn(pages: readonly string[]): Promise<Record<string, string>> {
   const variables = `declare const email: string, password: string, baseUrl: string, apiKey: string
     declare const askForTheCode: (sent: object | null) => Promise<string>\n`
   const texts = await Promise.all(pages.map((page) => readFile(join(root, page), 'utf8')))

@@ -12,7 +12,7 @@ const create = 'POST /web/v1/consumer/transfer/command/create'
 const config = 'GET /web/v1/users/self/security/sessions/config'
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
-const failure = async (call: Promise<unknown>): Promise<PorticoError> => {
+async function failure(call: Promise<unknown>): Promise<PorticoError> {
   const error = await call.then(
     () => undefined,
     (thrown: unknown) => thrown,

@@ -16,15 +16,13 @@ afterEach(async () => {
 
 const auth = 'POST /web/v1/consumer/auth'
 const wallets = 'GET /web/v1/consumer/wallets'
-const raw =
-  (status: number, body: unknown, headers: Record<string, string> = {}): Step =>
-  (_, response) =>
-    void response.writeHead(status, headers).end(JSON.stringify(body))
+function raw(status: number, body: unknown, headers: Record<string, string> = {}): Step {
+  return (_, response) => void response.writeHead(status, headers).end(JSON.stringify(body))
+}
 const download = `GET /web/v1/consumer/files/${walletId}/download`
-const attached =
-  (bytes: string): Step =>
-  (_, response) =>
-    void response.setHeader('content-disposition', "attachment; filename*=UTF-8''a").end(bytes)
+function attached(bytes: string): Step {
+  return (_, response) => void response.setHeader('content-disposition', "attachment; filename*=UTF-8''a").end(bytes)
+}
 const frame = { success: true, code: '2000', message: 'Success', data: [wallet] }
 const refusal = { ...frame, success: false, code: 'ACCESS.RATE_LIMITED' }
 

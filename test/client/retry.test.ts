@@ -5,10 +5,11 @@ import { retry } from '../../src/client/retry.ts'
 
 afterEach(() => vi.restoreAllMocks())
 
-const failure = (retryAfter: number | null = null, code: ErrorCode = 'CLIENT.NETWORK') =>
-  new PorticoError({ status: 0, code, message: 'no answer came', requestId: 'one', retryAfter })
+function failure(retryAfter: number | null = null, code: ErrorCode = 'CLIENT.NETWORK') {
+  return new PorticoError({ status: 0, code, message: 'no answer came', requestId: 'one', retryAfter })
+}
 
-const waitsOf = async (rule: Parameters<typeof retry>[0], error: PorticoError): Promise<(number | undefined)[]> => {
+async function waitsOf(rule: Parameters<typeof retry>[0], error: PorticoError): Promise<(number | undefined)[]> {
   const timers = vi.spyOn(globalThis, 'setTimeout')
   await expect(retry(rule, undefined, () => Promise.reject(error))).rejects.toBe(error)
   const waits = timers.mock.calls.map(([, milliseconds]) => milliseconds)

@@ -12,7 +12,7 @@ interface Seen {
 /** The gateway repeats the last step of a list. */
 export type Step = (seen: Seen, response: ServerResponse) => Promise<void> | void
 
-const parse = (text: string): unknown => {
+function parse(text: string): unknown {
   try {
     return text === '' ? undefined : JSON.parse(text)
   } catch {
@@ -20,27 +20,26 @@ const parse = (text: string): unknown => {
   }
 }
 
-const write = (response: ServerResponse, status: number, body: object, headers: Record<string, string> = {}): void => {
+function write(response: ServerResponse, status: number, body: object, headers: Record<string, string> = {}): void {
   response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', ...headers })
   response.end(JSON.stringify({ version: '2.0.0', timestamp: Date.now(), ...body }))
 }
 
-export const ok =
-  (data: unknown): Step =>
-  (_, response) =>
-    write(response, 200, { success: true, code: '2000', message: 'Success', data })
+export function ok(data: unknown): Step {
+  return (_, response) => write(response, 200, { success: true, code: '2000', message: 'Success', data })
+}
 
-export const refuse =
-  (status: number, code: string, headers: Record<string, string> = {}): Step =>
-  (_, response) =>
+export function refuse(status: number, code: string, headers: Record<string, string> = {}): Step {
+  return (_, response) =>
     write(response, status, { success: false, code, message: `refused: ${code}`, data: null }, headers)
+}
 
 export const hangUp: Step = (_, response) => {
   response.destroy()
 }
 
 /** Follows a step or a list of steps for each `METHOD path`, and records the requests. */
-export const scriptedGateway = async (script: Record<string, Step | Step[]>) => {
+export async function scriptedGateway(script: Record<string, Step | Step[]>) {
   const seen: Seen[] = []
   const served = new Map<string, number>()
   const server = createServer(async (request, response) => {

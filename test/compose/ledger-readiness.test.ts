@@ -6,7 +6,9 @@ import type { Ledger } from '../../src/ledger/index.ts'
 
 const logger = pino({ level: 'silent' })
 const metrics = { checked: () => undefined }
-const watch = (readLastCheck: Ledger['readLastCheck']) => watchLedger({ ledger: { readLastCheck }, logger, metrics })
+function watch(readLastCheck: Ledger['readLastCheck']) {
+  return watchLedger({ ledger: { readLastCheck }, logger, metrics })
+}
 const broken = { rule: 'entries follow one another', subject: 'x', violations: 1 }
 
 beforeEach(() => void vi.useFakeTimers())

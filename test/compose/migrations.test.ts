@@ -8,7 +8,9 @@ const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
 
 /** The embedded store does not have the extension pg_trgm and its indexes. */
-const isOfTrigrams = (line: string): boolean => /trgm|_trigrams\b/.test(line)
+function isOfTrigrams(line: string): boolean {
+  return /trgm|_trigrams\b/.test(line)
+}
 
 test('the embedded store and PostgreSQL have the same schema', needsPostgres(stores[1]), async () => {
   const catalogs = await Promise.all(

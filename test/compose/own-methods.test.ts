@@ -98,7 +98,7 @@ interface Row {
   biz_id: string
   text: string
 }
-const toView = (row: Row | undefined) => {
+function toView(row: Row | undefined) {
   if (!row) throw notFound()
   return { bizId: row.biz_id, text: row.text }
 }
@@ -187,7 +187,7 @@ const memos = domain({
 })
 
 const body = { text: 'Call Ada' }
-const created = async (place: Parameters<NonNullable<Samples[string]>>[0]) => {
+async function created(place: Parameters<NonNullable<Samples[string]>>[0]) {
   const { bizId } = await place.run(contract.createNote, { body })
   return { memo_id: bizId }
 }

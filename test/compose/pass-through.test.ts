@@ -14,7 +14,7 @@ const policy = {
 const url = 'http://127.0.0.1:9000'
 const legacy = { prefix: '/web/v1/consumer/legacy', url, policy }
 
-const errorsOf = (prefixes: object[]): readonly string[] => {
+function errorsOf(prefixes: object[]): readonly string[] {
   try {
     passThroughOf({ passThrough: passThroughSettings.parse(prefixes) }, bankingCatalogue)
     return []
@@ -23,8 +23,9 @@ const errorsOf = (prefixes: object[]): readonly string[] => {
     throw error
   }
 }
-const issuesOf = (prefix: object): string[] =>
-  (passThroughSettings.safeParse([prefix]).error?.issues ?? []).map(({ path }) => path.slice(1).join('.'))
+function issuesOf(prefix: object): string[] {
+  return (passThroughSettings.safeParse([prefix]).error?.issues ?? []).map(({ path }) => path.slice(1).join('.'))
+}
 
 describe('the pass-through prefixes of the configuration', () => {
   test('each has one operation, named after the prefix without its chain', () => {

@@ -28,21 +28,23 @@ interface Cost extends Traffic {
   allocated: number
 }
 
-const trafficOf = (read: (name: keyof Traffic) => number): Traffic => ({
-  postgres: read('postgres'),
-  statements: read('statements'),
-  redis: read('redis'),
-  upstream: read('upstream'),
-  clientBytes: read('clientBytes'),
-  otherBytes: read('otherBytes'),
-})
+function trafficOf(read: (name: keyof Traffic) => number): Traffic {
+  return {
+    postgres: read('postgres'),
+    statements: read('statements'),
+    redis: read('redis'),
+    upstream: read('upstream'),
+    clientBytes: read('clientBytes'),
+    otherBytes: read('otherBytes'),
+  }
+}
 
 /** Enough for V8 to optimize what a request runs, and to hide background jobs. */
 const [warmUp, samples] = [600, 100]
 const signIns = 12
 
 /** The rows of the table in docs/performance.md: round trips, statements, bytes and allocations of each request. */
-const documented = (name: string): string[] => {
+function documented(name: string): string[] {
   const page = readFileSync('docs/performance.md', 'utf8')
   const [, table = ''] = page.split('| request on a warm replica |')
   const row = table.split('\n').find((line) => line.startsWith(`| ${name} |`))
@@ -52,19 +54,23 @@ const documented = (name: string): string[] => {
     .map((cell) => cell.trim())
 }
 
-const kilobytes = (bytes: number): string => (bytes / 1_000).toFixed(1)
+function kilobytes(bytes: number): string {
+  return (bytes / 1_000).toFixed(1)
+}
 
-const toCells = ({ postgres, statements, redis, upstream, clientBytes, otherBytes, allocated }: Cost): string[] => [
-  ...[postgres, statements, redis, upstream].map(String),
-  ...[clientBytes, otherBytes, allocated].map(kilobytes),
-]
+function toCells({ postgres, statements, redis, upstream, clientBytes, otherBytes, allocated }: Cost): string[] {
+  return [
+    ...[postgres, statements, redis, upstream].map(String),
+    ...[clientBytes, otherBytes, allocated].map(kilobytes),
+  ]
+}
 
 /** Round trips and statements are exact. Bytes vary with ids and numbers. */
 const tolerances = [0, 0, 0, 0, 0.2, 0.2, Number.POSITIVE_INFINITY]
 /** Before V8 has optimized a request, it allocates almost three times as much. */
 const maxGrowth = 3
 
-const matches = (name: string, cost: Cost): boolean => {
+function matches(name: string, cost: Cost): boolean {
   const cells = documented(name)
   const isNear = (cell: string, index: number): boolean => {
     const [expected, tolerance = 0] = [Number(cells[index]), tolerances[index]]
@@ -76,7 +82,7 @@ const matches = (name: string, cost: Cost): boolean => {
   )
 }
 
-const expectDocumented = (costs: Record<string, Cost>): void => {
+function expectDocumented(costs: Record<string, Cost>): void {
   const rows = (cells: (name: string) => string[]) =>
     Object.fromEntries(Object.keys(costs).map((name) => [name, cells(name).join(' | ')]))
   const measured = (name: string): string[] => {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { identitySettings } from '../../src/compose/identity.ts'
 import { loadSettings } from '../harness/settings.ts'
 
-const atScale = (scale: string) => {
+function atScale(scale: string) {
   const { login, portals } = identitySettings(loadSettings({ PORTICO_RATE_LIMIT_SCALE: scale }))
   const { codeSends, forgot } = portals.SYSTEM
   return [login.failures.limit, codeSends.limit, forgot.limit]

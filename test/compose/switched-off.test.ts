@@ -12,42 +12,47 @@ const required = ['members', 'workspaces', 'operators']
 const optional = all.map(({ name }) => name).filter((name) => !required.includes(name))
 
 /** The domain and those that use it, directly or not. */
-const withUsers = (name: string, found: Set<string> = new Set()): Set<string> => {
+function withUsers(name: string, found: Set<string> = new Set()): Set<string> {
   if (found.has(name)) return found
   found.add(name)
   for (const { name: user, uses = [] } of all) if (uses.includes(name)) withUsers(user, found)
   return found
 }
 
-const without = (names: Iterable<string>) => {
+function without(names: Iterable<string>) {
   const settings = { domains: Object.fromEntries([...names].map((name) => [name, 'off' as const])) }
   return enabledDomains(all, settings)
 }
 
-const declarationsIn = (catalogue: Catalogue) => ({
-  operations: catalogue.operations.map(({ id }) => id),
-  'export names': catalogue.namedOperations.map(([name]) => name),
-  paths: catalogue.operations.map(({ path }) => path),
-  'workspace permissions': catalogue.workspacePermissions,
-  'operator permissions': catalogue.operatorPermissions,
-  'API key permissions': catalogue.apiKeyPermissions,
-  'rate groups': [...catalogue.rateGroups.keys()],
-  'coded families': [...catalogue.codedFamilies.keys()],
-  'refusal codes': catalogue.codes,
-  'routable domains': catalogue.routableDomains,
-  summaries: [...catalogue.summaries.keys()],
-  'order types': [...catalogue.ledgerTypes.orders].filter(([, { owner }]) => owner !== 'ledger').map(([name]) => name),
-})
+function declarationsIn(catalogue: Catalogue) {
+  return {
+    operations: catalogue.operations.map(({ id }) => id),
+    'export names': catalogue.namedOperations.map(([name]) => name),
+    paths: catalogue.operations.map(({ path }) => path),
+    'workspace permissions': catalogue.workspacePermissions,
+    'operator permissions': catalogue.operatorPermissions,
+    'API key permissions': catalogue.apiKeyPermissions,
+    'rate groups': [...catalogue.rateGroups.keys()],
+    'coded families': [...catalogue.codedFamilies.keys()],
+    'refusal codes': catalogue.codes,
+    'routable domains': catalogue.routableDomains,
+    summaries: [...catalogue.summaries.keys()],
+    'order types': [...catalogue.ledgerTypes.orders]
+      .filter(([, { owner }]) => owner !== 'ledger')
+      .map(([name]) => name),
+  }
+}
 
 /** `EXCHANGE` for exchanges and `API_KEY` for apiKeys: coded values and order types begin with it. */
-const markOf = (name: string): string =>
-  name
+function markOf(name: string): string {
+  return name
     .replaceAll(/[A-Z]/g, (letter) => `_${letter}`)
     .toUpperCase()
     .replace(/S$/, '')
+}
 
 /** Every value of an `enum` or `const` in a document. */
-const valuesIn = (schema: unknown): string[] => {
+function valuesIn(schema: unknown): string[] {
   if (typeof schema !== 'object' || schema === null) return []
   const { enum: listed, const: only } = schema as { enum?: unknown; const?: unknown }
   const own = [...(Array.isArray(listed) ? listed : []), only].filter((value) => typeof value === 'string')
@@ -57,13 +62,15 @@ const valuesIn = (schema: unknown): string[] => {
 /** The pipeline and the ledger cannot be off, and extensions can refuse with their codes. */
 const alwaysDeclared = { ...pipelineCodes, ...ledger.codes }
 
-const unusedPermissions = (catalogue: Catalogue): string[] =>
-  [...catalogue.workspacePermissions, ...catalogue.operatorPermissions].filter(
+function unusedPermissions(catalogue: Catalogue): string[] {
+  return [...catalogue.workspacePermissions, ...catalogue.operatorPermissions].filter(
     (code) => !catalogue.operations.some(({ policy }) => policy.permission === code),
   )
+}
 
-const listOf = (declared: Readonly<Record<string, readonly string[]>>, kind: string): readonly string[] =>
-  declared[kind] ?? []
+function listOf(declared: Readonly<Record<string, readonly string[]>>, kind: string): readonly string[] {
+  return declared[kind] ?? []
+}
 
 const complete = catalogueOf(all)
 const words = wordsOf(complete, all)

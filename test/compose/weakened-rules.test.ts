@@ -12,7 +12,9 @@ const { load } = configurationFile()
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
 
-const codes = (digit: string) => ({ accessCodes: [digit.repeat(64)] })
+function codes(digit: string) {
+  return { accessCodes: [digit.repeat(64)] }
+}
 const variables = {
   PORTICO_SECRET_KEY: productionKey,
   DATABASE_URL: 'postgres://db.example/portico?sslmode=verify-full',
@@ -21,8 +23,8 @@ const variables = {
 interface Changes extends Record<string, unknown> {
   portals?: { CONSUMER?: object; SYSTEM?: object }
 }
-const production = ({ portals = {}, ...more }: Changes = {}) =>
-  load(
+function production({ portals = {}, ...more }: Changes = {}) {
+  return load(
     {
       profile: 'production',
       publicUrl: 'https://portal.example',
@@ -32,12 +34,15 @@ const production = ({ portals = {}, ...more }: Changes = {}) =>
     },
     variables,
   )
-const compared = (settings: Configuration) =>
-  compareWithProduction(settings, bankingDomains, exchangeRatesIn(settings).rates)
-const weakened = (settings: Configuration) =>
-  compared(settings)
+}
+function compared(settings: Configuration) {
+  return compareWithProduction(settings, bankingDomains, exchangeRatesIn(settings).rates)
+}
+function weakened(settings: Configuration) {
+  return compared(settings)
     .filter(({ isWeakened }) => isWeakened)
     .map(({ setting }) => setting)
+}
 
 let warnings: unknown[] = []
 beforeEach(() => {

@@ -7,7 +7,7 @@ import { ConfigurationError } from '../../src/config/index.ts'
 import { loadSettings } from '../harness/settings.ts'
 
 /** Call it once per test file, which gets its own temporary folder. */
-export const configurationFile = () => {
+export function configurationFile() {
   const folder = mkdtempSync(join(tmpdir(), 'portico-configuration-'))
   afterAll(() => rmSync(folder, { recursive: true }))
 

@@ -10,7 +10,9 @@ import { loadSettings, productionKey, root } from '../harness/settings.ts'
 const folder = mkdtempSync(join(tmpdir(), 'portico-deployments-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-const textOf = (file: string): string => readFileSync(join(root, file), 'utf8')
+function textOf(file: string): string {
+  return readFileSync(join(root, file), 'utf8')
+}
 const base = 'deploy/kubernetes/base'
 const pods = [`${base}/deployment.yaml`, `${base}/migration-job.yaml`].map(textOf)
 const [deployment = ''] = pods
@@ -18,7 +20,7 @@ const compose = textOf('compose.yaml')
 const image = textOf('Dockerfile')
 const documented = textOf('docs/guides/deploy.md')
 
-const loadYaml = (yaml: string, variables: Record<string, string> = {}): Configuration => {
+function loadYaml(yaml: string, variables: Record<string, string> = {}): Configuration {
   const PORTICO_CONFIG = join(folder, 'portico.yaml')
   writeFileSync(PORTICO_CONFIG, yaml)
   const stores = {
@@ -28,18 +30,23 @@ const loadYaml = (yaml: string, variables: Record<string, string> = {}): Configu
   return loadSettings({ PORTICO_CONFIG, ...stores, ...variables })
 }
 
-const inKubernetes = (): string => textOf(`${base}/portico.yaml`)
-const inCompose = (): string =>
-  textOf(
+function inKubernetes(): string {
+  return textOf(`${base}/portico.yaml`)
+}
+function inCompose(): string {
+  return textOf(
     z.object({ configs: z.object({ edge: z.object({ file: z.string() }) }) }).parse(load(compose)).configs.edge.file,
   )
+}
 
-const number = (text: string, pattern: RegExp): number => Number(pattern.exec(text)?.[1])
+function number(text: string, pattern: RegExp): number {
+  return Number(pattern.exec(text)?.[1])
+}
 
 const drains = z.object({ shutdown: z.object({ delayMs: z.int(), timeoutMs: z.int() }) })
 
 /** From SIGTERM to the end of the process (docs/guides/deploy.md). */
-const drainSeconds = (yaml: string): number => {
+function drainSeconds(yaml: string): number {
   const { shutdown } = drains.parse(load(yaml))
   return (shutdown.delayMs + shutdown.timeoutMs) / 1_000 + 5
 }

@@ -8,10 +8,12 @@ import { configurationFile } from './configuration-file.ts'
 
 const { write } = configurationFile()
 
-const own = (name: string, fields: Partial<Domain>): Domain => ({
-  ...domain({ name, summary: 'A domain.', operations: {}, create: () => ({ handlers: {} }) }),
-  ...fields,
-})
+function own(name: string, fields: Partial<Domain>): Domain {
+  return {
+    ...domain({ name, summary: 'A domain.', operations: {}, create: () => ({ handlers: {} }) }),
+    ...fields,
+  }
+}
 
 const amount = z.strictObject({ amount: z.int().min(1) })
 const loans = own('loans', { settings: amount, settingsKey: 'credit', defaults: { amount: 5 } })
@@ -21,14 +23,16 @@ const leasing = own('leasing', {
   defaults: { months: 12, terms: { fee: 1, days: 30 } },
 })
 
-const loaded = (domains: readonly Domain[]) => domains.map((each) => ({ ...each, source: each.name, isOurs: true }))
+function loaded(domains: readonly Domain[]) {
+  return domains.map((each) => ({ ...each, source: each.name, isOurs: true }))
+}
 
-const load = (settings: object, domains: readonly Domain[]) => {
+function load(settings: object, domains: readonly Domain[]) {
   const configuration = loadConfiguration({ PORTICO_CONFIG: write(settings) }, domains)
   return Object.fromEntries(parseSettings(loaded(domains), configuration))
 }
 
-const errorsOf = (settings: object, domains: readonly Domain[]): string[] => {
+function errorsOf(settings: object, domains: readonly Domain[]): string[] {
   try {
     load(settings, domains)
     return []

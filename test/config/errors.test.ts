@@ -8,7 +8,7 @@ import { loadSettings } from '../harness/settings.ts'
 const folder = mkdtempSync(join(tmpdir(), 'portico-config-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-const errorsOf = (yaml: string | Uint8Array): string[] => {
+function errorsOf(yaml: string | Uint8Array): string[] {
   const file = join(folder, 'portico.yaml')
   writeFileSync(file, yaml)
   try {

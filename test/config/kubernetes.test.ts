@@ -10,10 +10,11 @@ import { root } from '../harness/settings.ts'
 
 const Resource = z.looseObject({ kind: z.string(), metadata: z.looseObject({ name: z.string() }) })
 
-const kindsOf = (resources: string): string[] =>
-  loadAll(resources)
+function kindsOf(resources: string): string[] {
+  return loadAll(resources)
     .map((each) => Resource.parse(each).kind)
     .sort()
+}
 
 const deploy = join(root, 'deploy/kubernetes')
 const guide = readFileSync(join(root, 'docs/guides/kubernetes.md'), 'utf8')

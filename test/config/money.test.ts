@@ -13,20 +13,21 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-const load = async (money: object) => {
+async function load(money: object) {
   const file = join(folder, 'portico.yaml')
   await writeFile(file, dump({ money }, { skipInvalid: true }))
   return loadSettings({ PORTICO_CONFIG: file }).money
 }
 
-const errorsOf = (money: object): Promise<string[]> =>
-  load(money).then(
+function errorsOf(money: object): Promise<string[]> {
+  return load(money).then(
     () => [],
     (error: unknown) => {
       if (error instanceof ConfigurationError) return error.errors
       throw error
     },
   )
+}
 
 const channel = {
   channelCode: 'BANK_USD',
@@ -42,9 +43,13 @@ const channel = {
   enabled: true,
 }
 const { channelCode: _, channelName: __, proofRequired: ___, enabled: ____, ...payout } = channel
-const recharge = (changed: object) => ({ recharge: { channels: [{ ...channel, ...changed }] } })
-const rate = (changed: object) => ({ exchange: { rates: [{ source: 'USD', target: 'EUR', rate: '0.9', ...changed }] } })
-const provider = (changed: object) => {
+function recharge(changed: object) {
+  return { recharge: { channels: [{ ...channel, ...changed }] } }
+}
+function rate(changed: object) {
+  return { exchange: { rates: [{ source: 'USD', target: 'EUR', rate: '0.9', ...changed }] } }
+}
+function provider(changed: object) {
   const whole = { url: 'http://rates.test', refreshMs: 1_000, staleAfterMs: 2_000, timeoutMs: 500 }
   return { exchange: { provider: { ...whole, ...changed } } }
 }
@@ -117,7 +122,9 @@ test.each<[string, string, object]>([
   expect(await errorsOf(money)).toEqual([expect.stringMatching(new RegExp(`^money\\.${setting}: `))])
 })
 
-const pair = (source: string, target: string) => ({ source, target, rate: '0.9' })
+function pair(source: string, target: string) {
+  return { source, target, rate: '0.9' }
+}
 
 test.each<[string, string, object]>([
   ['a share with seven decimal places', 'recharge.channels.0.feeRate', recharge({ feeRate: '0.0000001' })],

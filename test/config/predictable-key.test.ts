@@ -2,9 +2,12 @@ import { hash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { isPredictableKey } from '../../src/config/production.ts'
 
-const bytes = (byteAt: (index: number) => number): string =>
-  Buffer.from(Array.from({ length: 32 }, (_, index) => byteAt(index))).toString('base64')
-const ofText = (text: string): string => Buffer.from(text).toString('base64')
+function bytes(byteAt: (index: number) => number): string {
+  return Buffer.from(Array.from({ length: 32 }, (_, index) => byteAt(index))).toString('base64')
+}
+function ofText(text: string): string {
+  return Buffer.from(text).toString('base64')
+}
 
 test.each([
   ['zero bytes', bytes(() => 0)],

@@ -7,7 +7,9 @@ import { configurationFile } from './configuration-file.ts'
 
 const { errorsOf, load } = configurationFile()
 
-const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
+function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('base64')
+}
 
 describe('production', () => {
   const codes = (hash: string) => ({ accessCodes: [hash] })

@@ -10,7 +10,7 @@ import { type Configuration, ConfigurationError } from '../../src/config/index.t
 import { developmentAccessCodeHashes, exampleAccessCodeHashes } from '../../src/config/production.ts'
 import { loadSettings, productionKey, root } from '../harness/settings.ts'
 
-const errorsOf = (variables: Variables): string[] => {
+function errorsOf(variables: Variables): string[] {
   try {
     loadSettings(variables)
     return []
@@ -66,12 +66,13 @@ test('mailed codes: always in development; until an authenticator for users and 
   }
 })
 
-const digestsIn = (pattern: string): Set<string> =>
-  new Set(
+function digestsIn(pattern: string): Set<string> {
+  return new Set(
     globSync(pattern, { cwd: root })
       .flatMap((file) => readFileSync(join(root, file), 'utf8').match(/accessCodes:[^\]]*\]/g) ?? [])
       .flatMap((list) => list.match(/[0-9a-f]{64}/g) ?? []),
   )
+}
 
 test('production refuses exactly the access codes that are published in this repository', () => {
   expect(digestsIn('config/development.yaml')).toEqual(developmentAccessCodeHashes)

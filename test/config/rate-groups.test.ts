@@ -3,7 +3,9 @@ import { limitsOf, rateGroupErrors, withRateGroups } from '../../src/config/inde
 import { rateGroups } from '../../src/kernel/index.ts'
 import { testSettings } from '../harness/settings.ts'
 
-const rule = (limit: number) => ({ limit, windowMs: 60_000 })
+function rule(limit: number) {
+  return { limit, windowMs: 60_000 }
+}
 const declared = { cards: { account: rule(10), address: rule(20) } }
 
 describe('the rate groups of a domain', () => {

@@ -118,11 +118,21 @@ test('a port with trailing letters is refused', () => {
   expect(errorsOf({}, { PORT: '80a' })).toEqual([expect.stringMatching(/^listen\.port \(PORT\): .*expected number/)])
 })
 
-const api = (url: string) => ({ backends: { transfers: { url } } })
-const limit = (windowMs: number) => ({ limit: 1, windowMs })
-const storage = (prefix: string) => ({ files: { storage: { kind: 's3', bucket: 'files', prefix } } })
-const purposes = (type: string) => ({ files: { purposes: { AVATAR: { maxBytes: 1, types: [type] } } } })
-const portal = (changed: object) => ({ portals: { SYSTEM: changed } })
+function api(url: string) {
+  return { backends: { transfers: { url } } }
+}
+function limit(windowMs: number) {
+  return { limit: 1, windowMs }
+}
+function storage(prefix: string) {
+  return { files: { storage: { kind: 's3', bucket: 'files', prefix } } }
+}
+function purposes(type: string) {
+  return { files: { purposes: { AVATAR: { maxBytes: 1, types: [type] } } } }
+}
+function portal(changed: object) {
+  return { portals: { SYSTEM: changed } }
+}
 const code = 'b'.repeat(64)
 const day = 86_400_000
 

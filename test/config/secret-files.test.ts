@@ -8,7 +8,9 @@ import { configurationFile } from './configuration-file.ts'
 
 const { errorsOf, folder, load } = configurationFile()
 
-const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
+function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('base64')
+}
 
 describe('secrets in files', () => {
   const file = join(folder, 'secret-key')

@@ -11,7 +11,7 @@ import { loadSettings } from '../harness/settings.ts'
 const folder = mkdtempSync(join(tmpdir(), 'portico-tls-files-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-const certificateIn = (name: string) => {
+function certificateIn(name: string) {
   mkdirSync(join(folder, name))
   const { file } = selfSigned(join(folder, name), 'DNS:service')
   return { file, key: join(folder, name, 'key.pem') }
@@ -21,10 +21,10 @@ const text = join(folder, 'text.pem')
 writeFileSync(text, 'not a certificate')
 const missing = join(folder, 'missing.pem')
 
-const errorsOf = (
+function errorsOf(
   tls: object,
   { query = '', extra, now = systemClock.now() }: { query?: string; extra?: string; now?: Instant } = {},
-): string[] => {
+): string[] {
   const file = join(folder, 'portico.yaml')
   writeFileSync(file, JSON.stringify({ backends: { transfers: { url: 'https://service', tls } } }))
   const DATABASE_URL = `postgres://db/portico?sslmode=verify-full${query}`

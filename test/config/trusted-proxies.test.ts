@@ -1,11 +1,14 @@
 import { expect, test } from 'vitest'
 import { cidr, coverInternet } from '../../src/config/values.ts'
 
-const halves = (first: string, second: string): string[] => [first, second]
-const allSlashEightExcept = (excluded: number[]): string[] =>
-  Array.from({ length: 256 }, (_, index) => index)
+function halves(first: string, second: string): string[] {
+  return [first, second]
+}
+function allSlashEightExcept(excluded: number[]): string[] {
+  return Array.from({ length: 256 }, (_, index) => index)
     .filter((index) => !excluded.includes(index))
     .map((index) => `${index}.0.0.0/8`)
+}
 
 test.each([
   ['all of IPv4', ['0.0.0.0/0']],

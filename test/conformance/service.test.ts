@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type Behaviour, checkThings, refusal } from './things-service.ts'
 
-const linesOf = async (behaviour: Behaviour) => {
+async function linesOf(behaviour: Behaviour) {
   const { checks, hasPassed, waited } = await checkThings(behaviour)
   const failed = checks.filter(({ outcome }) => outcome === 'failed')
   return {
@@ -75,13 +75,12 @@ test('a service that rejects an assertion with a token code of Portico passes', 
   expect((await linesOf({ rejection })).hasPassed).toBe(true)
 })
 
-const changing =
-  (
-    operation: string,
-    changed: { status: number; body?: unknown; contentType?: string },
-  ): NonNullable<Behaviour['reply']> =>
-  (reply, request) =>
-    request.operation === operation ? changed : reply
+function changing(
+  operation: string,
+  changed: { status: number; body?: unknown; contentType?: string },
+): NonNullable<Behaviour['reply']> {
+  return (reply, request) => (request.operation === operation ? changed : reply)
+}
 
 test.each([
   [

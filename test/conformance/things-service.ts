@@ -58,12 +58,16 @@ export interface Behaviour {
   callsWithoutKeys?: number
 }
 
-export const refusal = (code: string): object => ({ success: false, code, message: '', data: null })
+export function refusal(code: string): object {
+  return { success: false, code, message: '', data: null }
+}
 
-const thingOf = (id: string, name: string) => ({ bizId: id, name, createdAt: '2026-01-01T00:00:00.000Z' })
+function thingOf(id: string, name: string) {
+  return { bizId: id, name, createdAt: '2026-01-01T00:00:00.000Z' }
+}
 
 /** Checks a service that serves things correctly, except for its behaviour. */
-export const checkThings = async (behaviour: Behaviour = {}): Promise<ServiceReport & { waited: number }> => {
+export async function checkThings(behaviour: Behaviour = {}): Promise<ServiceReport & { waited: number }> {
   const { ignores, acceptsAnyone = false, reply = (each) => each, rejection = { status: 401 } } = behaviour
   let { callsWithoutKeys = 0 } = behaviour
   const facts = { issuer: 'portico', audience: 'things' }

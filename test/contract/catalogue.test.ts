@@ -7,7 +7,9 @@ import { routes, routesOf, shapeOf } from './routes.ts'
 
 const everyRow = [...webChain, ...outsideTables, ...secondChain]
 const byShape = new Map(routes.map((route) => [route.shape, route]))
-const duplicates = (items: string[]): string[] => items.filter((item, place) => items.indexOf(item) !== place)
+function duplicates(items: string[]): string[] {
+  return items.filter((item, place) => items.indexOf(item) !== place)
+}
 
 describe('the interface', () => {
   it('has 90 endpoints on the web chain', () => {

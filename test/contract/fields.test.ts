@@ -21,7 +21,7 @@ const schemas = catalogue.flatMap(({ id, query, body }) => [
   ...(body instanceof z.ZodType ? [{ id, part: 'body', schema: body }] : []),
 ])
 
-const objectsIn = (node: unknown): Record<string, unknown>[] => {
+function objectsIn(node: unknown): Record<string, unknown>[] {
   if (typeof node !== 'object' || node === null) return []
   const inner = Object.values(node).flatMap(objectsIn)
   return 'type' in node && node.type === 'object' ? [{ ...node }, ...inner] : inner
@@ -66,7 +66,9 @@ const bank = {
   accountNumber: 'DE89 3704',
 }
 const quote = { sourceCurrency: 'USD', targetCurrency: 'JPY', amount: '12.50', fixedSide: 'SOURCE' }
-const addresses = (...items: string[]) => ({ addresses: items })
+function addresses(...items: string[]) {
+  return { addresses: items }
+}
 
 const cases: { name: string; schema: z.ZodType; accepts: unknown[]; refuses: unknown[] }[] = [
   {
@@ -289,12 +291,13 @@ const oneLine = [
   ...['externalReference', 'clientReference'],
 ]
 
-const patternsIn = (node: unknown): { name: string; pattern: string }[] =>
-  objectsIn(node).flatMap(({ properties }) =>
+function patternsIn(node: unknown): { name: string; pattern: string }[] {
+  return objectsIn(node).flatMap(({ properties }) =>
     Object.entries(properties ?? {}).flatMap(([name, { pattern }]) =>
       oneLine.includes(name) ? [{ name, pattern: String(pattern) }] : [],
     ),
   )
+}
 
 it('text on one line refuses characters that are invisible or turn the text, and keeps joiners of scripts', () => {
   const name = line(64)

@@ -14,10 +14,12 @@ export interface InterfaceRow {
 
 const columns = { '-': 'none', O: 'optional', R: 'required', '*': 'unspecified' } as const
 
-const isColumn = (text: string): text is keyof typeof columns => Object.hasOwn(columns, text)
+function isColumn(text: string): text is keyof typeof columns {
+  return Object.hasOwn(columns, text)
+}
 
-const rows = (prefix: string, table: string): InterfaceRow[] =>
-  table
+function rows(prefix: string, table: string): InterfaceRow[] {
+  return table
     .trim()
     .split('\n')
     .map((line) => {
@@ -30,6 +32,7 @@ const rows = (prefix: string, table: string): InterfaceRow[] =>
         observed: observed.map((code) => abbreviations[code] ?? code),
       }
     })
+}
 
 export const webChain = rows(
   '/web/v1/consumer',

@@ -14,8 +14,9 @@ import { routes, routesOf } from './routes.ts'
 const editHere = 'after a wanted change of a policy, edit this list in test/contract/policies.test.ts'
 const editPermissions = 'edit `permissions` in the contract.ts of the domain'
 
-const permissionsOn = (...chains: ChainId[]): Set<string> =>
-  new Set(chains.flatMap(routesOf).flatMap((route) => route.operation.policy.permission ?? []))
+function permissionsOn(...chains: ChainId[]): Set<string> {
+  return new Set(chains.flatMap(routesOf).flatMap((route) => route.operation.policy.permission ?? []))
+}
 
 describe('permissions', () => {
   it('the table of a portal contains exactly the permissions that its operations require', () => {
@@ -41,7 +42,7 @@ describe('permissions', () => {
   })
 })
 
-const idsBy = (keyOf: (policy: Policy) => string | null): Record<string, string[]> => {
+function idsBy(keyOf: (policy: Policy) => string | null): Record<string, string[]> {
   const ids: Record<string, string[]> = {}
   for (const { id, policy } of catalogue) {
     const key = keyOf(policy)

@@ -10,7 +10,9 @@ export interface Route {
   shape: string
 }
 
-export const shapeOf = (name: string): string => name.replaceAll(/\{\w+\}/g, '{}')
+export function shapeOf(name: string): string {
+  return name.replaceAll(/\{\w+\}/g, '{}')
+}
 
 export const routes: Route[] = catalogue.flatMap((operation) =>
   operation.chains.map((chain) => {
@@ -19,4 +21,6 @@ export const routes: Route[] = catalogue.flatMap((operation) =>
   }),
 )
 
-export const routesOf = (chain: ChainId): Route[] => routes.filter((route) => route.chain === chain)
+export function routesOf(chain: ChainId): Route[] {
+  return routes.filter((route) => route.chain === chain)
+}

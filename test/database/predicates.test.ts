@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => store.close())
 
-const validInSql = async (at: Instant): Promise<boolean> => {
+async function validInSql(at: Instant): Promise<boolean> {
   const { rows } = await sql<{ valid: boolean }>`
     SELECT ${validAt('begins', 'ends', at)} AS valid
       FROM (SELECT ${toDate(from)}::timestamptz AS begins, ${toDate(until)}::timestamptz AS ends) AS row`.execute(

@@ -30,18 +30,22 @@ beforeAll(async () => {
 })
 afterAll(() => store.close())
 
-const valuesOf = (n: number): Values => ({
-  text: n % 3 === 0 ? null : `text ${n}`,
-  bytes: Uint8Array.of(n),
-  at: new Date(Date.UTC(2000 + n, 5)),
-})
-const rowOf = (n: number) => ({
-  text: n % 3 === 0 ? null : `text ${n}`,
-  again: n % 3 === 0 ? 'none' : `text ${n}`,
-  bytes: n.toString(16).padStart(2, '0'),
-  year: String(2000 + n),
-  fixed: 7,
-})
+function valuesOf(n: number): Values {
+  return {
+    text: n % 3 === 0 ? null : `text ${n}`,
+    bytes: Uint8Array.of(n),
+    at: new Date(Date.UTC(2000 + n, 5)),
+  }
+}
+function rowOf(n: number) {
+  return {
+    text: n % 3 === 0 ? null : `text ${n}`,
+    again: n % 3 === 0 ? 'none' : `text ${n}`,
+    bytes: n.toString(16).padStart(2, '0'),
+    year: String(2000 + n),
+    fixed: 7,
+  }
+}
 
 test('statement: built once, executed with the values of each call, also in transactions', async () => {
   const numbers = Array.from({ length: 40 }, (_, n) => n)

@@ -25,7 +25,9 @@ afterAll(async () => {
   await server?.stop()
 })
 
-const failure = (work: Promise<unknown>): Promise<unknown> => work.then(() => undefined).catch((error) => error)
+function failure(work: Promise<unknown>): Promise<unknown> {
+  return work.then(() => undefined).catch((error) => error)
+}
 
 describe.each([
   ['the embedded store', null],

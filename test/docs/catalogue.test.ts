@@ -9,22 +9,28 @@ const pages = globSync('docs/{guides,concepts}/*.md', { cwd: root }).concat(
   'docs/security.md',
   'docs/appendix/attacks.md',
 )
-const read = (page: string): string => readFileSync(join(root, page), 'utf8')
-const withoutBlocks = (text: string): string => text.replaceAll(/^```.*?^```/gms, '')
+function read(page: string): string {
+  return readFileSync(join(root, page), 'utf8')
+}
+function withoutBlocks(text: string): string {
+  return text.replaceAll(/^```.*?^```/gms, '')
+}
 
 /** Every `code` in the text of the pages, with its page. */
 const mentions = pages.flatMap((page) =>
   [...withoutBlocks(read(page)).matchAll(/`([^`\s]+)`/g)].map(([, text = '']) => ({ page, text })),
 )
-const unknown = (pattern: RegExp, isKnown: (text: string) => boolean): string[] =>
-  mentions
+function unknown(pattern: RegExp, isKnown: (text: string) => boolean): string[] {
+  return mentions
     .filter(({ text }) => pattern.test(text) && !isOther(text) && !isKnown(text))
     .map(({ page, text }) => `${page}: ${text}`)
+}
 
 /** Names of example domains, of the client's own codes, of an npm script, a module and files. */
 const others = new Set(['check:audit', 'node:test', 'profile.yaml', 'passThrough.legacy'])
-const isOther = (text: string): boolean =>
-  others.has(text) || /^(loans?|cards?|LOANS?|CARDS?|CLIENT)[.:]|\.readCard\./.test(text)
+function isOther(text: string): boolean {
+  return others.has(text) || /^(loans?|cards?|LOANS?|CARDS?|CLIENT)[.:]|\.readCard\./.test(text)
+}
 
 describe('names in the guides and concepts', () => {
   test('permissions are in the catalogue', () => {

@@ -34,7 +34,9 @@ const vectors = Vectors.parse(
   JSON.parse(readFileSync(join(root, 'docs/reference/secure-channel-vectors.json'), 'utf8')),
 )
 const { opening, session, ...sealed } = vectors
-const bytes = (text: string): Uint8Array<ArrayBuffer> => new Uint8Array(Buffer.from(text, 'base64url'))
+function bytes(text: string): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(Buffer.from(text, 'base64url'))
+}
 const direct = z.record(z.string(), z.union([z.string(), z.int()]))
 
 test('the vector of an opening is one that the gateway takes, and brings the key of the session', async () => {

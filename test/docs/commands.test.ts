@@ -10,8 +10,9 @@ import { type Documented, documented } from './documented.ts'
 import { type ShellBlock, shellBlocks } from './shell-blocks.ts'
 
 const run = promisify(execFile)
-const isAbout = (block: ShellBlock, { file, begins }: Documented): boolean =>
-  block.file === file && block.script.startsWith(begins)
+function isAbout(block: ShellBlock, { file, begins }: Documented): boolean {
+  return block.file === file && block.script.startsWith(begins)
+}
 
 const blocks = shellBlocks()
 

@@ -25,7 +25,9 @@ test.each(files)('the links of %s lead into the package, or to the repository by
   expect(targets.filter((target) => !isPacked(target))).toEqual([])
 })
 
-const isPartOf = (folder: string) => (file: string) => file.startsWith(`docs/${folder}/`)
+function isPartOf(folder: string) {
+  return (file: string) => file.startsWith(`docs/${folder}/`)
+}
 
 test.each([
   ['docs/decisions/README.md', files.filter(isPartOf('decisions'))],
@@ -37,7 +39,9 @@ test.each([
   expect(pages.filter((page) => page !== map && !linked.has(page))).toEqual([])
 })
 
-const lengthOf = (file: string): number => readFileSync(join(root, file), 'utf8').split('\n').length - 1
+function lengthOf(file: string): number {
+  return readFileSync(join(root, file), 'utf8').split('\n').length - 1
+}
 
 test('concepts have at most 100 lines, other written pages 150; generated ones and the appendix any number', () => {
   const isFree = (file: string) =>

@@ -2,10 +2,12 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 /** Brackets and hashes in fenced blocks are neither links nor headings. */
-const proseOf = (page: string): string => readFileSync(page, 'utf8').replaceAll(/^ *```.*?^ *```$/gms, '')
+function proseOf(page: string): string {
+  return readFileSync(page, 'utf8').replaceAll(/^ *```.*?^ *```$/gms, '')
+}
 
 /** As GitHub creates them: a repeated heading gets a number. */
-const anchorsOf = (page: string): string[] => {
+function anchorsOf(page: string): string[] {
   const counts = new Map<string, number>()
   return [...proseOf(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => {
     const anchor = heading
@@ -18,21 +20,28 @@ const anchorsOf = (page: string): string[] => {
   })
 }
 
-const targetsOf = (page: string): string[] => [...proseOf(page).matchAll(/\]\(([^)]+)/g)].map(([, link = '']) => link)
+function targetsOf(page: string): string[] {
+  return [...proseOf(page).matchAll(/\]\(([^)]+)/g)].map(([, link = '']) => link)
+}
 
-const isExternal = (link: string): boolean => /^https?:/.test(link)
+function isExternal(link: string): boolean {
+  return /^https?:/.test(link)
+}
 
 /** Links to files, relative to the page. */
-export const linksOf = (page: string): string[] => targetsOf(page).filter((link) => !isExternal(link))
+export function linksOf(page: string): string[] {
+  return targetsOf(page).filter((link) => !isExternal(link))
+}
 
 /** Paths in the repository to which a page links by address, because the package lacks them. */
-export const repositoryPathsOf = (page: string): string[] =>
-  targetsOf(page).flatMap(
+export function repositoryPathsOf(page: string): string[] {
+  return targetsOf(page).flatMap(
     (link) => /^https:\/\/github\.com\/portico-gateway\/portico\/(?:blob|tree)\/main\/([^#]+)/.exec(link)?.[1] ?? [],
   )
+}
 
 /** The file must exist, and so must the heading if the link names one. */
-export const leads = (page: string, link: string): boolean => {
+export function leads(page: string, link: string): boolean {
   const [path = '', anchor] = link.split('#')
   const target = path === '' ? page : join(dirname(page), path)
   return existsSync(target) && (anchor === undefined || anchorsOf(target).includes(anchor))

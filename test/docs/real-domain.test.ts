@@ -3,9 +3,13 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { root } from '../harness/settings.ts'
 
-const read = (file: string): string => readFileSync(join(root, file), 'utf8')
+function read(file: string): string {
+  return readFileSync(join(root, file), 'utf8')
+}
 
-const withoutIndent = (text: string): string => text.replaceAll(/^ +/gm, '')
+function withoutIndent(text: string): string {
+  return text.replaceAll(/^ +/gm, '')
+}
 
 const snippets = [...read('docs/guides/real-domain.md').matchAll(/^```ts\n\/\/ (\S+)\n(.*?)^```$/gms)].map(
   ([, file = '', code = '']) => ({ file, code, title: code.split('\n')[0] }),

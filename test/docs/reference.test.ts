@@ -8,8 +8,12 @@ import { headers } from '../../src/contract/headers.ts'
 import { codes } from '../../src/contract/index.ts'
 import { root } from '../harness/settings.ts'
 
-const page = (path: string): string => readFileSync(join(root, path), 'utf8')
-const rowsOf = (text: string): string[] => text.split('\n').filter((line) => line.startsWith('| `'))
+function page(path: string): string {
+  return readFileSync(join(root, path), 'utf8')
+}
+function rowsOf(text: string): string[] {
+  return text.split('\n').filter((line) => line.startsWith('| `'))
+}
 
 test.each(Object.entries(generatedPages))('%s is what `npm run docs:reference` writes', (path, render) => {
   expect(page(path) === render(), 'run `npm run docs:reference` and commit the file').toBe(true)

@@ -7,19 +7,23 @@ import { documentationFiles } from './shell-blocks.ts'
 const maxWords = 25
 
 /** The descriptions of settings are in their schema. */
-const isWritten = (file: string): boolean => file !== 'docs/reference/configuration.md'
+function isWritten(file: string): boolean {
+  return file !== 'docs/reference/configuration.md'
+}
 
-const textsOf = (markdown: string): string[] =>
-  markdown
+function textsOf(markdown: string): string[] {
+  return markdown
     .replaceAll(/^ *```.*?^ *```$/gms, '')
     .replaceAll(/<!--.*?-->/gs, '')
     .replaceAll(/`[^`]*`/g, 'code')
     .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
     .split(/\n\s*\n|\n(?=\s*(?:[-#|]|\d+\.)\s?)| \| /)
     .map((text) => text.replaceAll(/\s+/g, ' ').trim())
+}
 
-const sentencesOf = (markdown: string): string[] =>
-  textsOf(markdown).flatMap((text) => text.split(/(?<=[.:!?])\s+(?=\S)/))
+function sentencesOf(markdown: string): string[] {
+  return textsOf(markdown).flatMap((text) => text.split(/(?<=[.:!?])\s+(?=\S)/))
+}
 
 test.each(
   documentationFiles()

@@ -7,15 +7,13 @@ export interface ShellBlock {
   script: string
 }
 
-export const documentationFiles = (): string[] => [
-  'README.md',
-  'ARCHITECTURE.md',
-  'CONTRIBUTING.md',
-  ...globSync('docs/**/*.md', { cwd: root }).sort(),
-]
+export function documentationFiles(): string[] {
+  return ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', ...globSync('docs/**/*.md', { cwd: root }).sort()]
+}
 
-export const shellBlocks = (): ShellBlock[] =>
-  documentationFiles().flatMap((file) => {
+export function shellBlocks(): ShellBlock[] {
+  return documentationFiles().flatMap((file) => {
     const text = readFileSync(join(root, file), 'utf8')
     return [...text.matchAll(/^ *```sh\n(.*?)^ *```$/gms)].map(([, script = '']) => ({ file, script }))
   })
+}

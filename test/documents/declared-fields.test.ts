@@ -2,7 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { toZod } from '../../src/documents/json-schema.ts'
 
 const text = { type: 'string' }
-const object = (properties: object, more: object = {}) => ({ type: 'object', properties, ...more })
+function object(properties: object, more: object = {}) {
+  return { type: 'object', properties, ...more }
+}
 
 const card = { lastDigits: '4242', fullPan: '4242424242424242' }
 const cardSchema = object({ lastDigits: text }, { required: ['lastDigits'] })

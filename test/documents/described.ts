@@ -7,8 +7,8 @@ import { foldNullable } from '../../src/openapi/schemas.ts'
  * Returns the operations of an OpenAPI document by method and path. Replaces references. A nullable reference becomes one
  * schema with two types, as in a document without references.
  */
-export const operationsOf = (document: Record<string, unknown>): Map<string, unknown> =>
-  new Map(
+export function operationsOf(document: Record<string, unknown>): Map<string, unknown> {
+  return new Map(
     Object.entries(isRecord(document.paths) ? document.paths : {}).flatMap(([path, item]) =>
       Object.entries(isRecord(item) ? item : {}).map(
         ([method, operation]) =>
@@ -16,3 +16,4 @@ export const operationsOf = (document: Record<string, unknown>): Map<string, unk
       ),
     ),
   )
+}

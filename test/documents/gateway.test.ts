@@ -30,7 +30,7 @@ interface Printed {
   }
 }
 
-const marksOf = ({ paths }: Printed, path: string, method = 'get'): Marks => {
+function marksOf({ paths }: Printed, path: string, method = 'get'): Marks {
   const marks = paths[path]?.[method]?.['x-portico']
   if (!marks) throw new Error(`the document has no ${method} ${path}`)
   return marks

@@ -4,10 +4,11 @@ import { Evaluation } from '../../src/documents/evaluation.ts'
 import { inlineReferences, toZod } from '../../src/documents/json-schema.ts'
 
 const node = { $ref: '#/components/schemas/Node' }
-const zodOf = (Node: object, io: 'input' | 'output') =>
-  toZod(inlineReferences({ components: { schemas: { Node } } }, node), io)
+function zodOf(Node: object, io: 'input' | 'output') {
+  return toZod(inlineReferences({ components: { schemas: { Node } } }, node), io)
+}
 
-const nestedWith = (depth: number, more: object, wrap: (value: object, level: number) => object) => {
+function nestedWith(depth: number, more: object, wrap: (value: object, level: number) => object) {
   let value: object = more
   for (let level = 1; level < depth; level++) value = { ...wrap(value, level), ...more }
   return value
@@ -82,7 +83,7 @@ const combined = fc.record(
 const schemas = fc.tuple(object, combined).map(([one, other]) => ({ ...one, ...other }))
 
 /** Counts the calls that evaluate one schema and one value. */
-const stepsFor = (schema: object, io: 'input' | 'output', depth: number): number => {
+function stepsFor(schema: object, io: 'input' | 'output', depth: number): number {
   const spies = [vi.spyOn(Evaluation.prototype, 'evaluate'), vi.spyOn(Evaluation.prototype, 'pick')]
   const value = nestedWith(depth, { b: null }, (below, level) =>
     level % 3 === 0 ? { list: [below, {}] } : { a: below },

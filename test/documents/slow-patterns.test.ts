@@ -137,7 +137,7 @@ test.each(formats)('the built-in format %s matches 20,000 characters in linear t
 const folder = mkdtempSync(join(tmpdir(), 'portico-patterns-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-const documentOf = (schema: object, components: object = {}) => {
+function documentOf(schema: object, components: object = {}) {
   const policy = {
     ...{ caller: 'anonymous', workspace: 'none', permission: null, stepUp: false, channel: 'none', rate: 'general' },
     ...{ idempotent: false, changesRights: false },
@@ -160,7 +160,7 @@ const documentOf = (schema: object, components: object = {}) => {
     },
   }
 }
-const errorsOf = (document: object): string[] => {
+function errorsOf(document: object): string[] {
   const file = join(folder, 'document.yaml')
   writeFileSync(file, dump(document))
   const read = readDocument(file)

@@ -5,13 +5,14 @@ import { foreignTexts } from '../../src/documents/index.ts'
 import { codedFamily, locales } from '../../src/kernel/index.ts'
 import { createWords } from '../../src/platform/i18n/index.ts'
 
-const wordsOf = ({ codes, codedFamilies }: typeof bankingCatalogue, extensionTexts: Record<string, object> = {}) =>
-  createWords({
+function wordsOf({ codes, codedFamilies }: typeof bankingCatalogue, extensionTexts: Record<string, object> = {}) {
+  return createWords({
     directories: localeDirectories,
     codes,
     families: codedFamilies,
     extensions: [{ owner: 'cards', texts: extensionTexts }],
   })
+}
 
 const cards = {
   codes: { 'CARD.NOT_ACTIVE': { status: 422 } },

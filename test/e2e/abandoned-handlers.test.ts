@@ -28,7 +28,7 @@ beforeEach(() => {
   finish = Promise.withResolvers()
 })
 
-const handle = async (signal: AbortSignal, work: () => Promise<unknown>): Promise<string> => {
+async function handle(signal: AbortSignal, work: () => Promise<unknown>): Promise<string> {
   signals.push(signal)
   try {
     await work()
@@ -104,7 +104,7 @@ beforeEach(() => {
   )
 })
 
-const begin = (line: string, id: string = randomUUID()): Socket => {
+function begin(line: string, id: string = randomUUID()): Socket {
   const { hostname, port } = new URL(portico.urls[0] ?? '')
   const socket = connect({ host: hostname, port: Number(port) }).on('error', () => undefined)
   const own = { authorization: `Bearer ${token}`, 'x-workspace-id': workspace, 'x-request-id': id }
@@ -113,8 +113,10 @@ const begin = (line: string, id: string = randomUUID()): Socket => {
   socket.write(`${line} HTTP/1.1\r\n${head.join('')}\r\n`)
   return socket
 }
-const lineOf = (id: string) => portico.log.find(({ requestId, ms }) => requestId === id && ms !== undefined)
-const countAbandoned = async (operationId: string): Promise<number> => {
+function lineOf(id: string) {
+  return portico.log.find(({ requestId, ms }) => requestId === id && ms !== undefined)
+}
+async function countAbandoned(operationId: string): Promise<number> {
   const text = await (await fetch(`${portico.operationsUrl}/metrics`)).text()
   const name = `portico_requests_abandoned_total{operation="${operationId}"} `
   const line = text.split('\n').find((each) => each.startsWith(name))
@@ -122,7 +124,7 @@ const countAbandoned = async (operationId: string): Promise<number> => {
 }
 
 /** The same as for a request to a service: abandoned-requests.test.ts. */
-const expectAbandoned = async (operationId: string, id: string, before: number): Promise<void> => {
+async function expectAbandoned(operationId: string, id: string, before: number): Promise<void> {
   await expect
     .poll(() => lineOf(id))
     .toMatchObject({

@@ -39,7 +39,7 @@ afterAll(() => world?.stop())
 /** Requests whose connection was closed before they had a response. */
 let aborted: IncomingMessage[] = []
 let held: ServerResponse[] = []
-const hold = (respond: (response: ServerResponse) => void = () => undefined) => {
+function hold(respond: (response: ServerResponse) => void = () => undefined) {
   world.service.respond((request, response) => {
     request.resume()
     held.push(response)
@@ -54,7 +54,7 @@ beforeEach(() => {
   held = []
 })
 
-const begin = (line: string, id: string = randomUUID(), body = '', length = body.length): Socket => {
+function begin(line: string, id: string = randomUUID(), body = '', length = body.length): Socket {
   const { hostname, port } = new URL(world.portico.urls[0] ?? '')
   const socket = connect({ host: hostname, port: Number(port) }).on('error', () => undefined)
   const content = body === '' ? {} : { 'content-type': 'application/json', 'content-length': String(length) }
@@ -63,8 +63,10 @@ const begin = (line: string, id: string = randomUUID(), body = '', length = body
   socket.write(`${line} HTTP/1.1\r\n${head.join('')}\r\n${body}`)
   return socket
 }
-const lineOf = (id: string) => world.portico.log.find(({ requestId }) => requestId === id)
-const readMetric = async (metric: string, label: string): Promise<number> => {
+function lineOf(id: string) {
+  return world.portico.log.find(({ requestId }) => requestId === id)
+}
+async function readMetric(metric: string, label: string): Promise<number> {
   const line = (await world.metric(metric)).find((each) => each.includes(label))
   return Number(line?.split(' ').at(-1) ?? 0)
 }

@@ -14,7 +14,7 @@ export interface AccessWorld {
   workspace(who: Session, workspaceName: string, workspaceKind?: 'LIVE' | 'SANDBOX'): Promise<string>
 }
 
-export const startAccessWorld = async (): Promise<AccessWorld> => {
+export async function startAccessWorld(): Promise<AccessWorld> {
   const portico = await startPortico()
   const owner = await signIn(portico)
   const member = await signIn(portico, 'member@demo.test')

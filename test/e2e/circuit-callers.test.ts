@@ -33,8 +33,9 @@ beforeAll(async () => {
 })
 afterAll(() => world?.stop())
 
-const get = (path: string, address: string, extra: Record<string, string> = {}) =>
-  world.open(path, { authorization: null, 'x-workspace-id': null, 'cf-connecting-ip': address, ...extra })
+function get(path: string, address: string, extra: Record<string, string> = {}) {
+  return world.open(path, { authorization: null, 'x-workspace-id': null, 'cf-connecting-ip': address, ...extra })
+}
 
 const timezone = { code: 'UTC', label: 'UTC', zoneIdCode: 'Etc/UTC', utcOffset: 'UTC+0', value: 1 }
 const replies = {
@@ -45,7 +46,7 @@ const replies = {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).end('data: 1\n\n'),
 }
 
-const states = async (): Promise<string[]> => {
+async function states(): Promise<string[]> {
   const lines = await world.metric('portico_upstream_breaker_state')
   return lines.map((line) => line.split(' ').at(-1) ?? '')
 }

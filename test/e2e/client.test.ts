@@ -92,7 +92,7 @@ describe('the typed client', () => {
   })
 })
 
-const tokensOf = async (client: Client<'CONSUMER'>) => {
+async function tokensOf(client: Client<'CONSUMER'>) {
   const tokens = await client.session.tokens()
   if (!tokens) throw new Error('nobody is signed in')
   return tokens

@@ -11,7 +11,7 @@ import type { PorticoProcess } from '../harness/process.ts'
 import { root } from '../harness/settings.ts'
 import { createStore, type TestStore } from '../harness/store.ts'
 
-const conformance = async (target: string): Promise<{ code: number | null; output: string }> => {
+async function conformance(target: string): Promise<{ code: number | null; output: string }> {
   const child = spawn(process.execPath, ['bin/portico.js', 'conformance', '--target', target], { cwd: root })
   let output = ''
   child.stdout.on('data', (chunk) => {

@@ -22,7 +22,7 @@ const workspace = developmentIds.workspace
 const card = { bizId: '01990000-0000-7000-8000-0000000000c1', lastDigits: '4242', status: 'ACTIVE' }
 const blockPath = `/web/v1/consumer/cards/${card.bizId}/block`
 
-const clientsOf = async (gateway: PorticoProcess) => {
+async function clientsOf(gateway: PorticoProcess) {
   const call = (method: string, path: string, options?: Call): Promise<Answer> =>
     send(gateway.url, method, path, options)
   const mailTo = outboxOf(gateway)

@@ -19,7 +19,7 @@ const behind = `data:text/javascript,${encodeURIComponent(
 const folder = join(root, 'examples/services')
 
 /** Whether a program is installed in a version that the example supports. */
-const hasVersion = (command: string, args: string[], min: number): boolean => {
+function hasVersion(command: string, args: string[], min: number): boolean {
   const { status, stdout } = spawnSync(command, args, { cwd: folder, encoding: 'utf8' })
   return status === 0 && Number(/(\d+)(\.\d+)*\s*$/m.exec(stdout.replace(/^go1\./, ''))?.[1]) >= min
 }
@@ -55,7 +55,7 @@ const examples = [
 const profilePath = '/web/v1/consumer/profile'
 
 /** Resolves when the service refuses a call without an assertion. */
-const startService = async ([program = '', ...args]: readonly string[], port: number, jwks: string) => {
+async function startService([program = '', ...args]: readonly string[], port: number, jwks: string) {
   const service = spawn(program, args, {
     // With a process group, one signal also ends the child of `go run`.
     detached: true,
@@ -78,7 +78,7 @@ const startService = async ([program = '', ...args]: readonly string[], port: nu
   return service
 }
 
-const stopService = async (service: ChildProcess | undefined): Promise<void> => {
+async function stopService(service: ChildProcess | undefined): Promise<void> {
   if (!service?.pid || service.exitCode !== null) return
   process.kill(-service.pid)
   await once(service, 'exit')

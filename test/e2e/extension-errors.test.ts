@@ -10,12 +10,13 @@ import { root } from '../harness/settings.ts'
 const loans = pathToFileURL(join(root, 'examples/loans/index.ts')).href
 
 /** The lines of a ConfigurationError, without the places of the declarations. */
-const errorsIn = (text: string): string[] =>
-  text
+function errorsIn(text: string): string[] {
+  return text
     .split('\n')
     .filter((line) => line.startsWith('  - '))
     .map((line) => line.slice(4).replace(/ \(\S+:\d+:\d+\)$/, ''))
     .toSorted()
+}
 
 describe('config check reports the errors of every check in one run', () => {
   let folder: string

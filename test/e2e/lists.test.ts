@@ -66,12 +66,19 @@ const fields: Record<string, string[]> = {
 const Coded = z.object({ code: z.string() }).transform(({ code }) => code)
 const FilterValue = z.union([z.string(), Coded])
 
-const valuesOf = (item: Item, filter: string): string[] =>
-  (fields[filter] ?? [filter]).flatMap((field) => FilterValue.safeParse(item[field]).data ?? [])
+function valuesOf(item: Item, filter: string): string[] {
+  return (fields[filter] ?? [filter]).flatMap((field) => FilterValue.safeParse(item[field]).data ?? [])
+}
 
-const timeOf = (item: Item): string => z.string().parse(item.createdAt ?? item.loginTime ?? item.at)
-const idOf = (item: Item): string => z.string().parse(item.bizId ?? item.userBizId)
-const shifted = (time: string, by: number): string => new Date(Date.parse(time) + by).toISOString()
+function timeOf(item: Item): string {
+  return z.string().parse(item.createdAt ?? item.loginTime ?? item.at)
+}
+function idOf(item: Item): string {
+  return z.string().parse(item.bizId ?? item.userBizId)
+}
+function shifted(time: string, by: number): string {
+  return new Date(Date.parse(time) + by).toISOString()
+}
 
 describe('lists', () => {
   let world: WithdrawalsWorld

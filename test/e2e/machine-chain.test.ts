@@ -8,16 +8,18 @@ const permissionCodes = ['wallet:read', 'transfer:read', 'transfer:create']
 const since = `startTime=${new Date(Date.now() - 3_600_000).toISOString()}`
 
 /** The order of these reads was created on the same chain. */
-const reads = (order: string): Record<string, string> => ({
-  'transfers.list': `/transfer/query/orders?walletId=${mainUsd}&${since}`,
-  'transfers.listOfWallet': `/transfer/query/orders/wallet/${mainUsd}?${since}`,
-  'transfers.read': `/transfer/query/orders/${order}`,
-  'transfers.completed': `/transfer/query/orders/${order}/completed`,
-  'wallets.list': '/wallets',
-  'wallets.read': `/wallets/${mainUsd}`,
-  'wallets.balance': `/wallets/${mainUsd}/balance`,
-  'wallets.flows': `/wallets/${mainUsd}/flows`,
-})
+function reads(order: string): Record<string, string> {
+  return {
+    'transfers.list': `/transfer/query/orders?walletId=${mainUsd}&${since}`,
+    'transfers.listOfWallet': `/transfer/query/orders/wallet/${mainUsd}?${since}`,
+    'transfers.read': `/transfer/query/orders/${order}`,
+    'transfers.completed': `/transfer/query/orders/${order}/completed`,
+    'wallets.list': '/wallets',
+    'wallets.read': `/wallets/${mainUsd}`,
+    'wallets.balance': `/wallets/${mainUsd}/balance`,
+    'wallets.flows': `/wallets/${mainUsd}/flows`,
+  }
+}
 
 describe('the machine chain', () => {
   let world: AccessWorld

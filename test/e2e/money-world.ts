@@ -7,7 +7,9 @@ import type { Answer } from '../harness/http.ts'
 import { startPortico } from '../harness/portico.ts'
 import { signIn } from '../harness/sign-in.ts'
 
-export const codeOf = ({ status, body }: Answer): [status: number, code: unknown] => [status, body?.code]
+export function codeOf({ status, body }: Answer): [status: number, code: unknown] {
+  return [status, body?.code]
+}
 export const notFound = [404, 'RESOURCE.NOT_FOUND']
 export const conflict = [409, 'STATE.CONFLICT']
 export const invalid = [400, 'VALIDATION.INVALID_PARAMETER']
@@ -17,7 +19,7 @@ export const reused = [422, 'REQUEST.ID_REUSED']
 
 export type Adjust = NonNullable<NonNullable<Parameters<typeof startPortico>[0]>['adjust']>
 
-export const startMoneyWorld = async (adjust?: Adjust, pace: JobPace = {}) => {
+export async function startMoneyWorld(adjust?: Adjust, pace: JobPace = {}) {
   const portico = await startPortico({ pace, ...(adjust && { adjust }) })
   const owner = await signIn(portico)
   const operator = await signIn(portico, 'operator@demo.test')
@@ -52,7 +54,7 @@ export const startMoneyWorld = async (adjust?: Adjust, pace: JobPace = {}) => {
 }
 
 /** The other requests must get a conflict. */
-export const assertOneSucceeds = async (rivals: Promise<Answer>[]): Promise<Answer> => {
+export async function assertOneSucceeds(rivals: Promise<Answer>[]): Promise<Answer> {
   const responses = await Promise.all(rivals)
   const [won, ...more] = responses.filter(({ status }) => status === 200)
   expect(more, responses.map(({ text }) => text).join('\n')).toEqual([])

@@ -15,8 +15,11 @@ import { signInOnly } from '../harness/sign-in.ts'
 const traceId = '0af7651916cd43dd8448eb211c80319c'
 const traceparent = `00-${traceId}-b7ad6b7169203331-01`
 
-const namesIn = (text: string): Set<string> =>
-  new Set([...text.matchAll(/portico_[a-z0-9_]*[a-z0-9]/g)].map(([name]) => name.replace(/_(bucket|count|sum)$/, '')))
+function namesIn(text: string): Set<string> {
+  return new Set(
+    [...text.matchAll(/portico_[a-z0-9_]*[a-z0-9]/g)].map(([name]) => name.replace(/_(bucket|count|sum)$/, '')),
+  )
+}
 
 describe('observability for operators', () => {
   let portico: Portico

@@ -14,10 +14,9 @@ const maxPerAddress = 2
 const open = '/web/v1/consumer/open'
 const rateLimited = [429, 'ACCESS.RATE_LIMITED']
 
-const codeOf = async (response: Response): Promise<[number, string]> => [
-  response.status,
-  (JSON.parse(await response.text()) as { code: string }).code,
-]
+async function codeOf(response: Response): Promise<[number, string]> {
+  return [response.status, (JSON.parse(await response.text()) as { code: string }).code]
+}
 
 let world: PassThroughWorld
 beforeAll(async () => {
@@ -52,7 +51,7 @@ beforeAll(async () => {
 afterAll(() => world?.stop())
 
 /** The client decides when to read the response. */
-const sendRaw = (method: string, target: string, extra = ''): Socket => {
+function sendRaw(method: string, target: string, extra = ''): Socket {
   const { hostname, port } = new URL(world.portico.urls[0] ?? '')
   const socket = connect({ host: hostname, port: Number(port) }).on('error', () => undefined)
   const lines = Object.entries({ ...world.headers(), host: 'x', connection: 'close' })
@@ -62,7 +61,7 @@ const sendRaw = (method: string, target: string, extra = ''): Socket => {
 }
 
 /** Resolves with the response once the connection has closed. */
-const readAll = async (socket: Socket): Promise<string> => {
+async function readAll(socket: Socket): Promise<string> {
   const chunks: string[] = []
   socket.on('data', (chunk: Buffer) => chunks.push(chunk.toString('latin1'))).resume()
   await once(socket, 'close')

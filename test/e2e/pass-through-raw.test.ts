@@ -5,10 +5,9 @@ import { own } from '../../src/contract/policies.ts'
 import { upstreamAt } from '../harness/settings.ts'
 import { type PassThroughWorld, paths, startPassThroughWorld } from './pass-through-world.ts'
 
-const codeOf = async (response: Response): Promise<[number, string]> => [
-  response.status,
-  (JSON.parse(await response.text()) as { code: string }).code,
-]
+async function codeOf(response: Response): Promise<[number, string]> {
+  return [response.status, (JSON.parse(await response.text()) as { code: string }).code]
+}
 const invalidResponse = [502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE']
 
 describe('raw replies and pass-through prefixes', () => {

@@ -83,7 +83,7 @@ export const paths = {
   legacy: '/web/v1/consumer/legacy',
 }
 
-export const startService = async () => {
+export async function startService() {
   let handle: Handle = (_request, response) => void response.end()
   const requests: IncomingMessage[] = []
   const sockets = new Set<Socket>()
@@ -119,14 +119,14 @@ export const startService = async () => {
 export type Service = Awaited<ReturnType<typeof startService>>
 
 /** Returns a function that sends another event. */
-export const openEvents = (response: ServerResponse): ((text: string) => boolean) => {
+export function openEvents(response: ServerResponse): (text: string) => boolean {
   response.writeHead(200, { 'content-type': 'text/event-stream', 'set-cookie': 'a=b', connection: 'keep-alive' })
   const send = (text: string): boolean => response.write(`data: ${text}\n\n`)
   send('first')
   return send
 }
 
-export const readerOf = (response: Response) => {
+export function readerOf(response: Response) {
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
   if (!reader) throw new Error('no body')
   return {
@@ -151,9 +151,9 @@ export interface PassThroughWorld {
 }
 
 /** A service handles the domain `feed`. */
-export const startPassThroughWorld = async (
+export async function startPassThroughWorld(
   adjust: (settings: Configuration, url: string) => void = () => undefined,
-): Promise<PassThroughWorld> => {
+): Promise<PassThroughWorld> {
   const service = await startService()
   const portico = await startPortico({
     domains: [feed],

@@ -9,16 +9,15 @@ import { openEvents, type PassThroughWorld, paths, readerOf, startPassThroughWor
 const { workspace } = developmentIds
 
 /** Resolves to the duration in milliseconds. */
-const timed = async (work: Promise<unknown>): Promise<number> => {
+async function timed(work: Promise<unknown>): Promise<number> {
   const start = performance.now()
   await work.catch(() => undefined)
   return performance.now() - start
 }
 
-const codeOf = async (response: Response): Promise<[number, string]> => [
-  response.status,
-  (JSON.parse(await response.text()) as { code: string }).code,
-]
+async function codeOf(response: Response): Promise<[number, string]> {
+  return [response.status, (JSON.parse(await response.text()) as { code: string }).code]
+}
 
 describe('event streams', () => {
   let world: PassThroughWorld

@@ -66,7 +66,7 @@ const common = { method: 'GET', chains: ['consumer'], policy: own, body: 'none' 
 const reply = z.object({ name: z.string() })
 
 /** Operations with a text in the path. The domain `labels` is a service, and `notes` runs in this process. */
-const added = (name: 'labels' | 'notes'): Domain => {
+function added(name: 'labels' | 'notes'): Domain {
   const operations = {
     [`read${name}`]: operation({
       ...common,
@@ -98,9 +98,12 @@ const added = (name: 'labels' | 'notes'): Domain => {
 
 const parameterRoutes = routes.filter(({ operation }) => pathParamNames(operation.path).length > 0)
 
-const pathWith = ({ chainId, operation }: Route, name: string, value: string): string =>
-  chains[chainId].prefix +
-  operation.path.replaceAll(/\{(\w+)\}/g, (_, each: string) => (each === name ? value : unknownId))
+function pathWith({ chainId, operation }: Route, name: string, value: string): string {
+  return (
+    chains[chainId].prefix +
+    operation.path.replaceAll(/\{(\w+)\}/g, (_, each: string) => (each === name ? value : unknownId))
+  )
+}
 
 describe('an invalid path parameter', () => {
   let portico: Portico

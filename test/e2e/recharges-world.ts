@@ -8,10 +8,11 @@ const { workspace, mainUsd } = developmentIds
 export const cancelReason = { cancelReason: 'changed my mind' }
 export const reason = { reason: 'no such payment' }
 
-export const stepsOf = (order: { statusHistory: { status: { code: string } }[] }): string[] =>
-  order.statusHistory.map(({ status }) => status.code)
+export function stepsOf(order: { statusHistory: { status: { code: string } }[] }): string[] {
+  return order.statusHistory.map(({ status }) => status.code)
+}
 
-export const startRechargesWorld = async (adjust?: Adjust, pace: JobPace = {}) => {
+export async function startRechargesWorld(adjust?: Adjust, pace: JobPace = {}) {
   const world = await startMoneyWorld(adjust, pace)
   const { portico, owner, web, data } = world
   const receipt = { where: workspace, fileName: 'receipt.pdf', type: 'application/pdf' }

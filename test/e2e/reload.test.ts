@@ -14,7 +14,9 @@ import { testSettings, upstreamAt } from '../harness/settings.ts'
 import { createStore, type TestStore } from '../harness/store.ts'
 
 const path = '/web/v1/consumer/constants/timezones'
-const timezone = (label: string) => ({ code: 'UTC', label, zoneIdCode: 'Etc/UTC', utcOffset: 'UTC+0', value: 1 })
+function timezone(label: string) {
+  return { code: 'UTC', label, zoneIdCode: 'Etc/UTC', utcOffset: 'UTC+0', value: 1 }
+}
 
 describe('reload of the backends', () => {
   let store: TestStore

@@ -29,7 +29,7 @@ beforeAll(async () => {
 })
 afterAll(() => world?.stop())
 
-const bytesOf = async (line: string, extra: (string | Buffer)[] = []): Promise<Buffer> => {
+async function bytesOf(line: string, extra: (string | Buffer)[] = []): Promise<Buffer> {
   const { hostname, port } = new URL(world.portico.urls[0] ?? '')
   const socket = connect({ host: hostname, port: Number(port) })
   const headers = { ...world.headers(), host: 'x', connection: 'close' }
@@ -40,7 +40,9 @@ const bytesOf = async (line: string, extra: (string | Buffer)[] = []): Promise<B
 
 const invoice = 'attachment; filename="发票.pdf"'
 /** Node writes headers in Latin-1, unless a body that is a string follows. */
-const raw = (text: string): string => Buffer.from(text).toString('latin1')
+function raw(text: string): string {
+  return Buffer.from(text).toString('latin1')
+}
 const body = Buffer.from('%PDF')
 const framings: Record<string, (response: ServerResponse, headers: Record<string, string>) => void> = {
   'Content-Length': (response, headers) => {

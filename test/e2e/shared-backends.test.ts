@@ -29,7 +29,7 @@ beforeAll(async () => {
 })
 afterAll(() => world?.stop())
 
-const get = async (path: string, address: string): Promise<number> => {
+async function get(path: string, address: string): Promise<number> {
   const headers = { authorization: null, 'x-workspace-id': null, 'cf-connecting-ip': address }
   const response = await world.open(path, headers)
   await response.body?.cancel()
@@ -37,8 +37,9 @@ const get = async (path: string, address: string): Promise<number> => {
 }
 
 const timezone = { code: 'UTC', label: 'UTC', zoneIdCode: 'Etc/UTC', utcOffset: 'UTC+0', value: 1 }
-const reply = (response: ServerResponse) =>
-  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify([timezone]))
+function reply(response: ServerResponse) {
+  return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify([timezone]))
+}
 
 describe('one anonymous caller and its bystanders', () => {
   test.each([timezones, `${open}/page`])(

@@ -33,7 +33,7 @@ interface Sent {
   url?: string
 }
 
-export const startSocketsWorld = async (streams: Partial<StreamSettings>) => {
+export async function startSocketsWorld(streams: Partial<StreamSettings>) {
   const service = await startSocketService()
   const portico = await startPortico({
     adjust: (settings) => {

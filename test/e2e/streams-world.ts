@@ -28,7 +28,7 @@ export const file = {
 }
 
 /** Each test controls the upstream of the file domain. */
-export const startStreamsWorld = async () => {
+export async function startStreamsWorld() {
   let behave: Behaviour = () => undefined
   const upstream = await startRawUpstream((socket, request) => behave(socket, request))
   let before = 0
@@ -135,7 +135,7 @@ export const startStreamsWorld = async () => {
 
 export type StreamsWorld = Awaited<ReturnType<typeof startStreamsWorld>>
 
-export const codeOf = async (response: Response): Promise<[status: number, code: unknown]> => {
+export async function codeOf(response: Response): Promise<[status: number, code: unknown]> {
   const text = await response.text()
   expect(text).not.toContain(secret)
   return [response.status, JSON.parse(text).code]

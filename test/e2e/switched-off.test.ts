@@ -27,9 +27,11 @@ const optional = [
   'constants',
   'sandbox',
 ]
-const off = (names: readonly string[]) => ({ domains: Object.fromEntries(names.map((name) => [name, 'off'])) })
+function off(names: readonly string[]) {
+  return { domains: Object.fromEntries(names.map((name) => [name, 'off'])) }
+}
 
-const clientOf = async (gateway: PorticoProcess) => {
+async function clientOf(gateway: PorticoProcess) {
   const call = (method: string, path: string, options?: Call): Promise<Answer> =>
     send(gateway.url, method, path, options)
   const mailTo = outboxOf(gateway)

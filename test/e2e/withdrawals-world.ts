@@ -6,7 +6,7 @@ const { mainUsd } = developmentIds
 
 export const maxChannels = 20
 
-export const startWithdrawalsWorld = async (adjust?: Adjust) => {
+export async function startWithdrawalsWorld(adjust?: Adjust) {
   const world = await startMoneyWorld((settings) => {
     const { money } = settings
     money.withdrawal.maxChannelsPerWorkspace = maxChannels

@@ -16,7 +16,7 @@ export interface FaultClient {
   mailTo(address: string, template?: string): Promise<DevelopmentMail>
 }
 
-export const createClient = (targets: () => Target[]): FaultClient => {
+export function createClient(targets: () => Target[]): FaultClient {
   let turn = 0
   return {
     call: (method, path, call) => {
@@ -39,17 +39,20 @@ export interface User {
   token: string
 }
 
-export const signedIn = async (client: FaultClient, email?: string): Promise<User> => ({
-  client,
-  token: (await signIn(client, email)).accessToken,
-})
+export async function signedIn(client: FaultClient, email?: string): Promise<User> {
+  return {
+    client,
+    token: (await signIn(client, email)).accessToken,
+  }
+}
 
-export const sendRequest = (user: User, method: string, path: string, call: Call = {}): Promise<Answer> =>
-  user.client.call(method, `/web/v1/consumer${path}`, {
+export function sendRequest(user: User, method: string, path: string, call: Call = {}): Promise<Answer> {
+  return user.client.call(method, `/web/v1/consumer${path}`, {
     token: user.token,
     workspace: developmentIds.workspace,
     ...call,
   })
+}
 
 /** A transfer of 0.01 USD. Status 0 means no response. */
 export interface Attempt {
@@ -58,7 +61,7 @@ export interface Attempt {
   orderId: string | null
 }
 
-export const transfer = async (user: User, requestId: string = randomUUID()): Promise<Attempt> => {
+export async function transfer(user: User, requestId: string = randomUUID()): Promise<Attempt> {
   const body = {
     sourceWalletBizId: developmentIds.mainUsd,
     targetWalletBizId: developmentIds.savingsUsd,
@@ -71,7 +74,7 @@ export const transfer = async (user: User, requestId: string = randomUUID()): Pr
 }
 
 /** Pauses for a moment after a failure. */
-export const burst = (user: User, workers: number): { stop(): Promise<Attempt[]>; attempts: Attempt[] } => {
+export function burst(user: User, workers: number): { stop(): Promise<Attempt[]>; attempts: Attempt[] } {
   const attempts: Attempt[] = []
   let stopped = false
   const work = async () => {

@@ -28,7 +28,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-const fill = (file: string, leave: number): void => {
+function fill(file: string, leave: number): void {
   const chunk = Buffer.alloc(1_048_576)
   const handle = openSync(file, 'w')
   try {

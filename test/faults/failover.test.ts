@@ -12,7 +12,9 @@ import { checkBook, settleAll } from './invariants.ts'
 const redis = await startRedis()
 const primary = await seededPostgres({ synchronous_commit: 'on' })
 const standby = await primary?.standby()
-const portOf = (server: TestPostgres) => Number(new URL(server.url).port)
+function portOf(server: TestPostgres) {
+  return Number(new URL(server.url).port)
+}
 const relay = primary && (await startRelay(portOf(primary)))
 afterAll(async () => {
   await relay?.close()
@@ -21,10 +23,11 @@ afterAll(async () => {
   await redis?.stop()
 })
 
-const acknowledgedIn = ({ attempts }: ReturnType<typeof burst>): number =>
-  attempts.filter(({ status }) => status === 200).length
+function acknowledgedIn({ attempts }: ReturnType<typeof burst>): number {
+  return attempts.filter(({ status }) => status === 200).length
+}
 
-const query = async (url: string, statements: string[]): Promise<unknown[]> => {
+async function query(url: string, statements: string[]): Promise<unknown[]> {
   const admin = new Client({ connectionString: url })
   admin.on('error', () => undefined)
   await admin.connect()

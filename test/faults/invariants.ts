@@ -9,7 +9,7 @@ import { type Attempt, sendRequest, transfer, type User } from './client.ts'
 /** The allowed responses to a transfer during a fault. */
 const allowed = new Set([0, 200, 409, 502, 503, 504])
 
-const settle = async (user: User, { requestId }: Attempt): Promise<string> => {
+async function settle(user: User, { requestId }: Attempt): Promise<string> {
   for (let attempt = 1; ; attempt++) {
     const { status, orderId } = await transfer(user, requestId)
     if (orderId !== null) return orderId
@@ -23,7 +23,7 @@ const settle = async (user: User, { requestId }: Attempt): Promise<string> => {
  * Each acknowledged order exists once, under its request id. Sends orders without a response again. Returns the number
  * of transfers.
  */
-export const settleAll = async (user: User, attempts: readonly Attempt[]): Promise<number> => {
+export async function settleAll(user: User, attempts: readonly Attempt[]): Promise<number> {
   for (const { status, requestId } of attempts) expect(allowed, requestId).toContain(status)
   const orders = new Set<string>()
   const queue = [...attempts]
@@ -46,8 +46,8 @@ export const settleAll = async (user: User, attempts: readonly Attempt[]): Promi
 
 export type Place = { url: string } | { directory: string }
 
-export const targetOf = (place: Place): DatabaseTarget =>
-  'url' in place
+export function targetOf(place: Place): DatabaseTarget {
+  return 'url' in place
     ? {
         kind: 'postgres',
         url: place.url,
@@ -64,12 +64,13 @@ export const targetOf = (place: Place): DatabaseTarget =>
         minimumFreeBytes: 0,
         onDiskFull: () => undefined,
       }
+}
 
 /**
  * Checks the store: entries sum to zero, balances equal flows, no available balance is negative, and all transfers are
  * final.
  */
-export const checkBook = async (place: Place, transfers: number): Promise<void> => {
+export async function checkBook(place: Place, transfers: number): Promise<void> {
   const store = await openDatabase(targetOf(place))
   try {
     expect(await verifyLedger(store.database)).toBeNull()

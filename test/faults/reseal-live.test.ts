@@ -24,11 +24,12 @@ const rotated = { ...current, PORTICO_SECRET_KEY_PREVIOUS: Buffer.from(developme
 
 const credentials = { email: 'member@demo.test', password: developmentPassword }
 const workspace = developmentIds.workspace
-const otpOf = (secret: string, step: number) =>
-  generateSync({ secret, epoch: Math.floor(Date.now() / 1_000) + step * 30 })
+function otpOf(secret: string, step: number) {
+  return generateSync({ secret, epoch: Math.floor(Date.now() / 1_000) + step * 30 })
+}
 
 /** Sends requests that must succeed. */
-const clientOf = (gateway: PorticoProcess) => {
+function clientOf(gateway: PorticoProcess) {
   const call = (method: string, path: string, more: Call) => send(gateway.url, method, path, more)
   const succeed = async (method: string, path: string, more: Call): Promise<Answer['body']> => {
     const answer = await call(method, path, more)
@@ -40,7 +41,7 @@ const clientOf = (gateway: PorticoProcess) => {
 }
 
 /** Adds used refresh tokens with successors under the development key, so that a run takes long enough. */
-const insertSecrets = async ({ sessionId }: Session): Promise<void> => {
+async function insertSecrets({ sessionId }: Session): Promise<void> {
   const { database, close } = await openServer(variables.DATABASE_URL, 1)
   const box = createSecretBox({ current: developmentKey(), previous: [] }, systemRandomness)
   for (let batch = 0; batch < secrets / 500; batch++) {
@@ -57,14 +58,14 @@ const insertSecrets = async ({ sessionId }: Session): Promise<void> => {
 }
 
 /** The link in the mail about the new authenticator is valid for days. */
-const endLinks = async (): Promise<void> => {
+async function endLinks(): Promise<void> {
   const { database, close } = await openServer(variables.DATABASE_URL, 1)
   await sql`UPDATE password_tokens SET expires_at = now()`.execute(database)
   await close()
 }
 
 /** Creates the values under the development key: two sessions, an authenticator, an API key and a payout account. */
-const prepare = async (gateway: PorticoProcess) => {
+async function prepare(gateway: PorticoProcess) {
   const { post, signInAs } = clientOf(gateway)
   const owner = await signInAs('owner@demo.test')
   const member = await signInAs('member@demo.test')

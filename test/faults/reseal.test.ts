@@ -35,10 +35,10 @@ const rotated = {
   PORTICO_SECRET_KEY_PREVIOUS: Buffer.from(developmentKey()).toString('base64'),
 }
 
-const withDatabase = async <T>(
+async function withDatabase<T>(
   place: Place,
   work: (database: Awaited<ReturnType<typeof openDatabase>>['database']) => Promise<T>,
-): Promise<T> => {
+): Promise<T> {
   const store = await openDatabase(targetOf(place))
   try {
     return await work(store.database)
@@ -48,8 +48,8 @@ const withDatabase = async <T>(
 }
 
 /** The successors are sealed under the development key. */
-const insertSecrets = (place: Place, sessionId: string): Promise<void> =>
-  withDatabase(place, async (database) => {
+function insertSecrets(place: Place, sessionId: string): Promise<void> {
+  return withDatabase(place, async (database) => {
     const box = createSecretBox({ current: developmentKey(), previous: [] }, systemRandomness)
     for (let batch = 0; batch < secrets / 500; batch++) {
       const rows = Array.from({ length: 500 }, () => {
@@ -62,10 +62,11 @@ const insertSecrets = (place: Place, sessionId: string): Promise<void> =>
         VALUES ${sql.join(rows)}`.execute(database)
     }
   })
+}
 
 /** Uses only the new key. */
-const openSecrets = (place: Place): Promise<number> =>
-  withDatabase(place, async (database) => {
+function openSecrets(place: Place): Promise<number> {
+  return withDatabase(place, async (database) => {
     const box = createSecretBox({ current: next, previous: [] }, systemRandomness)
     const { rows } = await sql<{ token_digest: Uint8Array; successor: Uint8Array }>`
       SELECT token_digest, successor FROM refresh_tokens WHERE successor IS NOT NULL`.execute(database)
@@ -74,9 +75,10 @@ const openSecrets = (place: Place): Promise<number> =>
     )
     return opened.filter((bytes) => Buffer.from(bytes).toString() === 'a successor').length
   })
+}
 
 /** Kills the command after its first line of progress. */
-const killReseal = async (variables: Record<string, string>): Promise<string> => {
+async function killReseal(variables: Record<string, string>): Promise<string> {
   const child = spawn(process.execPath, ['bin/portico.js', 'keys', 'reseal'], {
     cwd: root,
     env: { ...process.env, ...variables, NODE_OPTIONS: '' },
@@ -93,7 +95,9 @@ const killReseal = async (variables: Record<string, string>): Promise<string> =>
   return progress
 }
 
-const numbersOf = (line: string | undefined): number[] => (line?.match(/\d+/g) ?? []).map(Number)
+function numbersOf(line: string | undefined): number[] {
+  return (line?.match(/\d+/g) ?? []).map(Number)
+}
 
 const places = [
   ['the embedded store', { PORTICO_DATA_DIR: directory }, { directory }],

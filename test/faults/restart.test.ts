@@ -28,16 +28,17 @@ const variables = {
   LOG_LEVEL: 'error',
 }
 /** With long timeouts, so that a request cannot fail because the machine is busy. */
-const start = () =>
-  startConfigured(variables, {
+function start() {
+  return startConfigured(variables, {
     database: longTimeouts,
     redis: { commandTimeoutMs: 1_000 },
     shutdown: { delayMs: 6_000, timeoutMs: 60_000 },
     requests: { bodyTimeoutMs: 60_000 },
   })
+}
 
 /** Polls readiness and sends requests to ready processes in turn. */
-const balance = (all: () => PorticoProcess[]) => {
+function balance(all: () => PorticoProcess[]) {
   let ready: PorticoProcess[] = all()
   const look = async () => {
     const requested = await Promise.all(

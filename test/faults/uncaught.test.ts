@@ -11,7 +11,7 @@ afterEach(async () => {
 })
 
 /** A request is in progress. */
-const scene = async (LOG_LEVEL: string) => {
+async function scene(LOG_LEVEL: string) {
   const { directory, remove } = await seededDirectory()
   taken.push(remove)
   const shim = new URL('broken-library.mjs', import.meta.url).href

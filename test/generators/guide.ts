@@ -9,7 +9,7 @@ import { type Finished, runIn } from '../package/user.ts'
 const page = readFileSync(join(root, 'docs/guides/generate-a-client.md'), 'utf8')
 
 /** Returns the block of a section of the guide, with the addresses of the running gateway. */
-const blockOf = (heading: string, language: string): string => {
+function blockOf(heading: string, language: string): string {
   const section = page.split(/^## /m).find((each) => each.startsWith(`${heading}\n`)) ?? ''
   const block = new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\`$`, 'ms').exec(section)?.[1]
   if (block === undefined) throw new Error(`the section ${heading} of the guide has no block in ${language}`)
@@ -24,7 +24,7 @@ export interface Section {
 }
 
 /** Runs the commands of a section in an empty folder. */
-export const follow = async (heading: string): Promise<Section> => {
+export async function follow(heading: string): Promise<Section> {
   const folder = await mkdtemp(join(inject('runFolder'), 'generated-'))
   const { code, stdout, stderr } = await runIn(folder, ['bash', '-ec', blockOf(heading, 'sh')])
   expect(code, stdout + stderr).toBe(0)
@@ -32,15 +32,17 @@ export const follow = async (heading: string): Promise<Section> => {
 }
 
 /** Writes the program of a section. */
-export const writeProgram = async (heading: string, language: string, file: string): Promise<void> =>
-  writeFile(file, blockOf(heading, language))
+export async function writeProgram(heading: string, language: string, file: string): Promise<void> {
+  return writeFile(file, blockOf(heading, language))
+}
 
-export const runSuccessfully = async (folder: string, command: readonly string[]): Promise<Finished> => {
+export async function runSuccessfully(folder: string, command: readonly string[]): Promise<Finished> {
   const finished = await runIn(folder, command)
   expect(finished.code, finished.stdout + finished.stderr).toBe(0)
   return finished
 }
 
 /** Whether each program starts. */
-export const isInstalled = (...commands: (readonly [string, ...string[]])[]): boolean =>
-  commands.every(([program, ...args]) => spawnSync(program, args, { stdio: 'ignore' }).status === 0)
+export function isInstalled(...commands: (readonly [string, ...string[]])[]): boolean {
+  return commands.every(([program, ...args]) => spawnSync(program, args, { stdio: 'ignore' }).status === 0)
+}

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { root } from '../harness/settings.ts'
 import { follow, runSuccessfully, writeProgram } from './guide.ts'
 
-const compile = (folder: string, file: string) => {
+function compile(folder: string, file: string) {
   const tsc = join(root, 'node_modules/.bin/tsc')
   const options = ['--noEmit', '--strict', '--target', 'esnext', '--module', 'esnext', '--moduleResolution', 'bundler']
   return runSuccessfully(folder, [tsc, ...options, '--allowImportingTsExtensions', '--lib', 'esnext,dom', file])

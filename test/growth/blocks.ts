@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Database } from '../../src/database/index.ts'
 
 /** Of tables and indexes, cached or not. */
-const blocksSoFar = async (database: Database): Promise<number> => {
+async function blocksSoFar(database: Database): Promise<number> {
   const { rows } = await sql<{ blocks: number }>`
     SELECT sum(pg_stat_get_xact_blocks_fetched(oid))::int AS blocks
       FROM pg_class WHERE relnamespace = 'public'::regnamespace`.execute(database)
@@ -16,7 +16,7 @@ export interface Cost<T> {
 }
 
 /** Returns the blocks of tables and indexes that all statements of the work read. */
-export const costOf = async <T>(database: Database, work: (database: Database) => Promise<T>): Promise<Cost<T>> => {
+export async function costOf<T>(database: Database, work: (database: Database) => Promise<T>): Promise<Cost<T>> {
   // An earlier execution fills the caches of the catalog.
   await work(database)
   return database.transaction().execute(async (tx) => {

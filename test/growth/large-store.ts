@@ -18,11 +18,13 @@ const prefixes = {
 } as const
 type Kind = keyof typeof prefixes
 
-const idText = (kind: Kind, number: number): string =>
-  `${prefixes[kind]}-0000-7000-8000-${number.toString(16).padStart(12, '0')}`
+function idText(kind: Kind, number: number): string {
+  return `${prefixes[kind]}-0000-7000-8000-${number.toString(16).padStart(12, '0')}`
+}
 
-const id = (kind: Kind, number: string): RawBuilder<unknown> =>
-  sql.raw(`('${prefixes[kind]}-0000-7000-8000-' || lpad(to_hex(${number}), 12, '0'))::uuid`)
+function id(kind: Kind, number: string): RawBuilder<unknown> {
+  return sql.raw(`('${prefixes[kind]}-0000-7000-8000-' || lpad(to_hex(${number}), 12, '0'))::uuid`)
+}
 
 /** Workspace 0 pays and is paid by each other workspace, and has all accounts as members. */
 export const large = {
@@ -39,14 +41,19 @@ export interface Part {
 }
 
 const start = toInstant(Date.UTC(2026, 0, 1))
-export const createdAt = (account: number): Instant => addMs(start, account * 10_000)
-const at = (seconds: string): RawBuilder<unknown> =>
-  sql.raw(`(to_timestamp(${start / 1_000}) + (n * 10 + ${seconds}) * interval '1 second')`)
+export function createdAt(account: number): Instant {
+  return addMs(start, account * 10_000)
+}
+function at(seconds: string): RawBuilder<unknown> {
+  return sql.raw(`(to_timestamp(${start / 1_000}) + (n * 10 + ${seconds}) * interval '1 second')`)
+}
 /** Changes have another order than creations. */
 const changed = sql.raw(`(to_timestamp(${start / 1_000}) + (n * 10 + n::bigint * 7919 % 100003) * interval '1 second')`)
-const numbers = ({ first, last }: Part) => sql`generate_series(${first}::int, ${last}::int) AS n`
+function numbers({ first, last }: Part) {
+  return sql`generate_series(${first}::int, ${last}::int) AS n`
+}
 
-const insertParties = async (tx: Tx, part: Part): Promise<void> => {
+async function insertParties(tx: Tx, part: Part): Promise<void> {
   await sql`
     INSERT INTO accounts (biz_id, portal, institution_biz_id, account_status, email, email_canonical, account_name,
       default_language, default_timezone, default_country, created_at, updated_at)
@@ -89,7 +96,7 @@ const history = sql.raw(
 )
 
 /** `rows` selects the id, parties, wallets, type, status and creation time of orders. */
-const insertOrders = async (tx: Tx, rows: RawBuilder<unknown>): Promise<void> => {
+async function insertOrders(tx: Tx, rows: RawBuilder<unknown>): Promise<void> {
   await sql`
     INSERT INTO orders (workspace_biz_id, biz_id, counterparty_workspace_biz_id, order_type, order_no, status,
       source_wallet_biz_id, target_wallet_biz_id, data, history, workspace_kind, created_at, updated_at)
@@ -103,7 +110,7 @@ const rareTransfers = ['FAILED', 'PENDING_APPROVAL'] as const
 const rareRecharges = ['REJECTED', 'PENDING_PAYMENT', 'EXPIRED'] as const
 
 /** Each account recharges, pays to workspace 0 and is paid back. A few other orders moved no funds. */
-const insertAllOrders = async (tx: Tx, part: Part): Promise<void> => {
+async function insertAllOrders(tx: Tx, part: Part): Promise<void> {
   const own = sql`${id('workspace', 'n')}`
   const wallet = sql`${id('wallet', 'n')}`
   await insertOrders(
@@ -147,7 +154,8 @@ const insertAllOrders = async (tx: Tx, part: Part): Promise<void> => {
   )
 }
 
-const accountsOfLedger = ({ first, last }: Part) => sql`
+function accountsOfLedger({ first, last }: Part) {
+  return sql`
   INSERT INTO ledger_accounts (biz_id, workspace_biz_id, kind, currency, balance, sequence, version, last_entry_at,
     created_at, updated_at)
   SELECT ${id('wallet', 'n')}, ${id('workspace', 'n')}, 'WALLET', 'USD', 1000, 3, 3, ${at('3')}, ${at('0')}, ${at('3')}
@@ -158,6 +166,7 @@ const accountsOfLedger = ({ first, last }: Part) => sql`
   UNION ALL
   SELECT ${id('house', '1')}, NULL, 'CLEARING', 'USD', 0, 0, 0, NULL, ${at('0')}, ${at('0')}
     FROM generate_series(${first}::int, 0) AS n`
+}
 
 interface EntryRow {
   account: RawBuilder<unknown>
@@ -167,7 +176,7 @@ interface EntryRow {
   balance: string
 }
 
-const insertEntries = async (tx: Tx, part: Part, order: Kind, seconds: string, rows: EntryRow[]): Promise<void> => {
+async function insertEntries(tx: Tx, part: Part, order: Kind, seconds: string, rows: EntryRow[]): Promise<void> {
   const flow = order === 'recharge' ? 'RECHARGE' : 'TRANSFER'
   for (const { account, sequence, workspace, amount, balance } of rows)
     await sql`
@@ -180,7 +189,7 @@ const insertEntries = async (tx: Tx, part: Part, order: Kind, seconds: string, r
 }
 
 /** The entries balance, so that the ledger check passes. */
-const insertLedger = async (tx: Tx, part: Part): Promise<void> => {
+async function insertLedger(tx: Tx, part: Part): Promise<void> {
   await accountsOfLedger(part).execute(tx)
   await sql`
     INSERT INTO wallets (biz_id, workspace_biz_id, wallet_name, currency, is_default, created_at, updated_at)
@@ -210,7 +219,7 @@ const insertLedger = async (tx: Tx, part: Part): Promise<void> => {
      WHERE biz_id = ${id('house', '1')}`.execute(tx)
 }
 
-const insertRecords = async (tx: Tx, part: Part): Promise<void> => {
+async function insertRecords(tx: Tx, part: Part): Promise<void> {
   await sql`
     INSERT INTO audit_log (at, portal, actor_biz_id, workspace_biz_id, action, target_biz_id, outcome, request_id,
       client_ip, detail)
@@ -225,7 +234,7 @@ const insertRecords = async (tx: Tx, part: Part): Promise<void> => {
 }
 
 /** Adds a part. The first part must start at 0. Needs a superuser, because triggers would take an hour. */
-export const growStore = async (database: Database, part: Part): Promise<void> => {
+export async function growStore(database: Database, part: Part): Promise<void> {
   await database.connection().execute(async (connection) => {
     // VACUUM marks a block as visible to all only once the commit of its rows has been flushed. PostgreSQL stores one
     // position of the log for 32 transactions, so an unflushed commit of the ANALYZE of an earlier table counts, too.

@@ -23,46 +23,60 @@ const page = { currentPage: 1, pageSize: 20, sortOrder: 'desc' } as const
 const deep = { currentPage: 400 }
 const now = toInstant(Date.UTC(2030, 0, 1))
 
-const flows = (name: string, query: Partial<FlowQuery>): List => ({
-  name: `flows of a wallet, ${name}`,
-  read: (database) => listFlows(database, { ...page, wallet: large.wallet, workspace: large.workspace, ...query }),
-})
+function flows(name: string, query: Partial<FlowQuery>): List {
+  return {
+    name: `flows of a wallet, ${name}`,
+    read: (database) => listFlows(database, { ...page, wallet: large.wallet, workspace: large.workspace, ...query }),
+  }
+}
 
-const orders = (name: string, query: Pick<OrderQuery, 'type' | 'workspace'> & Partial<OrderQuery>): List => ({
-  name,
-  read: (database) => listOrders(database, { ...page, sortBy: 'createdAt', ...query }),
-})
-const transfers = (name: string, query: Partial<OrderQuery>): List =>
-  orders(`transfers of a workspace, ${name}`, { type: 'TRANSFER', workspace: large.workspace, ...query })
-const recharges = (name: string, query: Partial<OrderQuery>): List =>
-  orders(`recharges of all workspaces, ${name}`, {
+function orders(name: string, query: Pick<OrderQuery, 'type' | 'workspace'> & Partial<OrderQuery>): List {
+  return {
+    name,
+    read: (database) => listOrders(database, { ...page, sortBy: 'createdAt', ...query }),
+  }
+}
+function transfers(name: string, query: Partial<OrderQuery>): List {
+  return orders(`transfers of a workspace, ${name}`, { type: 'TRANSFER', workspace: large.workspace, ...query })
+}
+function recharges(name: string, query: Partial<OrderQuery>): List {
+  return orders(`recharges of all workspaces, ${name}`, {
     type: 'RECHARGE',
     workspace: null,
     expiry: { from: 'PENDING_PAYMENT', to: 'EXPIRED', at: now },
     ...query,
   })
+}
 
-const accounts = (name: string, query: Partial<AccountQuery>): List => ({
-  name: `accounts, ${name}`,
-  read: (database) => listAccounts(database, { ...page, sortBy: 'createdAt', ...query }),
-})
+function accounts(name: string, query: Partial<AccountQuery>): List {
+  return {
+    name: `accounts, ${name}`,
+    read: (database) => listAccounts(database, { ...page, sortBy: 'createdAt', ...query }),
+  }
+}
 
-const workspaces = (name: string, query: Partial<WorkspaceQuery>): List => ({
-  name: `workspaces, ${name}`,
-  read: (database) => listWorkspaces(database, { ...page, sortBy: 'createdAt', ...query }),
-})
+function workspaces(name: string, query: Partial<WorkspaceQuery>): List {
+  return {
+    name: `workspaces, ${name}`,
+    read: (database) => listWorkspaces(database, { ...page, sortBy: 'createdAt', ...query }),
+  }
+}
 
-const audit = (name: string, query: Partial<AuditQuery>): List => ({
-  name: `audit log, ${name}`,
-  read: (database) => listAuditLog(database, { ...page, ...query }),
-})
+function audit(name: string, query: Partial<AuditQuery>): List {
+  return {
+    name: `audit log, ${name}`,
+    read: (database) => listAuditLog(database, { ...page, ...query }),
+  }
+}
 
 const everyMember = { roleId: undefined, name: undefined, email: undefined, from: undefined, to: undefined }
-const members = (name: string, query: Partial<MemberQuery>): List => ({
-  name: `members of a workspace, ${name}`,
-  read: (database) =>
-    listMembers(database, { ...page, ...everyMember, workspaceId: large.workspace, sortBy: 'createdAt', ...query }),
-})
+function members(name: string, query: Partial<MemberQuery>): List {
+  return {
+    name: `members of a workspace, ${name}`,
+    read: (database) =>
+      listMembers(database, { ...page, ...everyMember, workspaceId: large.workspace, sortBy: 'createdAt', ...query }),
+  }
+}
 
 /** Lists whose cost must not grow with the store. */
 export const lists: readonly List[] = [

@@ -28,22 +28,27 @@ export interface ExpectedAudit {
 /** A mailed link authorizes these, without an access token. */
 const bySecret = new Set(['password.reset', 'password.init', 'password.undoFactors'])
 
-const idIn = (path: string): string | null => /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/.exec(path)?.[0] ?? null
+function idIn(path: string): string | null {
+  return /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/.exec(path)?.[0] ?? null
+}
 
-const claimsOf = (token: unknown): string =>
-  typeof token === 'string' && token.startsWith('ey')
+function claimsOf(token: unknown): string {
+  return typeof token === 'string' && token.startsWith('ey')
     ? Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()
     : '{}'
+}
 
 /** Converts IPv4-mapped IPv6 to IPv4. */
-const oneSpelling = (address: string | null | undefined) => address?.toLowerCase().replace(/^::ffff:(?=\d+\.)/, '')
+function oneSpelling(address: string | null | undefined) {
+  return address?.toLowerCase().replace(/^::ffff:(?=\d+\.)/, '')
+}
 
-export const toExpectedAudit = (
+export function toExpectedAudit(
   { id, policy }: Operation,
   path: string,
   call: Call,
   { status, text, body }: Answer,
-): ExpectedAudit => {
+): ExpectedAudit {
   const claims = claimsOf(call.token)
   const isSealed = call.headers?.['x-secure-channel-session-id'] != null
   const logged = [path, call.workspace, JSON.stringify(call.body), claims, text, claimsOf(body?.data?.accessToken)]
@@ -58,7 +63,7 @@ export const toExpectedAudit = (
   }
 }
 
-export const auditMismatches = (requested: ExpectedAudit, line: AuditEntry): string[] => {
+export function auditMismatches(requested: ExpectedAudit, line: AuditEntry): string[] {
   const { actor, clientIp, workspace, target } = line
   // The target of an exchange rate is a currency pair such as `USD/EUR`.
   const names = target?.toLowerCase().split('/') ?? []

@@ -28,13 +28,13 @@ const lines = `
   FROM audit_log`
 
 /** Null for a request that is not audited. */
-const outcomeOf = (operation: string, { status, body }: Answer): 'SUCCESS' | 'REFUSED' | null => {
+function outcomeOf(operation: string, { status, body }: Answer): 'SUCCESS' | 'REFUSED' | null {
   if (status === 200) return unaudited.has(operation) ? null : 'SUCCESS'
   return body?.code === 'ACCESS.PERMISSION_DENIED' ? 'REFUSED' : null
 }
 
 /** Compares nothing without a database URL. */
-export const watchAudit = (databaseUrl: string | undefined) => {
+export function watchAudit(databaseUrl: string | undefined) {
   const done = new Map<string, ExpectedAudit>()
   return {
     recordCall: (method: string, path: string, answer: Answer, call: Call = {}): void => {

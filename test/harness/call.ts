@@ -3,12 +3,13 @@ import { Call, type IncomingRequest } from '../../src/gateway/pipeline/call.ts'
 import { Headers } from '../../src/gateway/pipeline/headers.ts'
 import { type Operation, toInstant } from '../../src/kernel/index.ts'
 
-export const headersOf = (headers: Record<string, string>): Headers =>
-  new Headers({ headers, rawHeaders: Object.entries(headers).flat() })
+export function headersOf(headers: Record<string, string>): Headers {
+  return new Headers({ headers, rawHeaders: Object.entries(headers).flat() })
+}
 
 /** `logged` overrides the defaults of an unauthenticated call. */
-export const arrivedCall = (operation: Operation, logged: Partial<IncomingRequest> = {}): Call =>
-  new Call({
+export function arrivedCall(operation: Operation, logged: Partial<IncomingRequest> = {}): Call {
+  return new Call({
     operation,
     chainId: 'consumer',
     params: {},
@@ -24,3 +25,4 @@ export const arrivedCall = (operation: Operation, logged: Partial<IncomingReques
     handshake: null,
     ...logged,
   })
+}

@@ -3,9 +3,10 @@ export type CatalogQuery = (text: string) => Promise<readonly { line: string }[]
 
 /** initdb creates its objects in other schemas. */
 const ours = `'public'::regnamespace`
-const commentOf = (catalog: string, oid: string, column = '0'): string =>
-  `coalesce((SELECT ' COMMENT ' || description FROM pg_description
+function commentOf(catalog: string, oid: string, column = '0'): string {
+  return `coalesce((SELECT ' COMMENT ' || description FROM pg_description
      WHERE classoid = '${catalog}'::regclass AND objoid = ${oid} AND objsubid = ${column}), '')`
+}
 
 /** One query per kind of object, with every property that a client can observe. */
 const queries = [
@@ -49,10 +50,12 @@ const queries = [
 ]
 
 /** Comments and line breaks have no effect in a function body. */
-const normalize = (line: string): string => line.replace(/--.*$/gm, '').replace(/\s+/g, ' ').trim()
+function normalize(line: string): string {
+  return line.replace(/--.*$/gm, '').replace(/\s+/g, ' ').trim()
+}
 
 /** Equal lists mean equal schemas. */
-export const readCatalog = async (query: CatalogQuery): Promise<string[]> => {
+export async function readCatalog(query: CatalogQuery): Promise<string[]> {
   const lines: string[] = []
   for (const text of queries) for (const { line } of await query(text)) lines.push(normalize(line))
   return lines.sort()

@@ -8,7 +8,7 @@ export const routes: Route[] = routesOf(namedOperations)
 
 export const portalRoutes = routes.filter(isBehindPortal)
 
-const stagesOf = ({ operation: { policy } }: Route): unknown[] => {
+function stagesOf({ operation: { policy } }: Route): unknown[] {
   const { caller, workspace, permission, stepUp, channel, idempotent } = policy
   return [caller, workspace, permission !== null, stepUp, channel, idempotent]
 }
@@ -19,4 +19,6 @@ const samples = [
 ].flatMap(([first]) => first ?? [])
 
 /** A generated test runs for every route on the embedded store. Elsewhere, a sample reaches every stage. */
-export const routesOfTopology = (): Route[] => (inject('topology') === 'embedded' ? routes : samples)
+export function routesOfTopology(): Route[] {
+  return inject('topology') === 'embedded' ? routes : samples
+}

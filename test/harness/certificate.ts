@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** Self-signed for one name, such as `IP:127.0.0.1`. `file` is the path of the certificate. */
-export const selfSigned = (folder: string, name: string) => {
+export function selfSigned(folder: string, name: string) {
   const [key, file] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
   const pair = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', key, '-out', file]
   const reported = ['-subj', '/CN=service', '-addext', `subjectAltName=${name}`, '-days', '2']

@@ -18,11 +18,11 @@ export interface CommandResult {
 }
 
 /** Default: a new data directory. */
-const withConfiguration = async <T>(
+async function withConfiguration<T>(
   configuration: object,
   variables: Variables,
   work: (variables: Variables) => Promise<T>,
-): Promise<T> => {
+): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'portico-cli-'))
   try {
     const file = join(folder, 'portico.yaml')
@@ -34,13 +34,13 @@ const withConfiguration = async <T>(
 }
 
 /** Runs a command in this process, in the clone as its working directory. `runProgram` starts a process. */
-export const runCli = (
+export function runCli(
   args: readonly string[],
   configuration: object,
   variables: Variables = {},
   input = '',
-): Promise<CommandResult> =>
-  withConfiguration(configuration, variables, async (all) => {
+): Promise<CommandResult> {
+  return withConfiguration(configuration, variables, async (all) => {
     const written = { out: '', err: '' }
     const set = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== ''))
     const code = await runCommand(args, {
@@ -52,17 +52,19 @@ export const runCli = (
     })
     return { code, ...written }
   })
+}
 
 /** Runs a command as a user does. Takes a second, so use it for what only a process shows. */
-export const runProgram = (
+export function runProgram(
   args: readonly string[],
   configuration: object,
   { variables = {}, cwd = root }: { variables?: Variables; cwd?: string } = {},
-): Promise<CommandResult> =>
-  withConfiguration(configuration, variables, async (all) => {
+): Promise<CommandResult> {
+  return withConfiguration(configuration, variables, async (all) => {
     const env = { ...process.env, ...all, NODE_OPTIONS: '' }
     const child = spawn(process.execPath, [join(root, 'bin/portico.js'), ...args], { cwd, env })
     child.stdin.end()
     const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
     return { code: child.exitCode, out, err }
   })
+}

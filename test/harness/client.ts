@@ -8,9 +8,8 @@ const accessCodes: Record<Portal, string> = { CONSUMER: 'consumer-dev', SYSTEM: 
 const password = 'Portico-demo-2026'
 
 /** Lets `stop` check the audit entries of each exchange. */
-const watchedFetch =
-  (portico: Portico): typeof fetch =>
-  async (input, init) => {
+function watchedFetch(portico: Portico): typeof fetch {
+  return async (input, init) => {
     const response = await fetch(input, init)
     const { pathname } = new URL(response.url)
     const headers = Object.fromEntries(new Headers(init?.headers))
@@ -25,14 +24,15 @@ const watchedFetch =
     })
     return response
   }
+}
 
 /** Behaves like a browser behind the edge, and records exchanges. */
-export const clientOf = <const P extends Portal>(
+export function clientOf<const P extends Portal>(
   portico: Portico,
   portal: P,
   options: Partial<ClientOptions<P>> = {},
-): Client<P> =>
-  createClient({
+): Client<P> {
+  return createClient({
     baseUrl: portico.url,
     portal,
     accessCode: accessCodes[portal],
@@ -44,13 +44,14 @@ export const clientOf = <const P extends Portal>(
       options.onExchange?.(exchange)
     },
   })
+}
 
 /** Uses the mailed code, and steps up. */
-export const signInAs = async (
+export async function signInAs(
   portico: Portico,
   client: ClientFrame & Pick<Client<Portal>, 'sendStepUpCode' | 'stepUp'>,
   email: string,
-): Promise<void> => {
+): Promise<void> {
   await client.signIn({ email, password, code: async () => codeIn((await portico.mailTo(email, 'login-code')).text) })
   await client.sendStepUpCode({ body: { mfaMethod: 'EMAIL' } })
   const code = codeIn((await portico.mailTo(email, 'step-up-code')).text)

@@ -5,12 +5,12 @@ import { dump } from 'js-yaml'
 import type { Variables } from '../../src/config/env.ts'
 import { type PorticoProcess, startProcess } from './process.ts'
 
-export const startConfigured = async (
+export async function startConfigured(
   variables: Variables,
   configuration: object,
   role: 'gateway' | 'domains' = 'gateway',
   nodeArguments: readonly string[] = [],
-): Promise<PorticoProcess & { file: string }> => {
+): Promise<PorticoProcess & { file: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'portico-configured-'))
   const file = join(folder, 'portico.yaml')
   await writeFile(file, dump(configuration))

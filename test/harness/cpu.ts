@@ -11,7 +11,7 @@ declare module 'vitest' {
 /** Linux counts 100 ticks per second. */
 const ticksPerSecond = 100
 
-const cpuSeconds = (): number => {
+function cpuSeconds(): number {
   try {
     // The name of the program, in parentheses, can contain spaces.
     const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1]?.split(' ') ?? []

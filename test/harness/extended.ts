@@ -19,7 +19,7 @@ export interface Extended {
 }
 
 /** Runs `portico migrate` twice concurrently, and grants the new tables to the serving role. */
-const migrateTwice = async (configuration: object, owner: Variables): Promise<CommandResult[]> => {
+async function migrateTwice(configuration: object, owner: Variables): Promise<CommandResult[]> {
   const migrate = () => runCli(['migrate'], configuration, owner)
   const results = await Promise.all([migrate(), migrate()])
   await execute(owner.DATABASE_URL ?? '', ...servingRights.slice(1))
@@ -30,7 +30,7 @@ const migrateTwice = async (configuration: object, owner: Variables): Promise<Co
 type Deployed = Record<string, unknown> & { backends?: Record<string, unknown> }
 
 /** Starts two gateways and the domain service at the same time. */
-const startDistributed = async (configuration: Deployed, variables: Variables) => {
+async function startDistributed(configuration: Deployed, variables: Variables) {
   const [operationsPort, servicePort] = [await freePort(), await freePort()]
   const upstream = { url: `http://127.0.0.1:${servicePort}`, timeoutMs: 10_000 }
   const jwksUrl = `http://127.0.0.1:${operationsPort}/.well-known/jwks.json`
@@ -50,7 +50,7 @@ const startDistributed = async (configuration: Deployed, variables: Variables) =
   ])
 }
 
-export const startExtended = async (configuration: Deployed, more: Variables = {}): Promise<Extended> => {
+export async function startExtended(configuration: Deployed, more: Variables = {}): Promise<Extended> {
   const isDistributed = inject('topology') === 'distributed'
   const store = await createStore()
   const variables = { ...store.variables, ...more }

@@ -10,7 +10,7 @@ export interface FlakyProxy {
   close(): Promise<void>
 }
 
-export const startFlakyProxy = async (target: number): Promise<FlakyProxy> => {
+export async function startFlakyProxy(target: number): Promise<FlakyProxy> {
   let fatal = { text: '', left: 0, resolve: () => {} }
   const clients = new Set<Socket>()
   const proxy = createServer((client) => {

@@ -21,9 +21,11 @@ export interface Way {
 
 const extension = './test/harness/extensions/parcels/index.js'
 
-const urlOf = (file: string): string => pathToFileURL(join(root, file)).href
+function urlOf(file: string): string {
+  return pathToFileURL(join(root, file)).href
+}
 
-const withStore = async (start: (variables: Variables) => Promise<Way>): Promise<Way> => {
+async function withStore(start: (variables: Variables) => Promise<Way>): Promise<Way> {
   const store = await createStore()
   const way = await start(store.variables)
   return {
@@ -35,10 +37,7 @@ const withStore = async (start: (variables: Variables) => Promise<Way>): Promise
   }
 }
 
-const startWay = async (
-  start: () => Promise<PorticoProcess>,
-  release: () => unknown = () => undefined,
-): Promise<Way> => {
+async function startWay(start: () => Promise<PorticoProcess>, release: () => unknown = () => undefined): Promise<Way> {
   const gateways = await Promise.all(inject('topology') === 'distributed' ? [start(), start()] : [start()])
   return {
     gateways,
@@ -50,7 +49,7 @@ const startWay = async (
 }
 
 /** A program that passes the domain to `portico()`. */
-const startLibrary = async (variables: Variables): Promise<Way> => {
+async function startLibrary(variables: Variables): Promise<Way> {
   const folder = await mkdtemp(join(tmpdir(), 'portico-library-'))
   const file = join(folder, 'main.ts')
   await writeFile(
@@ -78,12 +77,14 @@ const tricks: Record<string, (response: ServerResponse, reply: object) => void> 
   inexact: (response, reply) => replyText(response, `{"sizes":[{"cm":0},{"cm":1e400}],${textOf(reply)}`),
 }
 
-const replyText = (response: ServerResponse, text: string): void => {
+function replyText(response: ServerResponse, text: string): void {
   response.writeHead(200, { 'content-type': 'application/json' }).end(text)
 }
 
 /** Without the opening brace. */
-const textOf = (reply: object): string => JSON.stringify(reply).slice(1)
+function textOf(reply: object): string {
+  return JSON.stringify(reply).slice(1)
+}
 
 /** Like the handler of the extension, without any check. */
 const replyParcel: LabelService['reply'] = ({ path, body }, response) => {
@@ -97,7 +98,7 @@ const replyParcel: LabelService['reply'] = ({ path, body }, response) => {
   else replyJson(response, 200, reply)
 }
 
-const startDocument = async (variables: Variables): Promise<Way> => {
+async function startDocument(variables: Variables): Promise<Way> {
   const service = await startLabelService()
   service.reply = replyParcel
   const configuration = { operations: ['test/harness/parcels.yaml'], backends: { parcels: { url: service.url } } }
@@ -105,7 +106,7 @@ const startDocument = async (variables: Variables): Promise<Way> => {
 }
 
 /** In the distributed topology, `backends` places the extension in another process. */
-const startPlacement = async (): Promise<Way> => {
+async function startPlacement(): Promise<Way> {
   const { gateways, stop } = await startExtended({ extensions: [extension] })
   return { gateways, stop }
 }

@@ -19,7 +19,7 @@ declare module 'vitest' {
 
 export const templateDatabase = 'portico_template'
 
-const setUpPostgres = async (project: TestProject) => {
+async function setUpPostgres(project: TestProject) {
   const postgres = await startWithTemplate(templateDatabase, async (url) => {
     await seed({ DATABASE_URL: url })
     await execute(url, ...servingRights)
@@ -28,7 +28,7 @@ const setUpPostgres = async (project: TestProject) => {
   return async () => postgres?.stop()
 }
 
-const setUpRedis = async (project: TestProject) => {
+async function setUpRedis(project: TestProject) {
   const redis = await startRedis()
   await redis?.sendRequest(`ACL SETUSER portico on nopass ${redisRights()} +select`)
   project.provide('redisUrl', redis?.url.replace('//', '//portico:any@') ?? null)
@@ -36,7 +36,7 @@ const setUpRedis = async (project: TestProject) => {
 }
 
 /** Starts PostgreSQL with a seeded template database, and Redis, for the distributed project. */
-const setUp = async (project: TestProject): Promise<() => Promise<unknown>> => {
+async function setUp(project: TestProject): Promise<() => Promise<unknown>> {
   const recordings = openRecordings()
   project.provide('recordings', recordings.folder)
   if (project.name === 'embedded') return async () => recordings.merge()

@@ -14,7 +14,7 @@ export interface TestHaproxy {
 }
 
 /** Throws if HAProxy is missing and CI=true. */
-export const haproxyIsInstalled = (): boolean => {
+export function haproxyIsInstalled(): boolean {
   try {
     accessSync(program, constants.X_OK)
     return true
@@ -24,7 +24,8 @@ export const haproxyIsInstalled = (): boolean => {
   }
 }
 
-const configurationOf = (port: number, backend: readonly string[]): string => `
+function configurationOf(port: number, backend: readonly string[]): string {
+  return `
 defaults
   mode http
   timeout connect 5s
@@ -40,9 +41,10 @@ frontend portal
 backend portico
 ${backend.map((line) => `  ${line}`).join('\n')}
 `
+}
 
 /** `backend` are the lines of the backend section. */
-export const startHaproxy = async (backend: readonly string[]): Promise<TestHaproxy> => {
+export async function startHaproxy(backend: readonly string[]): Promise<TestHaproxy> {
   const port = await freePort()
   const directory = await mkdtemp(join(tmpdir(), 'portico-haproxy-'))
   const file = join(directory, 'haproxy.cfg')

@@ -20,13 +20,15 @@ export interface Call {
 const clientHash = 'test-client-hash'
 
 /** With the values that an edge and a browser send. */
-export const requiredHeaders = (accessCode = 'consumer-dev'): Record<string, string> => ({
-  ...kit.requiredHeaders(accessCode),
-  'x-client-hash': clientHash,
-})
+export function requiredHeaders(accessCode = 'consumer-dev'): Record<string, string> {
+  return {
+    ...kit.requiredHeaders(accessCode),
+    'x-client-hash': clientHash,
+  }
+}
 
-export const send = (baseUrl: string, method: string, path: string, call: Call = {}): Promise<Answer> =>
-  kit.send(baseUrl, method, path, {
+export function send(baseUrl: string, method: string, path: string, call: Call = {}): Promise<Answer> {
+  return kit.send(baseUrl, method, path, {
     headers: {
       'x-client-hash': clientHash,
       ...(call.token && { authorization: `Bearer ${call.token}` }),
@@ -35,3 +37,4 @@ export const send = (baseUrl: string, method: string, path: string, call: Call =
     },
     body: call.body,
   })
+}

@@ -7,7 +7,9 @@ import { codeIn, type Session } from './sign-in.ts'
 export const goodPassword = 'violet-Anchor-Tundra-58'
 export const otherPassword = 'lantern~Quarry~Meadow~71'
 
-export const newEmail = (): string => `${randomUUID().slice(0, 8)}@people.test`
+export function newEmail(): string {
+  return `${randomUUID().slice(0, 8)}@people.test`
+}
 
 export interface Client {
   hash: string
@@ -19,7 +21,7 @@ export interface Client {
 
 let clients = 0
 
-export const client = (portico: Portico, more: Partial<Pick<Client, 'hash' | 'ip' | 'chain'>> = {}): Client => {
+export function client(portico: Portico, more: Partial<Pick<Client, 'hash' | 'ip' | 'chain'>> = {}): Client {
   clients += 1
   const hash = more.hash ?? `client-${randomUUID()}`
   const ip = more.ip ?? `198.18.${Math.floor(clients / 250) % 250}.${(clients % 250) + 1}`
@@ -41,21 +43,23 @@ export const client = (portico: Portico, more: Partial<Pick<Client, 'hash' | 'ip
   }
 }
 
-export const data = ({ status, text, body }: Answer) => {
+export function data({ status, text, body }: Answer) {
   if (status !== 200) throw new Error(`${status} ${text}`)
   return body.data
 }
 
-export const refusal = ({ status, body }: Answer): [number, string] => [status, body.code]
+export function refusal({ status, body }: Answer): [number, string] {
+  return [status, body.code]
+}
 
 /** The token is in the fragment. */
-export const linkToken = (text: string): string => {
+export function linkToken(text: string): string {
   const token = /#token=([\w-]+)/.exec(text)?.[1]
   if (!token) throw new Error('no link in the mail')
   return token
 }
 
-export const register = async (portico: Portico, email = newEmail(), by = client(portico)) => {
+export async function register(portico: Portico, email = newEmail(), by = client(portico)) {
   const { sessionId } = data(await by.post('/auth/register/initiate', { email, turnstileToken: '' }))
   const { text } = await portico.mailTo(email, 'registration-code')
   data(await by.post('/auth/register/verify-email', { sessionId, code: codeIn(text) }))
@@ -65,7 +69,7 @@ export const register = async (portico: Portico, email = newEmail(), by = client
 }
 
 /** Returns the mailed code. */
-export const begin = async (portico: Portico, by: Client, email: string, password = goodPassword) => {
+export async function begin(portico: Portico, by: Client, email: string, password = goodPassword) {
   const { sessionId, mfaMethods } = data(await by.post('/auth/login/initiate', { email, password }))
   data(await by.post('/auth/login/mfa/send', { sessionId, mfaMethod: 'EMAIL' }))
   const { text } = await portico.mailTo(email, 'login-code')
@@ -75,36 +79,36 @@ export const begin = async (portico: Portico, by: Client, email: string, passwor
 type SignedIn = Session & { isNewDevice: boolean }
 
 /** Does not step up. */
-export const signInOnly = async (
+export async function signInOnly(
   portico: Portico,
   by: Client,
   email: string,
   password = goodPassword,
-): Promise<SignedIn> => {
+): Promise<SignedIn> {
   const { sessionId, code } = await begin(portico, by, email, password)
   return data(await by.post('/auth/login/complete', { sessionId, mfaMethod: 'EMAIL', code }))
 }
 
-export const stepUp = async (portico: Portico, by: Client, email: string, token: string): Promise<void> => {
+export async function stepUp(portico: Portico, by: Client, email: string, token: string): Promise<void> {
   data(await by.post('/security/step-up/send', { mfaMethod: 'EMAIL' }, token))
   const code = codeIn((await portico.mailTo(email, 'step-up-code')).text)
   data(await by.post('/security/step-up', { mfaMethod: 'EMAIL', code }, token))
 }
 
-export const signInAs = async (...[portico, by, email, password]: Parameters<typeof signInOnly>): Promise<SignedIn> => {
+export async function signInAs(...[portico, by, email, password]: Parameters<typeof signInOnly>): Promise<SignedIn> {
   const session = await signInOnly(portico, by, email, password)
   await stepUp(portico, by, email, session.accessToken)
   return session
 }
 
 /** By default with a step-up. */
-export const newcomer = async (portico: Portico, by = client(portico), enter = signInAs) => {
+export async function newcomer(portico: Portico, by = client(portico), enter = signInAs) {
   const { email, accountId } = await register(portico, newEmail(), by)
   const session = await enter(portico, by, email)
   return { email, accountId, by, session, token: session.accessToken }
 }
 
-export const toldOf = async (portico: Portico, email: string, text: string): Promise<void> => {
+export async function toldOf(portico: Portico, email: string, text: string): Promise<void> {
   const texts = async () =>
     (await portico.mailsTo(email))
       .filter(({ template }) => template === 'security-change' || template === 'factor-added')

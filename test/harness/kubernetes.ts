@@ -7,9 +7,11 @@ const builders = [
   ['kubectl', 'kustomize'],
 ] as const
 
-const isInstalled = (program: string): boolean => !spawnSync(program, ['--help'], { stdio: 'ignore' }).error
+function isInstalled(program: string): boolean {
+  return !spawnSync(program, ['--help'], { stdio: 'ignore' }).error
+}
 
-const run = (program: string, args: readonly string[], input = ''): { code: number | null; out: string } => {
+function run(program: string, args: readonly string[], input = ''): { code: number | null; out: string } {
   const { status, stdout, stderr } = spawnSync(program, args, { input, encoding: 'utf8' })
   return { code: status, out: `${stdout}${stderr}` }
 }
@@ -17,10 +19,12 @@ const run = (program: string, args: readonly string[], input = ''): { code: numb
 const builder = builders.find(([program]) => isInstalled(program))
 
 /** Whether kubeconform and kustomize or kubectl are installed. .ci/run installs them where Go is available. */
-export const kubernetesToolsAreInstalled = (): boolean => builder !== undefined && isInstalled('kubeconform')
+export function kubernetesToolsAreInstalled(): boolean {
+  return builder !== undefined && isInstalled('kubeconform')
+}
 
 /** Returns the resources of a Kustomize folder as YAML. */
-export const buildKustomization = (folder: string): string => {
+export function buildKustomization(folder: string): string {
   const [program = '', ...args] = builder ?? []
   const { code, out } = run(program, [...args, folder])
   if (code !== 0) throw new Error(out)
@@ -28,8 +32,8 @@ export const buildKustomization = (folder: string): string => {
 }
 
 /** Uses the schemas in this repository, because machines of tests cannot download others. */
-export const kubeconform = (resources: string): { code: number | null; out: string } =>
-  run(
+export function kubeconform(resources: string): { code: number | null; out: string } {
+  return run(
     'kubeconform',
     [
       '-strict',
@@ -39,3 +43,4 @@ export const kubeconform = (resources: string): { code: number | null; out: stri
     ],
     resources,
   )
+}

@@ -19,18 +19,19 @@ export interface LabelService {
   close(): void
 }
 
-export const replyJson = (response: ServerResponse, status: number, body: unknown): void => {
+export function replyJson(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 }
 
-export const refuse = (response: ServerResponse, status: number, code: string): void =>
+export function refuse(response: ServerResponse, status: number, code: string): void {
   replyJson(response, status, { success: false, code, message: '', data: null })
+}
 
 /** The reply to a valid request. */
 export const replyLabel: LabelService['reply'] = ({ body }, response, number) =>
   replyJson(response, 200, { number, note: Reflect.get(Object(body), 'note'), fullPan: '4242' })
 
-export const startLabelService = async (): Promise<LabelService> => {
+export async function startLabelService(): Promise<LabelService> {
   const port = await freePort()
   const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body: unknown = JSON.parse((await text(request)) || 'null')

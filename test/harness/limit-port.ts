@@ -4,17 +4,19 @@ import type { MaybePromise } from '../../src/kernel/index.ts'
 type SpendOne = (name: string, key: string, rule: Spend['rule']) => MaybePromise<SpendResult>
 
 /** Spends one after the other, like `Limits.spendAll`. */
-export const limitPort = (spend: SpendOne, sharesRoundTrip = false): LimitPort => ({
-  addressKey: (address) => address,
-  networkKey: (address) => `${address}/24`,
-  sharesRoundTrip,
-  spendAll: async (spends) => {
-    const results: SpendResult[] = []
-    for (const { name, key, rule } of spends) {
-      const result = await spend(name, key, rule)
-      results.push(result)
-      if (!result.allowed) break
-    }
-    return results
-  },
-})
+export function limitPort(spend: SpendOne, sharesRoundTrip = false): LimitPort {
+  return {
+    addressKey: (address) => address,
+    networkKey: (address) => `${address}/24`,
+    sharesRoundTrip,
+    spendAll: async (spends) => {
+      const results: SpendResult[] = []
+      for (const { name, key, rule } of spends) {
+        const result = await spend(name, key, rule)
+        results.push(result)
+        if (!result.allowed) break
+      }
+      return results
+    },
+  }
+}

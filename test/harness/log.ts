@@ -12,7 +12,7 @@ export interface LogCapture {
   faults(): LogLine[]
 }
 
-export const captureLog = (): LogCapture => {
+export function captureLog(): LogCapture {
   const lines: LogLine[] = []
   const raw: string[] = []
   const sink = new Writable({

@@ -10,7 +10,7 @@ export interface TestMailServer {
 }
 
 /** Accepts every mail. */
-export const startMailServer = async (): Promise<TestMailServer> => {
+export async function startMailServer(): Promise<TestMailServer> {
   const received: Email[] = []
   const server = new SMTPServer({
     authOptional: true,

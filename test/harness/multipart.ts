@@ -9,7 +9,7 @@ export interface Part {
 }
 
 /** Does not escape names. */
-export const encodeMultipart = (parts: readonly Part[]): { headers: { 'content-type': string }; body: Uint8Array } => {
+export function encodeMultipart(parts: readonly Part[]): { headers: { 'content-type': string }; body: Uint8Array } {
   const boundary = `----portico${randomUUID()}`
   const chunks = parts.flatMap(({ name, content, fileName, type }) => {
     const file = fileName === undefined ? [] : [Buffer.from('; filename="'), Buffer.from(fileName), Buffer.from('"')]
@@ -31,10 +31,12 @@ export const encodeMultipart = (parts: readonly Part[]): { headers: { 'content-t
 const pngHead = Buffer.from('89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489', 'hex')
 
 /** `size` bytes, starting with a PNG header. */
-export const png = (size = 200): Uint8Array => Buffer.concat([pngHead, Buffer.alloc(size - pngHead.length, 7)])
+export function png(size = 200): Uint8Array {
+  return Buffer.concat([pngHead, Buffer.alloc(size - pngHead.length, 7)])
+}
 
 /** `size` bytes, starting with a PDF header and different for each call. */
-export const pdf = (size = 200): Uint8Array => {
+export function pdf(size = 200): Uint8Array {
   const head = Buffer.from(`%PDF-1.7\n%\xe2\xe3\xcf\xd3\n%${randomUUID()}\n`, 'latin1')
   return Buffer.concat([head, Buffer.alloc(size - head.length, 0x20)])
 }

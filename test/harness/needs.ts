@@ -12,22 +12,30 @@ declare module 'vitest' {
  * Options of a test or suite with a requirement. If the requirement is not met, the test is skipped. Combine several as
  * `{ ...needs(a, 'no a'), ...needs(b, 'no b') }`.
  */
-export const needs = (requirement: unknown, skipReason: string): TestOptions =>
-  requirement ? {} : { skip: true, meta: { skipReason } }
+export function needs(requirement: unknown, skipReason: string): TestOptions {
+  return requirement ? {} : { skip: true, meta: { skipReason } }
+}
 
-export const needsPostgres = (server: unknown): TestOptions => needs(server, 'PostgreSQL is not installed')
+export function needsPostgres(server: unknown): TestOptions {
+  return needs(server, 'PostgreSQL is not installed')
+}
 
-export const needsRedis = (server: unknown): TestOptions => needs(server, 'Redis is not installed')
+export function needsRedis(server: unknown): TestOptions {
+  return needs(server, 'Redis is not installed')
+}
 
 /** For tests whose outcome another topology cannot change. */
-export const inTopology = (...topologies: Topology[]): TestOptions =>
-  needs(topologies.includes(inject('topology')), `the test runs in ${topologies.join(' and ')} only`)
+export function inTopology(...topologies: Topology[]): TestOptions {
+  return needs(topologies.includes(inject('topology')), `the test runs in ${topologies.join(' and ')} only`)
+}
 
 /** Requires the servers of the project's topology. `topologies` restricts the test to some of them. */
-export const needsStore = (...topologies: Topology[]): TestOptions => ({
-  ...(inject('topology') === 'distributed' && {
-    ...needsPostgres(inject('postgresUrl')),
-    ...needsRedis(inject('redisUrl')),
-  }),
-  ...(topologies.length > 0 && inTopology(...topologies)),
-})
+export function needsStore(...topologies: Topology[]): TestOptions {
+  return {
+    ...(inject('topology') === 'distributed' && {
+      ...needsPostgres(inject('postgresUrl')),
+      ...needsRedis(inject('redisUrl')),
+    }),
+    ...(topologies.length > 0 && inTopology(...topologies)),
+  }
+}

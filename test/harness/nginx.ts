@@ -16,7 +16,7 @@ export interface TestNginx {
 }
 
 /** Throws if nginx is missing and CI=true. */
-export const nginxIsInstalled = (): boolean => {
+export function nginxIsInstalled(): boolean {
   try {
     accessSync(program, constants.X_OK)
     return true
@@ -26,7 +26,8 @@ export const nginxIsInstalled = (): boolean => {
   }
 }
 
-const configurationOf = (port: number, directory: string, locations: Record<string, string>): string => `
+function configurationOf(port: number, directory: string, locations: Record<string, string>): string {
+  return `
 daemon off;
 master_process off;
 pid ${directory}/nginx.pid;
@@ -47,16 +48,18 @@ ${Object.entries(locations)
   }
 }
 `
+}
 
-const accepts = (port: number): Promise<boolean> =>
-  new Promise((resolve) => {
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => resolve(true))
     socket.once('error', () => resolve(false)).once('close', () => resolve(false))
     socket.once('connect', () => socket.destroy())
   })
+}
 
 /** `locations` maps each location prefix to its proxy_pass URL. */
-export const startNginx = async (locations: Record<string, string>): Promise<TestNginx> => {
+export async function startNginx(locations: Record<string, string>): Promise<TestNginx> {
   const port = await freePort()
   const directory = await mkdtemp(join(tmpdir(), 'portico-nginx-'))
   const file = join(directory, 'nginx.conf')

@@ -16,7 +16,7 @@ export interface TestPooler {
   stop(): Promise<void>
 }
 
-const answers = async (url: string): Promise<boolean> => {
+async function answers(url: string): Promise<boolean> {
   const client = new Client({ connectionString: url })
   client.on('error', () => undefined)
   return client
@@ -27,7 +27,7 @@ const answers = async (url: string): Promise<boolean> => {
 }
 
 /** Uses transaction mode. Returns undefined if PgBouncer is not installed. */
-export const startPgBouncer = async (databaseUrl: string, poolSize: number): Promise<TestPooler | undefined> => {
+export async function startPgBouncer(databaseUrl: string, poolSize: number): Promise<TestPooler | undefined> {
   if (!existsSync(program)) {
     if (process.env.CI === 'true') throw new Error('no PgBouncer to test with')
     return undefined

@@ -61,7 +61,7 @@ export interface Options {
 }
 
 /** The domain service serves Portico's own domains. Both gateways serve the test's domains themselves. */
-const useService = (settings: WholeSettings, url: string, added: readonly Domain[]): void => {
+function useService(settings: WholeSettings, url: string, added: readonly Domain[]): void {
   settings.backends = {
     ...settings.backends,
     ...Object.fromEntries(added.map(({ name }) => [name, 'in-process' as const])),
@@ -74,13 +74,13 @@ const useService = (settings: WholeSettings, url: string, added: readonly Domain
 }
 
 /** Starts the production composition in the project's topology. */
-export const startPortico = async ({
+export async function startPortico({
   domains: added = [],
   variables = {},
   adjust,
   pace = {},
   prepare,
-}: Options = {}): Promise<Portico> => {
+}: Options = {}): Promise<Portico> {
   const isDistributed = inject('topology') === 'distributed'
   const store = await createStore()
   await prepare?.({ ...store.variables, ...variables })

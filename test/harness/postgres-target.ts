@@ -2,8 +2,8 @@ import { sql } from 'kysely'
 import type { OpenDatabase } from '../../src/database/index.ts'
 
 /** With long timeouts, so that a failure on a busy machine cannot be a timeout. */
-export const postgresTarget = (url: string) =>
-  ({
+export function postgresTarget(url: string) {
+  return {
     kind: 'postgres',
     url,
     poolSize: 2,
@@ -11,14 +11,15 @@ export const postgresTarget = (url: string) =>
     statementTimeoutMs: 20_000,
     lockTimeoutMs: 10_000,
     onConnectionBroken: () => undefined,
-  }) as const
+  } as const
+}
 
 /** Runs a statement on `count` connections, each held until all have run theirs. Returns the process ids. */
-export const onConnections = (
+export function onConnections(
   { database }: Pick<OpenDatabase, 'database'>,
   count: number,
   statement = sql`SELECT 1`,
-): Promise<number[]> => {
+): Promise<number[]> {
   const all = Promise.withResolvers<void>()
   let done = 0
   const work = () =>

@@ -31,14 +31,14 @@ const settings = {
 }
 
 /** Uses Debian's newest installed version, or else the server on PATH. */
-const binaries = (): string | undefined => {
+function binaries(): string | undefined {
   const debian = globSync('/usr/lib/postgresql/*/bin/postgres').sort().at(-1)
   if (debian) return dirname(debian)
   return process.env.PATH?.split(delimiter).find((folder) => existsSync(join(folder, 'postgres')))
 }
 
 /** PostgreSQL refuses to run as root. */
-export const runAs = (): { uid: number; gid: number } | undefined => {
+export function runAs(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined
   const users = readFileSync('/etc/passwd', 'utf8').split('\n')
   const fields = (
@@ -55,21 +55,23 @@ const [firstPort, portsEach, places] = [12_000, 2_000, 10] as const
 const ownPorts = firstPort + (Number(process.env.VITEST_POOL_ID ?? 0) % places) * portsEach
 let lastPort = randomInt(portsEach)
 
-export const freePort = (attempt = 1): Promise<number> =>
-  new Promise((resolve, reject) => {
+export function freePort(attempt = 1): Promise<number> {
+  return new Promise((resolve, reject) => {
     lastPort = (lastPort + 1) % portsEach
     const port = ownPorts + lastPort
     const server = createServer()
     server.once('error', (error) => (attempt < 100 ? resolve(freePort(attempt + 1)) : reject(error)))
     server.listen(port, '127.0.0.1', () => server.close(() => resolve(port)))
   })
+}
 
-const ended = (child: ReturnType<typeof spawn>): Promise<number | null> =>
-  child.exitCode !== null || child.signalCode !== null
+function ended(child: ReturnType<typeof spawn>): Promise<number | null> {
+  return child.exitCode !== null || child.signalCode !== null
     ? Promise.resolve(child.exitCode)
     : new Promise((resolve, reject) => child.once('error', reject).once('exit', resolve))
+}
 
-const versionOf = async (url: string): Promise<string> => {
+async function versionOf(url: string): Promise<string> {
   const client = new Client({ connectionString: url })
   client.on('error', () => undefined)
   await client.connect()
@@ -77,7 +79,7 @@ const versionOf = async (url: string): Promise<string> => {
   return rows[0]?.server_version ?? ''
 }
 
-const waitUntilReady = async (url: string, isGone: () => boolean): Promise<string> => {
+async function waitUntilReady(url: string, isGone: () => boolean): Promise<string> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await versionOf(url)
@@ -88,12 +90,12 @@ const waitUntilReady = async (url: string, isGone: () => boolean): Promise<strin
   }
 }
 
-const run = async (cwd: string, program: string, values: string[]): Promise<void> => {
+async function run(cwd: string, program: string, values: string[]): Promise<void> {
   const code = await ended(spawn(program, values, { ...runAs(), cwd, stdio: 'ignore' }))
   if (code !== 0) throw new Error(`${program} ended with ${code}`)
 }
 
-const makeDirectory = async (parent: string): Promise<string> => {
+async function makeDirectory(parent: string): Promise<string> {
   const user = runAs()
   const directory = await mkdtemp(join(parent, 'portico-postgres-'))
   await chmod(directory, 0o700)
@@ -101,17 +103,18 @@ const makeDirectory = async (parent: string): Promise<string> => {
   return directory
 }
 
-const initialise = (bin: string, directory: string): Promise<void> =>
-  run(directory, join(bin, 'initdb'), [
+function initialise(bin: string, directory: string): Promise<void> {
+  return run(directory, join(bin, 'initdb'), [
     ...['-D', directory, '-U', 'portico', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'],
   ])
+}
 
 interface Server extends Pick<TestPostgres, 'url' | 'version' | 'crash' | 'resume'> {
   /** Keeps the files. */
   shutDown(): Promise<void>
 }
 
-const launch = async (bin: string, directory: string, extra: Record<string, string>): Promise<Server> => {
+async function launch(bin: string, directory: string, extra: Record<string, string>): Promise<Server> {
   const port = await freePort()
   const options = { ...runAs(), cwd: directory, stdio: 'ignore' } as const
   const arguments_ = Object.entries({ ...settings, ...extra }).flatMap(([name, value]) => ['-c', `${name}=${value}`])
@@ -144,11 +147,11 @@ const launch = async (bin: string, directory: string, extra: Record<string, stri
 }
 
 /** `fill` creates the files. */
-const startOn = async (
+async function startOn(
   bin: string,
   extra: Record<string, string>,
   fill: (directory: string) => Promise<void>,
-): Promise<TestPostgres> => {
+): Promise<TestPostgres> {
   const directory = await makeDirectory(tmpdir())
   const remove = () => rm(directory, { recursive: true, force: true })
   try {
@@ -173,7 +176,7 @@ const startOn = async (
   }
 }
 
-const usableBinaries = (): string | undefined => {
+function usableBinaries(): string | undefined {
   const bin = binaries()
   if (bin && (process.getuid?.() !== 0 || runAs())) return bin
   if (process.env.CI === 'true') throw new Error('no PostgreSQL to test against')
@@ -181,13 +184,13 @@ const usableBinaries = (): string | undefined => {
 }
 
 /** Undefined if PostgreSQL is not installed; with CI=true, throws instead. */
-export const startPostgres = async (extra: Record<string, string> = {}): Promise<TestPostgres | undefined> => {
+export async function startPostgres(extra: Record<string, string> = {}): Promise<TestPostgres | undefined> {
   const bin = usableBinaries()
   return bin === undefined ? undefined : startOn(bin, extra, (directory) => initialise(bin, directory))
 }
 
 /** `prepare` runs once against the server. */
-export const createPostgresFiles = async (parent: string, prepare?: (url: string) => Promise<void>): Promise<void> => {
+export async function createPostgresFiles(parent: string, prepare?: (url: string) => Promise<void>): Promise<void> {
   const bin = usableBinaries()
   if (bin === undefined) return
   const directory = await makeDirectory(parent)
@@ -201,10 +204,10 @@ export const createPostgresFiles = async (parent: string, prepare?: (url: string
   }
 }
 
-export const startPostgresCopy = async (
+export async function startPostgresCopy(
   parent: string,
   extra: Record<string, string> = {},
-): Promise<TestPostgres | undefined> => {
+): Promise<TestPostgres | undefined> {
   const bin = usableBinaries()
   const [name] = await readdir(parent)
   if (bin === undefined || name === undefined) return undefined

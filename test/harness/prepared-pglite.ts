@@ -10,18 +10,21 @@ export interface TestPglite {
   close(): Promise<void>
 }
 
-const open = (directory: string) =>
-  openEmbedded({ directory, isDurable: false, minimumFreeBytes: 0, onDiskFull: () => undefined })
+function open(directory: string) {
+  return openEmbedded({ directory, isDurable: false, minimumFreeBytes: 0, onDiskFull: () => undefined })
+}
 
-const create = async (directory: string): Promise<void> => (await open(directory)).close()
+async function create(directory: string): Promise<void> {
+  return (await open(directory)).close()
+}
 
-const createMigrated = async (directory: string): Promise<void> => {
+async function createMigrated(directory: string): Promise<void> {
   const store = await open(directory)
   await store.migrate(schemaOwners)
   await store.close()
 }
 
-const openCopy = async ({ directory, remove }: Directory): Promise<TestPglite> => {
+async function openCopy({ directory, remove }: Directory): Promise<TestPglite> {
   const pglite = await PGlite.create({ parsers: valueParsers, dataDir: embeddedStorePath(directory) })
   const close = async (): Promise<void> => {
     await pglite.close()
@@ -31,9 +34,14 @@ const openCopy = async ({ directory, remove }: Directory): Promise<TestPglite> =
 }
 
 /** A store without tables. The run creates it once and copies it, because `initdb` takes seconds. */
-export const emptyDirectory = (): Promise<Directory> => copyOf('embedded-empty', create)
+export function emptyDirectory(): Promise<Directory> {
+  return copyOf('embedded-empty', create)
+}
 
-export const emptyPglite = async (): Promise<TestPglite> => openCopy(await emptyDirectory())
+export async function emptyPglite(): Promise<TestPglite> {
+  return openCopy(await emptyDirectory())
+}
 
-export const migratedPglite = async (): Promise<TestPglite> =>
-  openCopy(await copyOf('embedded-migrated', createMigrated))
+export async function migratedPglite(): Promise<TestPglite> {
+  return openCopy(await copyOf('embedded-migrated', createMigrated))
+}

@@ -10,46 +10,53 @@ import { postgresTarget } from './postgres-target.ts'
 import { prepareOnce } from './prepared.ts'
 import { seed } from './template.ts'
 
-export const urlOf = (serverUrl: string, database: string): string => new URL(`/${database}`, serverUrl).href
+export function urlOf(serverUrl: string, database: string): string {
+  return new URL(`/${database}`, serverUrl).href
+}
 
-export const execute = async (connectionString: string, ...statements: readonly string[]): Promise<void> => {
+export async function execute(connectionString: string, ...statements: readonly string[]): Promise<void> {
   const client = new Client({ connectionString })
   await client.connect()
   await client.query(statements.join(';')).finally(() => client.end())
 }
 
-export const copyDatabase = async (serverUrl: string, template: string) => {
+export async function copyDatabase(serverUrl: string, template: string) {
   const name = `portico_${randomUUID().replaceAll('-', '')}`
   await execute(serverUrl, `CREATE DATABASE ${name} TEMPLATE ${template}`)
   return { name, drop: () => execute(serverUrl, `DROP DATABASE ${name} WITH (FORCE)`) }
 }
 
-export const openServer = (url: string, poolSize: number): Promise<OpenDatabase> =>
-  openPostgres({ ...postgresTarget(url), poolSize, lockTimeoutMs: 20_000 })
+export function openServer(url: string, poolSize: number): Promise<OpenDatabase> {
+  return openPostgres({ ...postgresTarget(url), poolSize, lockTimeoutMs: 20_000 })
+}
 
-const migrateServer = async (url: string): Promise<void> => {
+async function migrateServer(url: string): Promise<void> {
   const { database, close } = await openServer(url, 1)
   await migrate(database, schemaOwners).finally(close)
 }
 
 /** Copies a data directory that the run creates once, because `initdb` takes seconds. */
-const startPrepared = async (
+async function startPrepared(
   name: string,
   extra: Record<string, string> = {},
   prepare?: (url: string) => Promise<void>,
-): Promise<TestPostgres | undefined> =>
-  startPostgresCopy(await prepareOnce(name, (folder) => createPostgresFiles(folder, prepare)), extra)
+): Promise<TestPostgres | undefined> {
+  return startPostgresCopy(await prepareOnce(name, (folder) => createPostgresFiles(folder, prepare)), extra)
+}
 
-export const emptyPostgres = (extra?: Record<string, string>) => startPrepared('postgres-empty', extra)
+export function emptyPostgres(extra?: Record<string, string>) {
+  return startPrepared('postgres-empty', extra)
+}
 
 /** Has the development accounts. */
-export const seededPostgres = (extra?: Record<string, string>) =>
-  startPrepared('postgres-seeded', extra, (url) => seed({ DATABASE_URL: url }))
+export function seededPostgres(extra?: Record<string, string>) {
+  return startPrepared('postgres-seeded', extra, (url) => seed({ DATABASE_URL: url }))
+}
 
 const migratedTemplate = 'portico_migrated'
 
 /** Starts a server with a template for `copyDatabase`. */
-export const startWithTemplate = async (template: string, fill: (url: string) => Promise<void>) => {
+export async function startWithTemplate(template: string, fill: (url: string) => Promise<void>) {
   const server = await startPostgres()
   if (!server) return undefined
   await execute(server.url, `CREATE DATABASE ${template}`)
@@ -57,10 +64,12 @@ export const startWithTemplate = async (template: string, fill: (url: string) =>
   return server
 }
 
-export const startMigrated = () => startWithTemplate(migratedTemplate, migrateServer)
+export function startMigrated() {
+  return startWithTemplate(migratedTemplate, migrateServer)
+}
 
 /** A database on the server of the run. Undefined if PostgreSQL is not installed. */
-export const migratedDatabase = async () => {
+export async function migratedDatabase() {
   const serverUrl = await (await fetch(inject('postgresStarter'))).text()
   if (serverUrl === '') return undefined
   const { name, drop } = await copyDatabase(serverUrl, migratedTemplate)

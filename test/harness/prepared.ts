@@ -10,14 +10,15 @@ export interface Directory {
   remove(): Promise<void>
 }
 
-const acquire = (lock: string): Promise<boolean> =>
-  mkdir(lock).then(
+function acquire(lock: string): Promise<boolean> {
+  return mkdir(lock).then(
     () => true,
     () => false,
   )
+}
 
 /** Runs `fill` once per run. Concurrent workers wait for the first one. Tests must work on copies of the folder. */
-export const prepareOnce = async (name: string, fill: (folder: string) => Promise<void>): Promise<string> => {
+export async function prepareOnce(name: string, fill: (folder: string) => Promise<void>): Promise<string> {
   const folder = join(inject('runFolder'), name)
   const lock = `${folder}.lock`
   while (!existsSync(folder)) {
@@ -41,7 +42,7 @@ export const prepareOnce = async (name: string, fill: (folder: string) => Promis
 }
 
 /** Copies the folder that `fill` has prepared. */
-export const copyOf = async (name: string, fill: (folder: string) => Promise<void>): Promise<Directory> => {
+export async function copyOf(name: string, fill: (folder: string) => Promise<void>): Promise<Directory> {
   const directory = join(inject('runFolder'), `copy-${randomUUID()}`)
   await cp(await prepareOnce(name, fill), directory, { recursive: true })
   return { directory, remove: () => rm(directory, { recursive: true, force: true }) }

@@ -14,7 +14,7 @@ export interface PorticoProcess {
   stop(): Promise<number | null>
 }
 
-const waitUntilReady = async (operationsUrl: string, child: ChildProcess, output: () => string): Promise<void> => {
+async function waitUntilReady(operationsUrl: string, child: ChildProcess, output: () => string): Promise<void> {
   for (let attempt = 0; attempt < 2_000; attempt++) {
     if (child.exitCode !== null || child.signalCode !== null) break
     const ready = await fetch(`${operationsUrl}/health/ready`).catch(() => null)
@@ -33,11 +33,11 @@ export interface StartOptions {
 }
 
 /** Uses free ports unless `variables` names them. */
-export const startCommand = async (
+export async function startCommand(
   [program = '', ...args]: readonly string[],
   variables: Variables,
   { cwd = root, env = process.env, uid }: StartOptions = {},
-): Promise<PorticoProcess> => {
+): Promise<PorticoProcess> {
   const [port, operationsPort] = [await freePort(), await freePort()]
   const child = spawn(program, args, {
     cwd,
@@ -68,9 +68,10 @@ export const startCommand = async (
   }
 }
 
-export const startProcess = (
+export function startProcess(
   variables: Variables,
   role: 'gateway' | 'domains' = 'gateway',
   nodeArguments: readonly string[] = [],
-): Promise<PorticoProcess> =>
-  startCommand([process.execPath, ...nodeArguments, 'bin/portico.js', 'serve', '--role', role], variables)
+): Promise<PorticoProcess> {
+  return startCommand([process.execPath, ...nodeArguments, 'bin/portico.js', 'serve', '--role', role], variables)
+}

@@ -1,7 +1,7 @@
 import { loadSettings, productionKey, root, type WholeSettings } from './settings.ts'
 
 /** Gives development settings the rules against theft and fraud of production's defaults. */
-export const applyProductionRules = (settings: WholeSettings): void => {
+export function applyProductionRules(settings: WholeSettings): void {
   const { access, mfa, money, passwords, portals } = loadSettings({
     PORTICO_CONFIG: `${root}/test/harness/production.yaml`,
     PORTICO_SECRET_KEY: productionKey,

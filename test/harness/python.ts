@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process'
 
-const findPython = (modules: string): string | undefined =>
-  ['python3', '/usr/bin/python3'].find((program) => spawnSync(program, ['-c', `import ${modules}`]).status === 0)
+function findPython(modules: string): string | undefined {
+  return ['python3', '/usr/bin/python3'].find((program) => spawnSync(program, ['-c', `import ${modules}`]).status === 0)
+}
 
 /** The reason to skip a test that needs `python`. */
 export const noPython = 'the Python packages jwt and cryptography are not installed'

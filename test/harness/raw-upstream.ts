@@ -12,7 +12,7 @@ export interface RawUpstream {
 export type Behaviour = (socket: Socket, request: string) => void
 
 /** The upstream can violate HTTP. */
-export const startRawUpstream = async (behave: Behaviour): Promise<RawUpstream> => {
+export async function startRawUpstream(behave: Behaviour): Promise<RawUpstream> {
   const received: string[] = []
   const sockets = new Set<Socket>()
   let count = 0
@@ -44,11 +44,12 @@ export const startRawUpstream = async (behave: Behaviour): Promise<RawUpstream> 
   }
 }
 
-export const rawResponse = (status: string, headers: Record<string, string>, body: string): string => {
+export function rawResponse(status: string, headers: Record<string, string>, body: string): string {
   const fields = { 'content-length': String(Buffer.byteLength(body)), ...headers }
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`)
   return `HTTP/1.1 ${status}\r\n${lines.join('')}\r\n${body}`
 }
 
-export const json = (value: unknown, status = '200 OK', headers: Record<string, string> = {}): string =>
-  rawResponse(status, { 'content-type': 'application/json', ...headers }, JSON.stringify(value))
+export function json(value: unknown, status = '200 OK', headers: Record<string, string> = {}): string {
+  return rawResponse(status, { 'content-type': 'application/json', ...headers }, JSON.stringify(value))
+}

@@ -13,8 +13,8 @@ export interface RawAnswer {
 const looks = 10
 
 /** HTTP libraries would refuse these bytes. */
-export const sendRaw = (baseUrl: string, bytes: string | Uint8Array, silenceMs = 500): Promise<RawAnswer> =>
-  new Promise((resolve) => {
+export function sendRaw(baseUrl: string, bytes: string | Uint8Array, silenceMs = 500): Promise<RawAnswer> {
+  return new Promise((resolve) => {
     const { hostname, port } = new URL(baseUrl)
     const socket = connect(Number(port), hostname, () => socket.write(bytes))
     let text = ''
@@ -41,3 +41,4 @@ export const sendRaw = (baseUrl: string, bytes: string | Uint8Array, silenceMs =
     })
     socket.on('error', () => undefined)
   })
+}

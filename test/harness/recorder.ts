@@ -11,7 +11,7 @@ export interface Recorder {
 
 const refusal = JSON.stringify({ success: false, code: 'RESOURCE.NOT_FOUND', message: '', data: null })
 
-export const startRecorder = async (): Promise<Recorder> => {
+export async function startRecorder(): Promise<Recorder> {
   const requests: string[] = []
   const server = createServer((request, response) => {
     requests.push(`${request.method} ${request.url}`)

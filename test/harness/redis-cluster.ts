@@ -4,7 +4,7 @@ import { startRedis, type TestRedis } from './redis.ts'
 
 const slots = 16_384
 
-const startMaster = async (): Promise<{ node: TestRedis; busPort: number } | undefined> => {
+async function startMaster(): Promise<{ node: TestRedis; busPort: number } | undefined> {
   const busPort = await freePort()
   const cluster = ['--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1', '--cluster-port', String(busPort)]
   const node = await startRedis(cluster)
@@ -12,7 +12,7 @@ const startMaster = async (): Promise<{ node: TestRedis; busPort: number } | und
 }
 
 /** Until a master knows the slots of the others, it rejects keys with CLUSTERDOWN. */
-const hasSettled = async (node: TestRedis): Promise<void> => {
+async function hasSettled(node: TestRedis): Promise<void> {
   for (let attempt = 1; !/^(\+OK|-MOVED)/.test(await node.sendRequest('SET probe 1')); attempt++) {
     if (attempt >= 1_000) throw new Error('the Redis cluster did not form')
     await pause(50)
@@ -20,7 +20,7 @@ const hasSettled = async (node: TestRedis): Promise<void> => {
 }
 
 /** The masters share the slots. Empty if Redis is not installed. */
-export const startRedisCluster = async (masters = 3): Promise<TestRedis[]> => {
+export async function startRedisCluster(masters = 3): Promise<TestRedis[]> {
   const started = await Promise.all(Array.from({ length: masters }, startMaster))
   const all = started.filter((each) => each !== undefined)
   const [first] = all

@@ -18,7 +18,7 @@ export interface TestRedis {
   stop(): Promise<void>
 }
 
-const program = (): string | undefined => {
+function program(): string | undefined {
   for (const folder of (process.env.PATH ?? '').split(delimiter))
     for (const name of ['redis-server', 'valkey-server'])
       try {
@@ -30,8 +30,8 @@ const program = (): string | undefined => {
   return undefined
 }
 
-const queryRedis = (port: number, command: string): Promise<string> =>
-  new Promise((resolve, reject) => {
+function queryRedis(port: number, command: string): Promise<string> {
+  return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(`${command}\r\n`))
     socket.setTimeout(20_000, () => socket.destroy(new Error('Redis is silent')))
     socket.once('data', (chunk) => {
@@ -40,12 +40,14 @@ const queryRedis = (port: number, command: string): Promise<string> =>
     })
     socket.once('error', reject)
   })
+}
 
-export const askRedis = async (port: number, command: string): Promise<string> =>
-  (await queryRedis(port, command)).split('\r\n')[0] ?? ''
+export async function askRedis(port: number, command: string): Promise<string> {
+  return (await queryRedis(port, command)).split('\r\n')[0] ?? ''
+}
 
 /** Undefined if Redis is not on PATH; with CI=true, throws instead. */
-export const startRedis = async (extra: string[] = [], fixedPort?: number): Promise<TestRedis | undefined> => {
+export async function startRedis(extra: string[] = [], fixedPort?: number): Promise<TestRedis | undefined> {
   const path = program()
   if (!path) {
     if (process.env.CI === 'true') throw new Error('no Redis to test against')
@@ -80,7 +82,7 @@ export const startRedis = async (extra: string[] = [], fixedPort?: number): Prom
 }
 
 /** Returns a function that frees the memory. Avoids scripts, whose memory Redis 8 counts and frees late. */
-export const fillRedis = async (redis: TestRedis | undefined): Promise<() => Promise<void>> => {
+export async function fillRedis(redis: TestRedis | undefined): Promise<() => Promise<void>> {
   await redis?.sendRequest('SETRANGE junk 20000000 x')
   if (!(await redis?.sendRequest('SET junk:2 x'))?.startsWith('-OOM')) throw new Error('Redis is not full')
   return async () => void (await redis?.sendRequest('DEL junk'))

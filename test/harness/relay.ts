@@ -12,7 +12,7 @@ export interface Relay {
   close(): Promise<void>
 }
 
-export const startRelay = async (target: number): Promise<Relay> => {
+export async function startRelay(target: number): Promise<Relay> {
   let to = target
   const clients = new Map<Socket, Socket>()
   const relay = createServer((client) => {

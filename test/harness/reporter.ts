@@ -9,14 +9,14 @@ import {
 
 type Unhandled = Parameters<DefaultReporter['onTestRunEnd']>[1]
 
-const isInFailedSuite = ({ parent }: TestCase): boolean => {
+function isInFailedSuite({ parent }: TestCase): boolean {
   for (let at = parent; ; at = at.parent) {
     if (at.errors().length > 0) return true
     if (at.type === 'module') return false
   }
 }
 
-const reasonOf = (test: TestCase, isFiltered: boolean): string => {
+function reasonOf(test: TestCase, isFiltered: boolean): string {
   const result = test.result()
   const reason = (result.state === 'skipped' ? result.note : undefined) ?? test.meta().skipReason
   if (reason !== undefined) return reason
@@ -25,7 +25,7 @@ const reasonOf = (test: TestCase, isFiltered: boolean): string => {
 }
 
 /** Returns the reasons of the skipped tests with the number of tests, the most frequent first. */
-const countSkips = (modules: readonly TestModule[], isFiltered: boolean): [reason: string, count: number][] => {
+function countSkips(modules: readonly TestModule[], isFiltered: boolean): [reason: string, count: number][] {
   const counts = new Map<string, number>()
   for (const module of modules)
     for (const test of module.children.allTests('skipped')) {
@@ -35,17 +35,23 @@ const countSkips = (modules: readonly TestModule[], isFiltered: boolean): [reaso
   return [...counts].sort(([a, left], [b, right]) => right - left || a.localeCompare(b))
 }
 
-const cpuOf = (module: TestModule): number => module.meta().cpuSeconds ?? 0
+function cpuOf(module: TestModule): number {
+  return module.meta().cpuSeconds ?? 0
+}
 
-const sumCpu = (modules: readonly TestModule[]): number => modules.reduce((sum, each) => sum + cpuOf(each), 0)
+function sumCpu(modules: readonly TestModule[]): number {
+  return modules.reduce((sum, each) => sum + cpuOf(each), 0)
+}
 
-const toLine = (seconds: number, what: string): string => `${seconds.toFixed(1).padStart(8)}  ${what}`
+function toLine(seconds: number, what: string): string {
+  return `${seconds.toFixed(1).padStart(8)}  ${what}`
+}
 
 /** A shorter run is not about the suite as a whole. */
 const leastModules = 20
 
 /** Returns the CPU time of each project, and of the ten files with the most. */
-const cpuLines = (modules: readonly TestModule[]): string[] => {
+function cpuLines(modules: readonly TestModule[]): string[] {
   if (modules.length < leastModules) return []
   const projects = [...Map.groupBy(modules, ({ project }) => project.name)]
   const slowest = [...modules].sort((left, right) => cpuOf(right) - cpuOf(left)).slice(0, 10)

@@ -12,7 +12,7 @@ export const servingRights = [
 ]
 
 /** The permissions of docs/guides/redis.md. */
-export const redisRights = (): string => {
+export function redisRights(): string {
   const text = readFileSync(join(root, 'docs/guides/redis.md'), 'utf8')
   const granted = /ACL SETUSER portico on '>…' ([^`]*)/.exec(text)?.[1]
   if (!granted) throw new Error('docs/guides/redis.md grants nothing')

@@ -16,7 +16,7 @@ export interface RoundTripCounter {
  * Counts Query and Execute messages of one connection (PostgreSQL documentation, "Message Formats"). The first message
  * has no type.
  */
-const createStatementCounter = (): ((chunk: Buffer) => number) => {
+function createStatementCounter(): (chunk: Buffer) => number {
   let rest = Buffer.alloc(0)
   let typeLength = 0
   return (chunk) => {
@@ -34,7 +34,7 @@ const createStatementCounter = (): ((chunk: Buffer) => number) => {
 }
 
 /** Starts a TCP proxy that counts how often its clients wait for the server. */
-export const startRoundTripCounter = async (target: number, isPostgres = false): Promise<RoundTripCounter> => {
+export async function startRoundTripCounter(target: number, isPostgres = false): Promise<RoundTripCounter> {
   let roundTrips = 0
   let bytes = 0
   let statements = 0

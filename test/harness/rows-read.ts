@@ -9,7 +9,7 @@ interface Plan {
   Plans?: Plan[]
 }
 
-const countIn = (plan: Plan, rows: Map<string, number>): void => {
+function countIn(plan: Plan, rows: Map<string, number>): void {
   const table = plan['Relation Name']
   const read = (plan['Actual Rows'] + (plan['Rows Removed by Filter'] ?? 0)) * plan['Actual Loops']
   if (table !== undefined) rows.set(table, (rows.get(table) ?? 0) + read)
@@ -17,11 +17,11 @@ const countIn = (plan: Plan, rows: Map<string, number>): void => {
 }
 
 /** Runs the work, and then EXPLAIN with the options for each of its statements, which must be read-only. */
-const explain = async <Line>(
+async function explain<Line>(
   database: Database,
   work: (watched: Database) => Promise<unknown>,
   options: string,
-): Promise<Line[]> => {
+): Promise<Line[]> {
   const requested: { node: RootOperationNode; queryId: QueryId }[] = []
   const watched = database.withPlugin({
     transformQuery: ({ node, queryId }) => {
@@ -44,10 +44,10 @@ const explain = async <Line>(
 }
 
 /** Counts per table. */
-export const rowsRead = async (
+export async function rowsRead(
   database: Database,
   work: (watched: Database) => Promise<unknown>,
-): Promise<(table: string) => number> => {
+): Promise<(table: string) => number> {
   const rows = new Map<string, number>()
   for (const plans of await explain<{ Plan: Plan }[]>(database, work, 'ANALYZE, TIMING OFF, FORMAT JSON'))
     for (const { Plan: plan } of plans) countIn(plan, rows)
@@ -55,5 +55,6 @@ export const rowsRead = async (
 }
 
 /** Returns the plans as text, with the blocks that they read. */
-export const plansOf = async (database: Database, work: (watched: Database) => Promise<unknown>): Promise<string> =>
-  (await explain<string>(database, work, 'ANALYZE, BUFFERS')).join('\n')
+export async function plansOf(database: Database, work: (watched: Database) => Promise<unknown>): Promise<string> {
+  return (await explain<string>(database, work, 'ANALYZE, BUFFERS')).join('\n')
+}

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Database } from '../../src/database/index.ts'
 
 /** As text, prefixed with the table name. */
-export const rowsOf = async (database: Database): Promise<ReadonlySet<string>> => {
+export async function rowsOf(database: Database): Promise<ReadonlySet<string>> {
   const tables = await sql<{ name: string }>`SELECT table_name AS name FROM information_schema.tables
     WHERE table_schema = current_schema() AND table_type = 'BASE TABLE'`.execute(database)
   const each = tables.rows.map(
@@ -13,7 +13,7 @@ export const rowsOf = async (database: Database): Promise<ReadonlySet<string>> =
 }
 
 /** Searches for text and hex. The database should store only digests or ciphertext. */
-export const storedInPlainText = async (database: Database, ...secrets: string[]): Promise<string[]> => {
+export async function storedInPlainText(database: Database, ...secrets: string[]): Promise<string[]> {
   const rows = [...(await rowsOf(database))]
   const formsOf = (secret: string) => [secret, Buffer.from(secret).toString('hex')]
   return secrets.filter((secret) => rows.some((row) => formsOf(secret).some((form) => row.includes(form))))

@@ -16,10 +16,12 @@ import { goodPassword, otherPassword } from './identity.ts'
 import { encodeMultipart, pdf } from './multipart.ts'
 import { payoutAccount } from './payout-account.ts'
 
-const joinAs = async (place: Place, roleBizId: string): Promise<string> => (await join(place, roleBizId)).accountBizId
+async function joinAs(place: Place, roleBizId: string): Promise<string> {
+  return (await join(place, roleBizId)).accountBizId
+}
 
 /** Another owner creates or changes the entity and suspends it by a password change. Returns the reply. */
-const suspend = async (place: Place, path: string, body: object): Promise<Record<string, unknown>> => {
+async function suspend(place: Place, path: string, body: object): Promise<Record<string, unknown>> {
   const { text } = await place.call('GET', '/web/v1/consumer/roles')
   const roles: { bizId: string; roleType: { code: string } }[] = JSON.parse(text).data
   const owner = roles.find(({ roleType }) => roleType.code === 'OWNER')
@@ -31,14 +33,15 @@ const suspend = async (place: Place, path: string, body: object): Promise<Record
   return reply
 }
 
-const suspendedIn = async (place: Place, path: string, body: object): Promise<string> =>
-  String((await suspend(place, path, body)).bizId)
+async function suspendedIn(place: Place, path: string, body: object): Promise<string> {
+  return String((await suspend(place, path, body)).bizId)
+}
 
 const reason = { reason: 'no such payment' }
 const amount = '10.00'
 const usdToEur = { sourceCurrency: 'USD', targetCurrency: 'EUR', amount, fixedSide: 'SOURCE' }
 
-const upload = async ({ call }: Place, purpose: 'DOCUMENT' | 'RECHARGE_PROOF'): Promise<string> => {
+async function upload({ call }: Place, purpose: 'DOCUMENT' | 'RECHARGE_PROOF'): Promise<string> {
   const form = encodeMultipart([
     { name: 'purpose', content: purpose },
     { name: 'file', content: pdf(), fileName: 'receipt.pdf', type: 'application/pdf' },
@@ -47,7 +50,7 @@ const upload = async ({ call }: Place, purpose: 'DOCUMENT' | 'RECHARGE_PROOF'): 
   return JSON.parse(text).data.bizId
 }
 
-const walletAcross = async (place: Place): Promise<string> => {
+async function walletAcross(place: Place): Promise<string> {
   const body = { workspaceName: 'Across the street', workspaceKind: 'SANDBOX' }
   const { bizId } = await place.run(createWorkspace, { body })
   const { text } = await place.call('GET', '/web/v1/consumer/wallets', { headers: { 'x-workspace-id': bizId } })
@@ -55,7 +58,7 @@ const walletAcross = async (place: Place): Promise<string> => {
 }
 
 /** Returns the id of the new account, and a function for its commands. */
-const join = async (place: Place, roleBizId: string) => {
+async function join(place: Place, roleBizId: string) {
   const { call, mailTo, run } = place
   const email = `${randomUUID()}@people.test`
   const invitation = await run(createInvitation, { body: { email, roleBizId } })
@@ -82,39 +85,54 @@ const join = async (place: Place, roleBizId: string) => {
   return { accountBizId: String(account.accountBizId), command }
 }
 
-const idOf = async (created: Promise<{ bizId: string }>): Promise<string> => (await created).bizId
-const walletIn = async ({ run }: Place): Promise<string> => {
+async function idOf(created: Promise<{ bizId: string }>): Promise<string> {
+  return (await created).bizId
+}
+async function walletIn({ run }: Place): Promise<string> {
   const [wallet] = await run(listWallets)
   if (!wallet) throw new Error('a sandbox has wallets')
   return wallet.bizId
 }
-const createRoleIn = ({ run }: Place, permissionCodes: string[] = []) =>
-  idOf(run(createRole, { body: { roleName: randomUUID().slice(0, 30), permissionCodes } }))
-const createKeyIn = ({ run }: Place) =>
-  idOf(run(createApiKey, { body: { apiKeyName: randomUUID().slice(0, 30), permissionCodes: ['wallet:read'] } }))
-const quoteIn = async ({ run }: Place) => (await run(quoteExchange, { body: usdToEur })).quoteBizId
+function createRoleIn({ run }: Place, permissionCodes: string[] = []) {
+  return idOf(run(createRole, { body: { roleName: randomUUID().slice(0, 30), permissionCodes } }))
+}
+function createKeyIn({ run }: Place) {
+  return idOf(run(createApiKey, { body: { apiKeyName: randomUUID().slice(0, 30), permissionCodes: ['wallet:read'] } }))
+}
+async function quoteIn({ run }: Place) {
+  return (await run(quoteExchange, { body: usdToEur })).quoteBizId
+}
 
-const newTransfer = async (place: Place) => ({
-  sourceWalletBizId: await walletIn(place),
-  targetWalletBizId: await walletAcross(place),
-  amount: '1.00',
-  currency: 'USD',
-})
-const newRecharge = async (place: Place) => ({ walletBizId: await walletIn(place), channelCode: 'BANK_USD', amount })
-const newWithdrawal = async (place: Place) => {
+async function newTransfer(place: Place) {
+  return {
+    sourceWalletBizId: await walletIn(place),
+    targetWalletBizId: await walletAcross(place),
+    amount: '1.00',
+    currency: 'USD',
+  }
+}
+async function newRecharge(place: Place) {
+  return { walletBizId: await walletIn(place), channelCode: 'BANK_USD', amount }
+}
+async function newWithdrawal(place: Place) {
   const withdrawalChannelBizId = await idOf(place.run(createWithdrawalChannel, { body: payoutAccount() }))
   await place.run(verifyWithdrawalChannel, { params: { withdrawal_channel_id: withdrawalChannelBizId } })
   return { walletBizId: await walletIn(place), withdrawalChannelBizId, amount: '20.00' }
 }
 
-const inPath = (name: string, create: (place: Place) => Promise<string>, input: Sample = {}) => {
+function inPath(name: string, create: (place: Place) => Promise<string>, input: Sample = {}) {
   const sample = async (place: Place): Promise<Sample> => ({ ...input, params: { [name]: await create(place) } })
   return sample
 }
-const ofRecharge = (input?: Sample) =>
-  inPath('recharge_id', async (place) => idOf(place.run(createRecharge, { body: await newRecharge(place) })), input)
-const ofProvedRecharge = (input?: Sample) =>
-  inPath(
+function ofRecharge(input?: Sample) {
+  return inPath(
+    'recharge_id',
+    async (place) => idOf(place.run(createRecharge, { body: await newRecharge(place) })),
+    input,
+  )
+}
+function ofProvedRecharge(input?: Sample) {
+  return inPath(
     'recharge_id',
     async (place) => {
       const id = await idOf(place.run(createRecharge, { body: await newRecharge(place) }))
@@ -123,16 +141,19 @@ const ofProvedRecharge = (input?: Sample) =>
     },
     input,
   )
-const ofOrder = (input?: Sample) =>
-  inPath('order_id', async (place) => idOf(place.run(createTransfer, { body: await newTransfer(place) })), input)
-const ofWithdrawal = (input?: Sample) =>
-  inPath(
+}
+function ofOrder(input?: Sample) {
+  return inPath('order_id', async (place) => idOf(place.run(createTransfer, { body: await newTransfer(place) })), input)
+}
+function ofWithdrawal(input?: Sample) {
+  return inPath(
     'withdrawal_id',
     async (place) => idOf(place.run(createWithdrawal, { body: await newWithdrawal(place) })),
     input,
   )
-const ofApproved = (input?: Sample) =>
-  inPath(
+}
+function ofApproved(input?: Sample) {
+  return inPath(
     'withdrawal_id',
     async (place) => {
       const id = await idOf(place.run(createWithdrawal, { body: await newWithdrawal(place) }))
@@ -140,6 +161,7 @@ const ofApproved = (input?: Sample) =>
     },
     input,
   )
+}
 const ofRole = inPath('role_id', createRoleIn)
 const ofWallet = inPath('wallet_id', walletIn)
 const ofFile = inPath('file_id', (place) => upload(place, 'DOCUMENT'))

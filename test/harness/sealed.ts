@@ -6,9 +6,9 @@ import type { Answer, Call } from './http.ts'
 type Caller = (method: string, path: string, call?: Call) => Promise<Answer>
 
 /** Opens a channel, and returns a caller that encrypts the body of a POST and decrypts its reply. */
-export const openSealed = async (
+export async function openSealed(
   call: Caller,
-): Promise<(path: string, call: Call, reply?: 'plain') => Promise<Answer>> => {
+): Promise<(path: string, call: Call, reply?: 'plain') => Promise<Answer>> {
   const clientHash = 'test-client-hash'
   const { data, timestamp } = (await call('GET', '/web/v1/consumer/secure-channel/public-key')).body
   const { payload, key } = await wrapSessionKey({ ...data, clientHash, iat: Math.floor(timestamp / 1_000) })

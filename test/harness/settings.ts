@@ -44,14 +44,15 @@ export interface WholeSettings extends Configuration {
 }
 
 /** The loader adds the settings of the domains, which `Configuration` does not show. */
-export const loadSettings = (variables: Variables): WholeSettings =>
-  loadConfiguration(variables, bankingDomains) as WholeSettings
+export function loadSettings(variables: Variables): WholeSettings {
+  return loadConfiguration(variables, bankingDomains) as WholeSettings
+}
 
 /** The development configuration with free ports, high limits and long timeouts. */
-export const testSettings = (
+export function testSettings(
   variables: Variables,
   adjust: (settings: WholeSettings) => void = () => undefined,
-): WholeSettings => {
+): WholeSettings {
   const settings = loadSettings({ PORTICO_RATE_LIMIT_SCALE: '1000', LOG_LEVEL: 'info', ...variables })
   settings.listen = {
     host: '127.0.0.1',
@@ -66,5 +67,6 @@ export const testSettings = (
   return settings
 }
 
-export const upstreamAt = (url: string, logged: Omit<z.input<typeof upstream>, 'url'> = {}): UpstreamConfiguration =>
-  upstream.parse({ ...logged, url })
+export function upstreamAt(url: string, logged: Omit<z.input<typeof upstream>, 'url'> = {}): UpstreamConfiguration {
+  return upstream.parse({ ...logged, url })
+}

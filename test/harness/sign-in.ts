@@ -10,7 +10,7 @@ export interface Session {
 
 const developmentPassword = 'Portico-demo-2026'
 
-export const codeIn = (text: string): string => {
+export function codeIn(text: string): string {
   const code = /\b\d{6}\b/.exec(text)?.[0]
   if (!code) throw new Error('no code in the mail')
   return code
@@ -18,23 +18,25 @@ export const codeIn = (text: string): string => {
 
 type Gateway = Pick<Portico, 'call' | 'mailTo'>
 
-const portalOf = (email: string): 'consumer' | 'system' => (/^(operator|checker)/.test(email) ? 'system' : 'consumer')
+function portalOf(email: string): 'consumer' | 'system' {
+  return /^(operator|checker)/.test(email) ? 'system' : 'consumer'
+}
 
 /** Throws unless the status is 200. */
-const post = async (portico: Gateway, path: string, call: Call) => {
+async function post(portico: Gateway, path: string, call: Call) {
   const answer = await portico.call('POST', path, call)
   if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${answer.text}`)
   return answer.body.data
 }
 
 /** Uses the mailed code. The default password is the one of seeded accounts. */
-export const signInOnly = async (
+export async function signInOnly(
   portico: Gateway,
   email = 'owner@demo.test',
   headers: Record<string, string> = {},
   password = developmentPassword,
   portal = portalOf(email),
-): Promise<Session> => {
+): Promise<Session> {
   const step = (path: string, body: object) => post(portico, `/web/v1/${portal}/auth/login/${path}`, { body, headers })
   const { sessionId } = await step('initiate', { email, password })
   await step('mfa/send', { sessionId, mfaMethod: 'EMAIL' })
@@ -42,13 +44,13 @@ export const signInOnly = async (
   return step('complete', { sessionId, mfaMethod: 'EMAIL', code })
 }
 
-export const stepUp = async (
+export async function stepUp(
   portico: Gateway,
   token: string,
   email = 'owner@demo.test',
   headers: Record<string, string> = {},
   portal = portalOf(email),
-): Promise<void> => {
+): Promise<void> {
   const step = (path: string, body: object) =>
     post(portico, `/web/v1/${portal}/security/step-up${path}`, { body, headers, token })
   await step('/send', { mfaMethod: 'EMAIL' })
@@ -57,18 +59,17 @@ export const stepUp = async (
 }
 
 /** Steps up with another mailed code. */
-export const signIn = async (
+export async function signIn(
   ...[portico, email = 'owner@demo.test', headers = {}, password, portal]: Parameters<typeof signInOnly>
-): Promise<Session> => {
+): Promise<Session> {
   const session = await signInOnly(portico, email, headers, password, portal)
   await stepUp(portico, session.accessToken, email, headers, portal)
   return session
 }
 
 /** For a gateway in another process. Waits for the first mail. */
-export const outboxOf =
-  ({ operationsUrl }: { operationsUrl: string }): Portico['mailTo'] =>
-  async (address, template) => {
+export function outboxOf({ operationsUrl }: { operationsUrl: string }): Portico['mailTo'] {
+  return async (address, template) => {
     for (let tries = 0; tries < 1_000; tries++) {
       const mails: DevelopmentMail[] = await (await fetch(`${operationsUrl}/mail.json`)).json()
       const newest = mails.find((mail) => mail.to === address && (template === undefined || mail.template === template))
@@ -77,7 +78,12 @@ export const outboxOf =
     }
     throw new Error(`no mail ${template ?? ''} to ${address}`)
   }
+}
 
 /** For a gateway in another process, with the development outbox. */
-export const signInAt = (gateway: { url: string; operationsUrl: string }, email?: string): Promise<Session> =>
-  signIn({ call: (method, path, call) => send(gateway.url, method, path, call), mailTo: outboxOf(gateway) }, email)
+export function signInAt(gateway: { url: string; operationsUrl: string }, email?: string): Promise<Session> {
+  return signIn(
+    { call: (method, path, call) => send(gateway.url, method, path, call), mailTo: outboxOf(gateway) },
+    email,
+  )
+}

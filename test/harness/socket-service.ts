@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 
 /** The payload has at most 65,535 bytes. */
-export const frameOf = (opcode: number, payload: Uint8Array, isMasked: boolean): Buffer => {
+export function frameOf(opcode: number, payload: Uint8Array, isMasked: boolean): Buffer {
   const mask = Buffer.alloc(isMasked ? 4 : 0, 7)
   const size = payload.length
   const maskBit = isMasked ? 0x80 : 0
@@ -13,7 +13,7 @@ export const frameOf = (opcode: number, payload: Uint8Array, isMasked: boolean):
   return Buffer.concat([Buffer.from(head), mask, body])
 }
 
-export const readFrames = (socket: Socket, onFrame: (opcode: number, payload: Buffer) => void): void => {
+export function readFrames(socket: Socket, onFrame: (opcode: number, payload: Buffer) => void): void {
   let received = Buffer.alloc(0)
   socket.on('data', (chunk: Buffer) => {
     received = Buffer.concat([received, chunk])
@@ -35,7 +35,9 @@ export const readFrames = (socket: Socket, onFrame: (opcode: number, payload: Bu
   })
 }
 
-export const acceptOf = (key = ''): string => hash('sha1', `${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`, 'base64')
+export function acceptOf(key = ''): string {
+  return hash('sha1', `${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`, 'base64')
+}
 
 export interface SocketService {
   url: string
@@ -50,7 +52,7 @@ export interface SocketService {
 }
 
 /** Returns each message. After `close` it closes the socket, and after `die` it destroys it. */
-export const startSocketService = async (): Promise<SocketService> => {
+export async function startSocketService(): Promise<SocketService> {
   const handshakes: IncomingMessage[] = []
   const open: Socket[] = []
   const all = new Set<Socket>()

@@ -16,13 +16,13 @@ export interface TestStore {
   remove(): Promise<void>
 }
 
-const servedUrl = (serverUrl: string, name: string): string => {
+function servedUrl(serverUrl: string, name: string): string {
   const url = new URL(urlOf(serverUrl, name))
   url.username = servingRole
   return url.href
 }
 
-const copyTemplate = async (serverUrl: string): Promise<TestStore> => {
+async function copyTemplate(serverUrl: string): Promise<TestStore> {
   const { name, drop } = await copyDatabase(serverUrl, templateDatabase)
   // All processes of a deployment share it.
   const directory = await mkdtemp(join(tmpdir(), 'portico-blobs-'))
@@ -36,7 +36,7 @@ const copyTemplate = async (serverUrl: string): Promise<TestStore> => {
   }
 }
 
-const ownRedis = async (): Promise<Variables> => {
+async function ownRedis(): Promise<Variables> {
   const url = inject('redisUrl')
   if (!url) return {}
   const number = await askRedis(Number(new URL(url).port), 'INCR test-databases')
@@ -44,7 +44,7 @@ const ownRedis = async (): Promise<Variables> => {
 }
 
 /** Migrated and seeded, in the project's topology. */
-export const createStore = async (): Promise<TestStore> => {
+export async function createStore(): Promise<TestStore> {
   if (inject('topology') === 'embedded') {
     const { directory, remove } = await seededDirectory()
     return { variables: { PORTICO_DATA_DIR: directory }, databaseUrl: '', remove }

@@ -19,7 +19,7 @@ export interface EndedSpan {
 }
 
 /** Like an SDK, samples every span and continues the parent's trace. */
-export const recordingTracer = (): { tracer: Tracer; ended: EndedSpan[] } => {
+export function recordingTracer(): { tracer: Tracer; ended: EndedSpan[] } {
   const ended: EndedSpan[] = []
   const startSpan: Tracer['startSpan'] = (name, options = {}, around) => {
     const parent = around ? trace.getSpanContext(around) : undefined

@@ -6,7 +6,7 @@ import { bankingSamples } from './samples.ts'
 import { signIn } from './sign-in.ts'
 
 /** The check of the audit log needs token and workspace outside the headers. */
-const toHarnessCall = ({ headers = {}, body }: Call) => {
+function toHarnessCall({ headers = {}, body }: Call) {
   const { authorization, 'x-workspace-id': workspace, ...others } = headers
   const token = authorization?.startsWith('Bearer ey') ? authorization.slice('Bearer '.length) : undefined
   return {
@@ -17,29 +17,31 @@ const toHarnessCall = ({ headers = {}, body }: Call) => {
   }
 }
 
-const toGateway = (portico: Portico): Gateway => ({
-  get url() {
-    return portico.url
-  },
-  call: (method, path, call) => portico.call(method, path, toHarnessCall(call)),
-  signIn: async (email) => ({
-    accessToken: (await signIn(portico, email)).accessToken,
-    clientHash: 'test-client-hash',
-  }),
-  mailTo: async (address, matches) => {
-    for (let attempt = 1; attempt <= 400; attempt++) {
-      const found = (await portico.mailsTo(address)).find(({ text }) => matches.test(text))
-      if (found) return found
-      await pause(50)
-    }
-    throw new Error(`no mail to ${address} matches ${matches}`)
-  },
-  effects: null,
-  stop: portico.stop,
-})
+function toGateway(portico: Portico): Gateway {
+  return {
+    get url() {
+      return portico.url
+    },
+    call: (method, path, call) => portico.call(method, path, toHarnessCall(call)),
+    signIn: async (email) => ({
+      accessToken: (await signIn(portico, email)).accessToken,
+      clientHash: 'test-client-hash',
+    }),
+    mailTo: async (address, matches) => {
+      for (let attempt = 1; attempt <= 400; attempt++) {
+        const found = (await portico.mailsTo(address)).find(({ text }) => matches.test(text))
+        if (found) return found
+        await pause(50)
+      }
+      throw new Error(`no mail to ${address} matches ${matches}`)
+    },
+    effects: null,
+    stop: portico.stop,
+  }
+}
 
 /** Uses the project's topology. */
-export const describeSuites = (options: Options, register: (suite: Suite, portico: () => Portico) => void): void => {
+export function describeSuites(options: Options, register: (suite: Suite, portico: () => Portico) => void): void {
   let portico: Portico | undefined
   let opened: World | undefined
   const started = <T>(value: T | undefined): T => {

@@ -13,11 +13,13 @@ afterAll(() => Promise.all(stores.map((store) => store.close())))
 const now = toInstant(Date.UTC(2026, 10, 23))
 const settings = { failures: { windowMs: 900_000 }, knownDevices: { retentionMs: days(90) } }
 const account = sql`'01990000-0000-7000-8000-0000000000aa'::uuid`
-const idOf = (n: RawBuilder<unknown>) => sql`('01990000-0000-7000-8000-' || lpad(to_hex(${n}), 12, '0'))::uuid`
+function idOf(n: RawBuilder<unknown>) {
+  return sql`('01990000-0000-7000-8000-' || lpad(to_hex(${n}), 12, '0'))::uuid`
+}
 
 /** One of each per hour. The newest ones expire now. Foreign keys are not checked. */
-const fill = (database: Database, hours: number) =>
-  database.transaction().execute(async (tx) => {
+function fill(database: Database, hours: number) {
+  return database.transaction().execute(async (tx) => {
     const end = sql`(${toDate(now)}::timestamptz - n * interval '1 hour')`
     const n = sql`FROM generate_series(0, ${hours - 1}::int) AS n`
     await sql`SET LOCAL session_replication_role = replica`.execute(tx)
@@ -29,6 +31,7 @@ const fill = (database: Database, hours: number) =>
     await sql`INSERT INTO login_failures (portal, subject_digest, window_started_at, failures)
       SELECT 'CONSUMER', int4send(n), ${end}, 1 ${n}`.execute(tx)
   })
+}
 
 const tables = ['sessions', 'refresh_tokens', 'login_failures'] as const
 

@@ -6,7 +6,7 @@ export interface TestClock extends Clock {
 }
 
 /** This clock stands still until it is set or advanced. */
-export const testClock = (start = toInstant(Date.UTC(2026, 0, 5, 12))): TestClock => {
+export function testClock(start = toInstant(Date.UTC(2026, 0, 5, 12))): TestClock {
   let now = start
   return {
     now: () => now,

@@ -9,7 +9,7 @@ export interface TestDatabase {
 }
 
 /** Opens a database with the whole schema. */
-export const testDatabase = async (): Promise<TestDatabase> => {
+export async function testDatabase(): Promise<TestDatabase> {
   const { pglite, close } = await migratedPglite()
   return { database: new Kysely<Tables>({ dialect: embeddedDialect(pglite) }), close }
 }

@@ -10,8 +10,9 @@ beforeAll(async () => {
 })
 afterAll(() => at.close())
 
-const refresh = (refreshToken: string) =>
-  call(at.identity, auth.refreshToken, createRequestContext(at.clock), { refreshToken })
+function refresh(refreshToken: string) {
+  return call(at.identity, auth.refreshToken, createRequestContext(at.clock), { refreshToken })
+}
 
 test('auth.refresh: fails if the successor of another token was copied into the row', async () => {
   const rows = () => at.ports.database.selectFrom('refresh_tokens').select(['token_digest', 'successor'])

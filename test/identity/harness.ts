@@ -31,7 +31,9 @@ import { type TestDatabase, testDatabase } from './database.ts'
 
 export { createRequestContext } from '../harness/request-context.ts'
 
-export const defaultSettings = (): IdentitySettings => identitySettings(loadSettings({}))
+export function defaultSettings(): IdentitySettings {
+  return identitySettings(loadSettings({}))
+}
 
 const secretKeys = { current: new Uint8Array(32).fill(7), previous: [] }
 /** Production's cost takes 11 ms per hash. These tests do not depend on it. */
@@ -60,11 +62,11 @@ export interface Harness {
 }
 
 /** `change` and `changePorts` run before identity is created. */
-export const harness = async (
+export async function harness(
   change: (settings: IdentitySettings) => void = () => {},
   changePorts: (ports: IdentityPorts) => void = () => {},
   store: TestDatabase | undefined = undefined,
-): Promise<Harness> => {
+): Promise<Harness> {
   const { database, close } = store ?? (await testDatabase())
   const faults: unknown[] = []
   const background = createBackgroundWork(
@@ -131,13 +133,13 @@ export const harness = async (
 const Erased = z.custom<Request<Operation>>(() => true)
 
 /** Parses the body and validates the reply, like the pipeline. */
-export const call = async <O extends Operation>(
+export async function call<O extends Operation>(
   identity: Identity,
   operation: O,
   request: RequestContext,
   body: unknown = null,
   caller: Caller | null = null,
-): Promise<z.output<Extract<O['reply'], z.ZodType>>> => {
+): Promise<z.output<Extract<O['reply'], z.ZodType>>> {
   const handler = identity.handlers.get(operation.id)
   if (!handler) throw new Error(`no handler for ${operation.id}`)
   const full = {
@@ -154,20 +156,21 @@ export const call = async <O extends Operation>(
   return schema.parse(reply) as z.output<Extract<O['reply'], z.ZodType>>
 }
 
-export const jobRunner = (at: Harness) =>
-  createJobRunner({
+export function jobRunner(at: Harness) {
+  return createJobRunner({
     ...at.ports,
     settings: { concurrency: 1, pollMs: 1_000, leaseMs: 30_000 },
     kinds: at.identity.jobs,
     onFailure: ({ error }) => void at.loggedErrors.push(error),
     onDropped: () => undefined,
   })
+}
 
-export const runJobs = async (at: Harness, runner = jobRunner(at)): Promise<void> => {
+export async function runJobs(at: Harness, runner = jobRunner(at)): Promise<void> {
   while (await runner.runOne());
 }
 
-export const refusalOf = async (promise: Promise<unknown>): Promise<Refusal> => {
+export async function refusalOf(promise: Promise<unknown>): Promise<Refusal> {
   try {
     await promise
   } catch (error) {
@@ -176,47 +179,57 @@ export const refusalOf = async (promise: Promise<unknown>): Promise<Refusal> => 
   }
   throw new Error('the promise did not reject')
 }
-export const codeOf = async (promise: Promise<unknown>): Promise<string> => (await refusalOf(promise)).code
+export async function codeOf(promise: Promise<unknown>): Promise<string> {
+  return (await refusalOf(promise)).code
+}
 
-export const initiate = (at: Harness, email: string, more: Partial<RequestContext> = {}, pass = password) =>
-  call(at.identity, auth.initiateLogin, createRequestContext(at.clock, more), { email, password: pass })
+export function initiate(at: Harness, email: string, more: Partial<RequestContext> = {}, pass = password) {
+  return call(at.identity, auth.initiateLogin, createRequestContext(at.clock, more), { email, password: pass })
+}
 
-export const mailedCode = ({ outbox }: Harness, to: string): string => {
+export function mailedCode({ outbox }: Harness, to: string): string {
   const mail = outbox.list().find((each) => each.to === to)
   const code = /\b\d{6}\b/.exec(mail?.text ?? '')?.[0]
   if (!code) throw new Error(`no code was mailed to ${to}`)
   return code
 }
 
-export const complete = (
+export function complete(
   at: Harness,
   sessionId: string | null,
   code: string,
   more: Partial<RequestContext> = {},
   identity = at.identity,
-) => call(identity, auth.completeLogin, createRequestContext(at.clock, more), { sessionId, mfaMethod: 'EMAIL', code })
+) {
+  return call(identity, auth.completeLogin, createRequestContext(at.clock, more), {
+    sessionId,
+    mfaMethod: 'EMAIL',
+    code,
+  })
+}
 
-export const send = (at: Harness, sessionId: string | null, more: Partial<RequestContext> = {}) =>
-  call(at.identity, auth.sendLoginCode, createRequestContext(at.clock, more), { sessionId, mfaMethod: 'EMAIL' })
+export function send(at: Harness, sessionId: string | null, more: Partial<RequestContext> = {}) {
+  return call(at.identity, auth.sendLoginCode, createRequestContext(at.clock, more), { sessionId, mfaMethod: 'EMAIL' })
+}
 
 /** Returns the mailed code. */
-export const begin = async (at: Harness, email: string, more: Partial<RequestContext> = {}) => {
+export async function begin(at: Harness, email: string, more: Partial<RequestContext> = {}) {
   const { sessionId } = await initiate(at, email, more)
   await send(at, sessionId, more)
   return { sessionId, code: mailedCode(at, email) }
 }
 
-export const signIn = async (at: Harness, email: string, more: Partial<RequestContext> = {}) => {
+export async function signIn(at: Harness, email: string, more: Partial<RequestContext> = {}) {
   const { sessionId, code } = await begin(at, email, more)
   return complete(at, sessionId, code, more)
 }
 
-export const signedIn = async (at: Harness, email: string): Promise<Caller> => {
+export async function signedIn(at: Harness, email: string): Promise<Caller> {
   const { accessToken } = await signIn(at, email)
   return at.identity.authentication.accessToken(credential(accessToken))
 }
 
-export const credential = (
+export function credential(
   token: string,
   more: Partial<{
     portal: 'CONSUMER' | 'SYSTEM' | null
@@ -224,11 +237,13 @@ export const credential = (
     bypassCache: boolean
     receivedAt: Instant
   }> = {},
-) => ({
-  token,
-  portal: 'CONSUMER' as const,
-  clientHash: 'client-one',
-  clientIp: '203.0.113.9',
-  bypassCache: false,
-  ...more,
-})
+) {
+  return {
+    token,
+    portal: 'CONSUMER' as const,
+    clientHash: 'client-one',
+    clientIp: '203.0.113.9',
+    bypassCache: false,
+    ...more,
+  }
+}

@@ -3,7 +3,7 @@ import type { IdentityPorts } from '../../src/identity/index.ts'
 /** Runs work once, after the next verification of a password and before its result is used. */
 export type RunAfterVerify = (work: () => Promise<unknown>) => void
 
-export const interceptVerify = (ports: IdentityPorts): RunAfterVerify => {
+export function interceptVerify(ports: IdentityPorts): RunAfterVerify {
   const { passwords } = ports
   let next: (() => Promise<unknown>) | undefined
   ports.passwords = {

@@ -23,7 +23,7 @@ import { newPassword, recoveryHarness, requestResetLink, resetTokenOf } from './
 const [first, second] = [new Uint8Array(32).fill(7), new Uint8Array(32).fill(8)]
 const at = await recoveryHarness(() => undefined)
 let rotated: Identity
-const identityUnder = (current: Uint8Array, previous: Uint8Array[]): Promise<Identity> => {
+function identityUnder(current: Uint8Array, previous: Uint8Array[]): Promise<Identity> {
   const keys = { current, previous }
   const secrets = { secretBox: createSecretBox(keys, systemRandomness), digest: createKeyedDigest(keys) }
   return createIdentity({ ...at.ports, ...secrets }, at.settings)
@@ -38,7 +38,9 @@ test('identity does not start while values need a previous key that is not confi
   await expect(identityUnder(second, [])).rejects.toThrow(/signing-key has the key id .* PORTICO_SECRET_KEY_PREVIOUS/)
 })
 
-const context = () => createRequestContext(at.clock)
+function context() {
+  return createRequestContext(at.clock)
+}
 
 test('auth.refresh 200: the tokens of a session survive a rotation', async () => {
   await at.account('rotated@demo.test')
@@ -85,7 +87,7 @@ test('a lockout from before the rotation stays in force', async () => {
   expect(await codeOf(call(rotated, auth.initiateLogin, context(), input))).toBe('ACCESS.RATE_LIMITED')
 })
 
-const lockOut = async (email: string, clientHash: string, identity: Identity): Promise<void> => {
+async function lockOut(email: string, clientHash: string, identity: Identity): Promise<void> {
   const input = { email, password: 'wrong-Password-77' }
   const from = { ...context(), clientHash }
   const wrong = () => codeOf(call(identity, auth.initiateLogin, from, input))
@@ -135,7 +137,9 @@ test('a device from before the rotation is known: no notice of a new device', as
   expect(devices.some(({ client_digest }) => digest.isCurrent(client_digest))).toBe(true)
 })
 
-const hexOf = (secretKey: Uint8Array): string => Buffer.from(secretKeyId(secretKey)).toString('hex')
+function hexOf(secretKey: Uint8Array): string {
+  return Buffer.from(secretKeyId(secretKey)).toString('hex')
+}
 const keys = { current: hexOf(second), previous: [hexOf(first)] }
 
 test('keys status: known devices and failed sign-ins need the previous key until the next sign-in', async () => {

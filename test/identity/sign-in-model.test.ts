@@ -36,9 +36,11 @@ const at = await harness(
 afterAll(() => at.close())
 
 /** Without invalidation messages, a replica must notice an ended session within 1 second. */
-const anotherReplica = () => createIdentity({ ...at.ports, pubsub: createLocalPubSub() }, at.settings)
+function anotherReplica() {
+  return createIdentity({ ...at.ports, pubsub: createLocalPubSub() }, at.settings)
+}
 
-const refusalOf = async (promise: Promise<unknown>): Promise<string> => {
+async function refusalOf(promise: Promise<unknown>): Promise<string> {
   try {
     await promise
     return 'none'
@@ -50,8 +52,12 @@ const refusalOf = async (promise: Promise<unknown>): Promise<string> => {
 
 const accountCount = 2
 const addresses = ['203.0.113.1', '198.51.100.1']
-const clientIp = (address: number): string => addresses[address] ?? ''
-const clientHash = (device: number): string => `device-${device}`
+function clientIp(address: number): string {
+  return addresses[address] ?? ''
+}
+function clientHash(device: number): string {
+  return `device-${device}`
+}
 
 type ByToken = Exclude<Extract<Command, { address: number; session: number }>, { kind: 'refresh' }>
 
@@ -65,7 +71,7 @@ interface Family {
 
 let serial = 0
 let passwordSerial = 1_000
-const openWorld = async () => {
+async function openWorld() {
   serial += 1
   const people = Array.from({ length: accountCount }, (_, index) => ({
     email: `personAt${serial}-${index}@demo.test`,
@@ -232,7 +238,9 @@ const openWorld = async () => {
 const [account, device, address] = [fc.nat(accountCount - 1), fc.nat(1), fc.constantFrom(0, 0, 0, 1)]
 const [login, session, target, link, token] = [fc.nat(3), fc.nat(3), fc.nat(7), fc.nat(2), fc.nat(2)]
 const other = fc.constantFrom(0, 0, 0, 0, 0, 1)
-const kind = <const K extends string>(name: K) => fc.constant(name)
+function kind<const K extends string>(name: K) {
+  return fc.constant(name)
+}
 const [right, tabs, maxSessions] = [
   fc.constantFrom(true, true, false),
   fc.integer({ min: 1, max: 3 }),

@@ -70,17 +70,25 @@ const window = 15 * minute
 
 const invalid = 'ACCESS.TOKEN_INVALID'
 const unknown = 'AUTH.SESSION_NOT_FOUND'
-export const deviceOf = ({ device }: { device: number }, other: number): number => (device + other) % 2
-export const recent = <T>(list: readonly T[], index: number): T | undefined => list.at(-1 - (index % list.length))
+export function deviceOf({ device }: { device: number }, other: number): number {
+  return (device + other) % 2
+}
+export function recent<T>(list: readonly T[], index: number): T | undefined {
+  return list.at(-1 - (index % list.length))
+}
 
 /** A stranger never completes a sign-in. */
 export const strangersDevice = 2
 
-const none = (): Failures => ({ since: 0, count: 0, inARow: 0, blockedUntil: null })
+function none(): Failures {
+  return { since: 0, count: 0, inARow: 0, blockedUntil: null }
+}
 /** More than ten times the limit in a row also leads to a lockout. */
-const effectiveFailures = ({ count, inARow }: Failures, limit: number): number => Math.max(count, inARow - 9 * limit)
+function effectiveFailures({ count, inARow }: Failures, limit: number): number {
+  return Math.max(count, inARow - 9 * limit)
+}
 
-export const createSignInModel = (accountCount: number) => {
+export function createSignInModel(accountCount: number) {
   const accounts = Array.from(
     { length: accountCount },
     (): Account => ({

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { callSiteOf, keepCallSite, recordCallSite, withCallSite } from '../../src/kernel/call-site.ts'
 import { runProgram } from '../harness/cli.ts'
 
-const declare = (declared: object): object => {
+function declare(declared: object): object {
   recordCallSite(declared)
   return declared
 }

@@ -15,7 +15,9 @@ test('coded values of the interface have the documented numbers', () => {
   })
 })
 
-const blockOf = (value: number): number => Math.floor(value / 100)
+function blockOf(value: number): number {
+  return Math.floor(value / 100)
+}
 
 /** Fixed by the interface. */
 const blocks = new Map([

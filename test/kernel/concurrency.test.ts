@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createConcurrencyLimiter, untilNotFull } from '../../src/kernel/index.ts'
 
-const controlled = () => {
+function controlled() {
   const begun: string[] = []
   const ends = new Map<string, PromiseWithResolvers<void>>()
   const work = (name: string) => () => {

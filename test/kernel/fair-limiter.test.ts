@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type ConcurrencyLimits, createFairLimiter } from '../../src/kernel/index.ts'
 
-const scene = (limits: ConcurrencyLimits) => {
+function scene(limits: ConcurrencyLimits) {
   const limiter = createFairLimiter(limits)
   const begun: string[] = []
   const ends: PromiseWithResolvers<void>[] = []
@@ -25,7 +25,9 @@ const scene = (limits: ConcurrencyLimits) => {
   }
   return { limiter, begun, run, order }
 }
-const settle = () => new Promise((resolve) => setImmediate(resolve))
+function settle() {
+  return new Promise((resolve) => setImmediate(resolve))
+}
 const unavailable = { code: 'SYSTEM.UNAVAILABLE', detail: { retryAfter: 1 } }
 
 test('FairLimiter: a known client starts next, although the queue is full of unknown ones', async () => {

@@ -43,7 +43,7 @@ test('hasInexactNumber: a number of 256 KB takes time in proportion to its lengt
 })
 
 /** The value as a fraction of integers: an independent definition. */
-const fractionOf = (text: string): { numerator: bigint; denominator: bigint } => {
+function fractionOf(text: string): { numerator: bigint; denominator: bigint } {
   const [mantissa = '', exponent = '0'] = text.toLowerCase().split('e')
   const [whole = '', fraction = ''] = mantissa.split('.')
   const power = Number(exponent) - fraction.length
@@ -52,15 +52,16 @@ const fractionOf = (text: string): { numerator: bigint; denominator: bigint } =>
     ? { numerator: digits, denominator: 10n ** BigInt(-power) }
     : { numerator: digits * 10n ** BigInt(power), denominator: 1n }
 }
-const isUnchanged = (text: string): boolean => {
+function isUnchanged(text: string): boolean {
   const read = JSON.stringify(JSON.parse(text))
   if (read === 'null') return false
   const [one, other] = [fractionOf(text), fractionOf(read)]
   return one.numerator * other.denominator === other.numerator * one.denominator
 }
 
-const digits = (minLength: number, maxLength: number) =>
-  fc.string({ unit: fc.constantFrom(...'0123456789'), minLength, maxLength })
+function digits(minLength: number, maxLength: number) {
+  return fc.string({ unit: fc.constantFrom(...'0123456789'), minLength, maxLength })
+}
 const numberText = fc
   .tuple(
     fc.constantFrom('', '-'),

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
 import { canonicalJson, parseStrictJson } from '../../src/kernel/index.ts'
 
-const read = (text: string, maxDepth = 4) => parseStrictJson(Buffer.from(text), maxDepth)
+function read(text: string, maxDepth = 4) {
+  return parseStrictJson(Buffer.from(text), maxDepth)
+}
 
 test.each([
   '{"a":1,"b":{"a":1},"c":[{"a":1},{"a":2}]}',

@@ -20,7 +20,9 @@ import {
   subtract,
 } from '../../src/kernel/index.ts'
 
-const minorOf = (text: string, currency: string) => parseMoney(text, currency)?.minor
+function minorOf(text: string, currency: string) {
+  return parseMoney(text, currency)?.minor
+}
 
 describe('Money', () => {
   test.each([

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type ConcurrencyLimits, createSharedLimiter } from '../../src/kernel/index.ts'
 
-const scene = (limits: ConcurrencyLimits) => {
+function scene(limits: ConcurrencyLimits) {
   const { runLimited } = createSharedLimiter(limits)
   const begun: string[] = []
   const ends = new Map<string, () => void>()

@@ -25,9 +25,8 @@ export interface HandlerRequest {
 }
 
 /** Parses the input and the reply like the pipeline. */
-export const handlerCaller =
-  (tables: readonly HandlerTable[], clock: Clock) =>
-  async <O extends Operation>(operation: O, input: HandlerRequest): Promise<ReplyOf<O>> => {
+export function handlerCaller(tables: readonly HandlerTable[], clock: Clock) {
+  return async <O extends Operation>(operation: O, input: HandlerRequest): Promise<ReplyOf<O>> => {
     const handler = tables.map((table) => table.get(operation.id)).find((one): one is AnyHandler => one !== undefined)
     if (!handler) throw new Error(`no handler for ${operation.id}`)
     const { as, workspace, params = {}, query = {}, body, requestId = systemIds.next() } = input
@@ -52,3 +51,4 @@ export const handlerCaller =
     const reply = await handler(request)
     return (operation.reply as z.ZodType).parse(reply) as ReplyOf<O>
   }
+}

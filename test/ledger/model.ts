@@ -32,30 +32,37 @@ export interface State {
   pending: ReadonlyMap<string, Transfer>
 }
 
-export const initialState = (wallets: number, funds: bigint): State => ({
-  totals: Array.from({ length: wallets }, () => funds),
-  held: Array.from({ length: wallets }, () => 0n),
-  frozen: Array.from({ length: wallets }, () => false),
-  fees: 0n,
-  pending: new Map(),
-})
+export function initialState(wallets: number, funds: bigint): State {
+  return {
+    totals: Array.from({ length: wallets }, () => funds),
+    held: Array.from({ length: wallets }, () => 0n),
+    frozen: Array.from({ length: wallets }, () => false),
+    fees: 0n,
+    pending: new Map(),
+  }
+}
 
-const addAt = (list: readonly bigint[], index: number, amount: bigint): bigint[] =>
-  list.map((each, at) => (at === index ? each + amount : each))
+function addAt(list: readonly bigint[], index: number, amount: bigint): bigint[] {
+  return list.map((each, at) => (at === index ? each + amount : each))
+}
 
-const post = (state: State, { from, to, amount }: Transfer, { fee }: Terms): State => ({
-  ...state,
-  totals: addAt(addAt(state.totals, from, -amount - fee), to, amount),
-  fees: state.fees + fee,
-})
+function post(state: State, { from, to, amount }: Transfer, { fee }: Terms): State {
+  return {
+    ...state,
+    totals: addAt(addAt(state.totals, from, -amount - fee), to, amount),
+    fees: state.fees + fee,
+  }
+}
 
-const release = (state: State, order: string, { from, amount }: Transfer, { fee }: Terms): State => ({
-  ...state,
-  held: addAt(state.held, from, -amount - fee),
-  pending: new Map([...state.pending].filter(([id]) => id !== order)),
-})
+function release(state: State, order: string, { from, amount }: Transfer, { fee }: Terms): State {
+  return {
+    ...state,
+    held: addAt(state.held, from, -amount - fee),
+    pending: new Map([...state.pending].filter(([id]) => id !== order)),
+  }
+}
 
-const send = (state: State, order: string, transfer: Transfer, terms: Terms): string | State => {
+function send(state: State, order: string, transfer: Transfer, terms: Terms): string | State {
   const { from, to, amount } = transfer
   const charged = amount + terms.fee
   if (from === to) return 'VALIDATION.INVALID_PARAMETER'
@@ -65,7 +72,7 @@ const send = (state: State, order: string, transfer: Transfer, terms: Terms): st
   return { ...state, held: addAt(state.held, from, charged), pending: new Map([...state.pending, [order, transfer]]) }
 }
 
-const decide = (state: State, kind: 'approve' | 'reject', order: string, terms: Terms): string | State => {
+function decide(state: State, kind: 'approve' | 'reject', order: string, terms: Terms): string | State {
   const transfer = state.pending.get(order)
   if (!transfer) return 'STATE.CONFLICT'
   if (kind === 'reject') return release(state, order, transfer, terms)
@@ -73,7 +80,7 @@ const decide = (state: State, kind: 'approve' | 'reject', order: string, terms: 
   return post(release(state, order, transfer, terms), transfer, terms)
 }
 
-const apply = (state: State, { command, order }: Outcome, terms: Terms): string | State => {
+function apply(state: State, { command, order }: Outcome, terms: Terms): string | State {
   if (command.kind === 'send') return send(state, order, command, terms)
   if ('order' in command) return decide(state, command.kind, command.order, terms)
   const frozen = command.kind === 'freeze'
@@ -84,7 +91,7 @@ const apply = (state: State, { command, order }: Outcome, terms: Terms): string 
 /**
  * The state after a serial order of these commands in which each has its actual outcome. Undefined if there is none.
  */
-export const serialize = (state: State, outcomes: readonly Outcome[], terms: Terms): State | undefined => {
+export function serialize(state: State, outcomes: readonly Outcome[], terms: Terms): State | undefined {
   if (outcomes.length === 0) return state
   for (const outcome of outcomes) {
     const next = apply(state, outcome, terms)

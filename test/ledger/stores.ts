@@ -9,10 +9,12 @@ export interface TestStore {
   close(): Promise<void>
 }
 
-export const embeddedStore = async (): Promise<TestStore> => ({ name: 'PGlite', ...(await testDatabase()) })
+export async function embeddedStore(): Promise<TestStore> {
+  return { name: 'PGlite', ...(await testDatabase()) }
+}
 
 /** Undefined if PostgreSQL cannot be started. */
-export const postgresStore = async (poolSize = 16): Promise<TestStore | undefined> => {
+export async function postgresStore(poolSize = 16): Promise<TestStore | undefined> {
   const copy = await migratedDatabase()
   if (!copy) return undefined
   const { database, close } = await openServer(copy.url, poolSize)
@@ -26,13 +28,13 @@ export const postgresStore = async (poolSize = 16): Promise<TestStore | undefine
   }
 }
 
-export const everyStore = async (): Promise<TestStore[]> => {
+export async function everyStore(): Promise<TestStore[]> {
   const opened = await Promise.all([embeddedStore(), postgresStore()])
   return opened.filter((store) => store !== undefined)
 }
 
 /** Counts the connections to the database of PostgreSQL that wait for a lock. */
-export const lockWaits = async (database: Database): Promise<number> => {
+export async function lockWaits(database: Database): Promise<number> {
   const isWaiting = sql`datname = current_database() AND wait_event_type = 'Lock'`
   return (await sql`SELECT FROM pg_stat_activity WHERE ${isWaiting}`.execute(database)).rows.length
 }

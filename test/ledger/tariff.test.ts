@@ -9,7 +9,9 @@ const tariff = parseTariff({
   fixedFee: '1.00',
   feeRate: '0.001',
 })
-const charge = async (amount: string) => computeCharge(tariff, amount)
+async function charge(amount: string) {
+  return computeCharge(tariff, amount)
+}
 
 test('computeCharge WALLET.LIMIT_EXCEEDED: rounds the fee up and requires a positive net amount', async () => {
   expect(await charge('1.02')).toMatchObject({ fee: { minor: 101n }, net: { minor: 1n } })

@@ -31,7 +31,7 @@ export interface TestWallet {
   currency: string
 }
 
-const moneyOf = (text: string, currency: string): Money => {
+function moneyOf(text: string, currency: string): Money {
   const parsed = parseMoney(text, currency)
   if (!parsed) throw new RangeError(`${text} is not an amount of ${currency}`)
   return parsed
@@ -50,11 +50,11 @@ export interface TestBank {
   account(): AccountId
 }
 
-export const createTestBank = async (
+export async function createTestBank(
   database: Database,
   rules: Partial<TransferSettings> = {},
   outgoing: Partial<OutgoingRules> = {},
-): Promise<TestBank> => {
+): Promise<TestBank> {
   const clock = testClock()
   const ids = systemIds
   // As in the development profile, one operator takes several decisions.

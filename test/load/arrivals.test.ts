@@ -2,11 +2,11 @@ import { expect, test } from 'vitest'
 import { type Arrivals, constantRate, dueTimes, rampUp, runArrivals, type Stage } from '../../src/load/arrivals.ts'
 
 /** Runs arrivals on a virtual clock that only `pause` advances. `stalls` are additional delays by number of the pause. */
-const runVirtually = async (
+async function runVirtually(
   stages: readonly Stage[],
   start: Arrivals['start'],
   options: { maxInFlight?: number; stalls?: Record<number, number> } = {},
-) => {
+) {
   let time = 1_000
   let pauses = 0
   let dropped = 0

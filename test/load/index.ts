@@ -15,12 +15,15 @@ import { scenarios } from './scenarios/index.ts'
 import { closeStores } from './store/stores.ts'
 import { targets } from './targets.ts'
 
-const print = (text: string): void => void process.stdout.write(`${text}\n`)
+function print(text: string): void {
+  process.stdout.write(`${text}\n`)
+}
 
-const machine = (): string =>
-  `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}, Node ${process.versions.node}, load by ${generator}; ${pinning}`
+function machine(): string {
+  return `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}, Node ${process.versions.node}, load by ${generator}; ${pinning}`
+}
 
-const measureLists = async (scale: Scale, { json, svg }: Options): Promise<number> => {
+async function measureLists(scale: Scale, { json, svg }: Options): Promise<number> {
   print(machine())
   const growth = await measureGrowth(scale, print)
   print(`\n${growthTable(growth)}`)
@@ -30,7 +33,7 @@ const measureLists = async (scale: Scale, { json, svg }: Options): Promise<numbe
 }
 
 /** `--svg` names the picture of each: `growth.svg` becomes `growth-operations.svg`. */
-const measureCurves = async (options: Options): Promise<number> => {
+async function measureCurves(options: Options): Promise<number> {
   print(machine())
   const curves = []
   for (const name of options.growths) {
@@ -46,7 +49,7 @@ const measureCurves = async (options: Options): Promise<number> => {
   return 0
 }
 
-const measure = async (args: string[]): Promise<number> => {
+async function measure(args: string[]): Promise<number> {
   const options = readOptions(args)
   if (!options) {
     print(`${usage}\nscenarios: ${Object.keys(scenarios).join(', ')}`)

@@ -39,18 +39,18 @@ export const usage = `npm run bench -- [options]
   --html FILE        a page with the chart and the tables
 `
 
-const whole = (text: string | undefined, otherwise: number): number => {
+function whole(text: string | undefined, otherwise: number): number {
   const value = text === undefined ? otherwise : Number(text)
   if (!Number.isInteger(value) || value < 1) throw new TypeError(`'${text}' is not a whole number`)
   return value
 }
 
-const kindOf = (text: string): Kind => {
+function kindOf(text: string): Kind {
   if (text !== 'pglite' && text !== 'postgres') throw new TypeError(`no store '${text}'`)
   return text
 }
 
-export const readOptions = (args: string[]): Options | null => {
+export function readOptions(args: string[]): Options | null {
   const { values } = parseArgs({
     args,
     options: {

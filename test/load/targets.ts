@@ -60,5 +60,6 @@ export const targets: readonly Target[] = [
   },
 ]
 
-export const reached = ({ atLeast, atMost }: Target, value: number): boolean =>
-  (atLeast === undefined || value >= atLeast) && (atMost === undefined || value <= atMost)
+export function reached({ atLeast, atMost }: Target, value: number): boolean {
+  return (atLeast === undefined || value >= atLeast) && (atMost === undefined || value <= atMost)
+}

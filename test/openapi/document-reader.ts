@@ -5,10 +5,11 @@ import { isJsonObject, type Json, type JsonObject } from '../../src/openapi/json
 
 const recorded = readExamples(new URL('../../docs/examples.json', import.meta.url))
 /** Default: the recorded examples. */
-export const make = (examples: Examples = recorded, isSealed = false) =>
-  openApiDocument(bankingCatalogue, { version: '1.0.0', examples, isSealed })
+export function make(examples: Examples = recorded, isSealed = false) {
+  return openApiDocument(bankingCatalogue, { version: '1.0.0', examples, isSealed })
+}
 
-export const readerOf = (document: JsonObject) => {
+export function readerOf(document: JsonObject) {
   const follow = (value: Json | undefined): Json | undefined =>
     isJsonObject(value) && typeof value.$ref === 'string' ? at(document, ...value.$ref.slice(2).split('/')) : value
 

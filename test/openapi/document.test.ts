@@ -8,16 +8,21 @@ import { isJsonObject, type Json, type JsonObject } from '../../src/openapi/json
 import { routes } from '../contract/routes.ts'
 import { at, document, make, objectAt, operationOf, parametersOf, readerOf } from './document-reader.ts'
 
-const having = (id: string, example: Example): Examples => ({
-  operations: new Map([[id, example]]),
-  refusals: new Map(),
-})
+function having(id: string, example: Example): Examples {
+  return {
+    operations: new Map([[id, example]]),
+    refusals: new Map(),
+  }
+}
 
 const sealedDocument = await make(undefined, true)
 const sealed = readerOf(sealedDocument)
 
-const headersOf = (operation: JsonObject, required: boolean, parameters = parametersOf): Json[] =>
-  parameters(operation).flatMap((each) => (each.in === 'header' && each.required === required ? [each.name ?? ''] : []))
+function headersOf(operation: JsonObject, required: boolean, parameters = parametersOf): Json[] {
+  return parameters(operation).flatMap((each) =>
+    each.in === 'header' && each.required === required ? [each.name ?? ''] : [],
+  )
+}
 
 describe('the document', () => {
   it('is built in batches, so that other requests are served meanwhile', async () => {

@@ -6,7 +6,7 @@ import { at, document, objectAt, operationOf } from './document-reader.ts'
 const skipped = ['x-portico', 'example', 'examples', 'default', 'enum', 'const']
 
 /** Schemas for which generators create a type. Omits those that have a name. */
-const inlineTypesIn = (value: Json, isNamed = false): JsonObject[] => {
+function inlineTypesIn(value: Json, isNamed = false): JsonObject[] {
   if (Array.isArray(value)) return value.flatMap((each) => inlineTypesIn(each))
   if (!isJsonObject(value)) return []
   const isType = (value.type === 'object' && value.properties !== undefined) || Array.isArray(value.enum)

@@ -4,8 +4,12 @@ import { type JsonObject, reference } from '../../src/openapi/json.ts'
 
 const colour = { type: 'string', enum: ['RED', 'BLUE'] }
 const size = { type: 'object', properties: { width: { type: 'integer' } } }
-const record = (properties: JsonObject): JsonObject => ({ type: 'object', properties })
-const hoist = async (schemas: Record<string, JsonObject>) => (await hoistInlineSchemas(schemas, [])).schemas
+function record(properties: JsonObject): JsonObject {
+  return { type: 'object', properties }
+}
+async function hoist(schemas: Record<string, JsonObject>) {
+  return (await hoistInlineSchemas(schemas, [])).schemas
+}
 
 it('an enum and a repeated schema become components named after their properties', async () => {
   const schemas = await hoist({

@@ -9,12 +9,15 @@ interface Field {
   schema: z.ZodType
 }
 
-const isText = (schema: z.ZodType): boolean =>
-  toJsonSchema(bankingCatalogue, schema, 'input').type === 'string' &&
-  toJsonSchema(bankingCatalogue, schema, 'output').type === 'string'
+function isText(schema: z.ZodType): boolean {
+  return (
+    toJsonSchema(bankingCatalogue, schema, 'input').type === 'string' &&
+    toJsonSchema(bankingCatalogue, schema, 'output').type === 'string'
+  )
+}
 
 /** Includes lists and nested objects. */
-const textsIn = (name: string, schema: unknown): Field[] => {
+function textsIn(name: string, schema: unknown): Field[] {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault)
     return textsIn(name, schema.unwrap())
   if (schema instanceof z.ZodArray) return textsIn(`${name}[]`, schema.element)
@@ -29,20 +32,25 @@ const texts = catalogue.flatMap(({ id, query, body }) => [
   ...textsIn(`${id} body`, body),
 ])
 
-const patternsOf = ({ pattern, allOf }: JsonObject): Json[] => [
-  ...(pattern === undefined ? [] : [pattern]),
-  ...(Array.isArray(allOf) ? allOf.flatMap((each) => (isJsonObject(each) ? patternsOf(each) : [])) : []),
-]
+function patternsOf({ pattern, allOf }: JsonObject): Json[] {
+  return [
+    ...(pattern === undefined ? [] : [pattern]),
+    ...(Array.isArray(allOf) ? allOf.flatMap((each) => (isJsonObject(each) ? patternsOf(each) : [])) : []),
+  ]
+}
 
 /** None of the probes has one of the formats. */
-const allows = (schema: JsonObject, text: string): boolean =>
-  schema.format === undefined &&
-  text.length >= Number(schema.minLength ?? 0) &&
-  text.length <= Number(schema.maxLength ?? text.length) &&
-  (schema.const ?? text) === text &&
-  (!Array.isArray(schema.enum) || schema.enum.includes(text)) &&
-  !(isJsonObject(schema.not) && allows(schema.not, text)) &&
-  patternsOf(schema).every((pattern) => new RegExp(String(pattern), 'u').test(text))
+function allows(schema: JsonObject, text: string): boolean {
+  return (
+    schema.format === undefined &&
+    text.length >= Number(schema.minLength ?? 0) &&
+    text.length <= Number(schema.maxLength ?? text.length) &&
+    (schema.const ?? text) === text &&
+    (!Array.isArray(schema.enum) || schema.enum.includes(text)) &&
+    !(isJsonObject(schema.not) && allows(schema.not, text)) &&
+    patternsOf(schema).every((pattern) => new RegExp(String(pattern), 'u').test(text))
+  )
+}
 
 const probes = ['', ' ', '\t\n', '\u3000\ufeff', '0', '0.0', '007', '-1', 'a', 'XX', 'XXX', 'Mars/Base', 'a'.repeat(40)]
 

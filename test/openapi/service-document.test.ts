@@ -10,8 +10,8 @@ import { isJsonObject, type Json, type JsonObject } from '../../src/openapi/json
 import { lint } from './lint.ts'
 
 const examples = readExamples(new URL('../../docs/examples.json', import.meta.url))
-const make = (...domains: string[]): Promise<JsonObject> =>
-  serviceDocument(bankingCatalogue, {
+function make(...domains: string[]): Promise<JsonObject> {
+  return serviceDocument(bankingCatalogue, {
     version: '1.0.0',
     domains,
     issuer: 'portico',
@@ -20,13 +20,16 @@ const make = (...domains: string[]): Promise<JsonObject> =>
     examples,
     sentence: (code) => code,
   })
+}
 
-const at = (value: Json | undefined, ...names: string[]): Json | undefined =>
-  names.reduce<Json | undefined>((found, name) => (isJsonObject(found) ? found[name] : undefined), value)
+function at(value: Json | undefined, ...names: string[]): Json | undefined {
+  return names.reduce<Json | undefined>((found, name) => (isJsonObject(found) ? found[name] : undefined), value)
+}
 
 /** The interface has orders/{id}/completed and orders/wallet/{id}. No path matches both, because the ids are UUIDs. */
-const isKnown = ({ ruleId, message }: { ruleId: string; message: string }): boolean =>
-  ruleId === 'no-ambiguous-paths' && message.includes('orders/wallet/{wallet_id}')
+function isKnown({ ruleId, message }: { ruleId: string; message: string }): boolean {
+  return ruleId === 'no-ambiguous-paths' && message.includes('orders/wallet/{wallet_id}')
+}
 
 test.each([['wallets'], ['files'], [...bankingCatalogue.routableDomains]])(
   'the document of a service for %s is OpenAPI 3.1 by the strictest linter rules, including its examples',

@@ -3,10 +3,12 @@ import type { Example, Examples } from '../../src/openapi/index.ts'
 import { at, document, make, objectAt, parametersOf } from './document-reader.ts'
 import { lint } from './lint.ts'
 
-const having = (id: string, example: Example): Examples => ({
-  operations: new Map([[id, example]]),
-  refusals: new Map(),
-})
+function having(id: string, example: Example): Examples {
+  return {
+    operations: new Map([[id, example]]),
+    refusals: new Map(),
+  }
+}
 
 const sealedDocument = await make(undefined, true)
 
@@ -14,15 +16,16 @@ const sealedDocument = await make(undefined, true)
  * The interface has orders/{id}/completed and orders/wallet/{id}. The rule compares the templates only. No path matches
  * both, because the ids are UUIDs.
  */
-const comparesTemplatesOnly = (problem: { ruleId: string; message: string }): boolean =>
-  problem.ruleId === 'no-ambiguous-paths' && /orders\/wallet\/\{wallet(_i|BizI)d\}/.test(problem.message)
+function comparesTemplatesOnly(problem: { ruleId: string; message: string }): boolean {
+  return problem.ruleId === 'no-ambiguous-paths' && /orders\/wallet\/\{wallet(_i|BizI)d\}/.test(problem.message)
+}
 
 interface Segment {
   literal: string
   isUuid: boolean
 }
 
-const segmentsOf = (path: string): Segment[] => {
+function segmentsOf(path: string): Segment[] {
   const [operation] = Object.values(objectAt(document, 'paths', path))
   const parameters = parametersOf(objectAt(operation))
   return path.split('/').map((literal) => {
@@ -32,14 +35,17 @@ const segmentsOf = (path: string): Segment[] => {
 }
 
 /** Whether one URL could match both. A literal segment is never a UUID. */
-const areAmbiguous = (one: Segment[], other: Segment[]): boolean =>
-  one.length === other.length &&
-  one.every(({ literal, isUuid }, at) => {
-    const second = other[at]
-    const isParameter = [literal, second?.literal].map((each) => each?.startsWith('{'))
-    if (isParameter[0] === isParameter[1]) return isParameter[0] || literal === second?.literal
-    return !(isUuid || second?.isUuid)
-  })
+function areAmbiguous(one: Segment[], other: Segment[]): boolean {
+  return (
+    one.length === other.length &&
+    one.every(({ literal, isUuid }, at) => {
+      const second = other[at]
+      const isParameter = [literal, second?.literal].map((each) => each?.startsWith('{'))
+      if (isParameter[0] === isParameter[1]) return isParameter[0] || literal === second?.literal
+      return !(isUuid || second?.isUuid)
+    })
+  )
+}
 
 describe('a strict reader of the document', () => {
   it.each([

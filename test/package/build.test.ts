@@ -20,17 +20,23 @@ import { root } from '../harness/settings.ts'
 
 const run = promisify(execFile)
 const copy = mkdtempSync(join(tmpdir(), 'portico-build-'))
-const node = (...args: string[]) =>
-  run(process.execPath, args, {
+function node(...args: string[]) {
+  return run(process.execPath, args, {
     cwd: copy,
     env: { ...process.env, NODE_OPTIONS: '', NODE_DISABLE_COMPILE_CACHE: '1' },
     maxBuffer: 64 << 20,
   })
-const portico = (...args: string[]) => node('bin/portico.js', ...args)
+}
+function portico(...args: string[]) {
+  return node('bin/portico.js', ...args)
+}
 
-const mark = (folder: string) =>
-  writeFileSync(join(copy, 'build', folder, 'cli.js'), "process.stdout.write('the build')")
-const builds = () => readdirSync(join(copy, 'build'))
+function mark(folder: string) {
+  return writeFileSync(join(copy, 'build', folder, 'cli.js'), "process.stdout.write('the build')")
+}
+function builds() {
+  return readdirSync(join(copy, 'build'))
+}
 
 const tsconfigs = ['tsconfig.json', 'tsconfig.client.json', 'tsconfig.library.json']
 

@@ -9,7 +9,8 @@ import { userEnvironment } from './environment.ts'
 import { folderIn, runIn, startIn } from './user.ts'
 
 /** Signs in and prints the names of the open wallets. `annotation` is a type in TypeScript. */
-const program = (imports: string, annotation: (type: string) => string): string => `
+function program(imports: string, annotation: (type: string) => string): string {
+  return `
 ${imports}
 const [baseUrl = '', operationsUrl = ''] = process.argv.slice(2)
 const email = 'owner@demo.test'
@@ -32,6 +33,7 @@ console.log(JSON.stringify([
 ]))
 await client.signOut()
 `
+}
 
 describe('portico-client in an empty folder', () => {
   let folder: string

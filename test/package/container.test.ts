@@ -15,29 +15,36 @@ import { writeDomain } from './domain.ts'
 const user = 10_001
 const isRoot = process.getuid?.() === 0
 
-const stageOf = (text: string): string =>
-  text
-    .replaceAll('\\\n', ' ')
-    .split(/^(?=FROM )/m)
-    .at(-1) ?? ''
+function stageOf(text: string): string {
+  return (
+    text
+      .replaceAll('\\\n', ' ')
+      .split(/^(?=FROM )/m)
+      .at(-1) ?? ''
+  )
+}
 const image = stageOf(readFileSync(join(root, 'Dockerfile'), 'utf8'))
 const guide = readFileSync(join(root, 'docs/guides/extend-the-image.md'), 'utf8')
-const blockOf = (language: string): string =>
-  new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\`$`, 'ms').exec(guide)?.[1] ?? ''
+function blockOf(language: string): string {
+  return new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\`$`, 'ms').exec(guide)?.[1] ?? ''
+}
 const extended = stageOf(blockOf('dockerfile'))
 
-const copiesOf = (stage: string): { from: string | undefined; source: string; target: string }[] =>
-  [...stage.matchAll(/^COPY (?:--from=(\w+) )?(\S+) (\S+)$/gm)].map(([, from, source = '', target = '']) => ({
+function copiesOf(stage: string): { from: string | undefined; source: string; target: string }[] {
+  return [...stage.matchAll(/^COPY (?:--from=(\w+) )?(\S+) (\S+)$/gm)].map(([, from, source = '', target = '']) => ({
     from,
     source,
     target: join('/app', target.replace(/^\/app/, ''), target.endsWith('/') ? source : ''),
   }))
-const variablesOf = (stage: string): [string, string][] =>
-  [...stage.matchAll(/^ENV (.*)$/gm)].flatMap(([, pairs = '']) =>
+}
+function variablesOf(stage: string): [string, string][] {
+  return [...stage.matchAll(/^ENV (.*)$/gm)].flatMap(([, pairs = '']) =>
     pairs.split(/\s+/).map((pair): [string, string] => [pair.split('=')[0] ?? '', pair.split('=')[1] ?? '']),
   )
-const commandOf = (stage: string): string[] =>
-  ['ENTRYPOINT', 'CMD'].flatMap((key) => JSON.parse(new RegExp(`^${key} (.*)$`, 'm').exec(stage)?.[1] ?? '[]'))
+}
+function commandOf(stage: string): string[] {
+  return ['ENTRYPOINT', 'CMD'].flatMap((key) => JSON.parse(new RegExp(`^${key} (.*)$`, 'm').exec(stage)?.[1] ?? '[]'))
+}
 
 /*
  * Like test:image, but without a container engine: the files of image and guide, read-only, and Node as the only

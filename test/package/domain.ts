@@ -2,7 +2,8 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /** `from` is the name of the package. */
-const domainOf = (name: string, from = 'portico'): string => `
+function domainOf(name: string, from = 'portico'): string {
+  return `
 import { domain, Refusal } from '${from}'
 import { member, operation, z } from '${from}/contract'
 
@@ -28,9 +29,10 @@ export default domain({
   }),
 })
 `
+}
 
 /** One operation, `GET /<name>?refuse=yes|no`. */
-export const writeDomain = async (folder: string, name: string, from?: string): Promise<void> => {
+export async function writeDomain(folder: string, name: string, from?: string): Promise<void> {
   const texts = { permission: { [`${name}:read`]: { name: 'Read', description: 'Read' } } }
   await mkdir(join(folder, `locales-of-${name}`))
   // JSON is YAML.

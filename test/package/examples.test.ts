@@ -28,7 +28,9 @@ interface Example {
 }
 
 const serve = ['npx', 'portico', 'serve']
-const library = (name: string) => ['node', `examples/${name}/main.ts`]
+function library(name: string) {
+  return ['node', `examples/${name}/main.ts`]
+}
 
 /** The examples, which run with the installed package. */
 const examples: Example[] = [
@@ -91,7 +93,9 @@ describe.each(examples)('examples/$name with $gateway.0 $gateway.1', ({ name, ga
   })
 })
 
-const folderOf = (name: string): string => join(root, 'examples', name)
+function folderOf(name: string): string {
+  return join(root, 'examples', name)
+}
 const names = [...new Set(examples.map(({ name }) => name))]
 
 test.each(names.filter((name) => existsSync(join(folderOf(name), 'tsconfig.json'))))(

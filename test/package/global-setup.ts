@@ -27,7 +27,7 @@ declare module 'vitest' {
 const Tools = z.object({ '@types/node': z.string(), typescript: z.string(), vitest: z.string() })
 const Manifest = z.object({ devDependencies: Tools })
 
-const install = (cwd: string, ...packages: string[]): void => {
+function install(cwd: string, ...packages: string[]): void {
   const args = ['install', ...packages, '--prefer-offline', '--no-audit', '--no-fund', '--silent']
   execFileSync('npm', args, { cwd, env: userEnvironment(), stdio: ['ignore', 'ignore', 'inherit'] })
 }

@@ -12,21 +12,24 @@ export interface Block {
   text: string
 }
 
-export const blocksOf = (guide: string): Block[] =>
-  [...readFileSync(join(root, guide), 'utf8').matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(
+export function blocksOf(guide: string): Block[] {
+  return [...readFileSync(join(root, guide), 'utf8').matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(
     ([, language = '', text = '']) => ({ language, text }),
   )
+}
 
 /** A file begins with a comment that names it. */
-export const fileIn = ({ text }: Block): string | undefined => /^(?:\/\/|#) (\S+\.\w+)\n/.exec(text)?.[1]
+export function fileIn({ text }: Block): string | undefined {
+  return /^(?:\/\/|#) (\S+\.\w+)\n/.exec(text)?.[1]
+}
 
-export const writeBlock = async (folder: string, file: string, { text }: Block): Promise<void> => {
+export async function writeBlock(folder: string, file: string, { text }: Block): Promise<void> {
   await mkdir(join(folder, dirname(file)), { recursive: true })
   await writeFile(join(folder, file), text)
 }
 
 /** The registry lacks the package under test. The tools have the versions of this clone. */
-const installed = (script: string): string => {
+function installed(script: string): string {
   const { devDependencies } = manifest
   const tools = Object.entries(devDependencies).filter(([name]) => /^(typescript|vitest|@types\/node)$/.test(name))
   return tools
@@ -34,10 +37,11 @@ const installed = (script: string): string => {
     .replace(/^npm install portico\b/m, `npm install ${inject('package').tarball}`)
 }
 
-export const runBlock = (folder: string, { text }: Block, variables: NodeJS.ProcessEnv = {}): Promise<Finished> =>
-  runIn(folder, ['bash', '-ec', installed(text)], {
+export function runBlock(folder: string, { text }: Block, variables: NodeJS.ProcessEnv = {}): Promise<Finished> {
+  return runIn(folder, ['bash', '-ec', installed(text)], {
     npm_config_prefer_offline: 'true',
     npm_config_audit: 'false',
     npm_config_fund: 'false',
     ...variables,
   })
+}

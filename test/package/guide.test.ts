@@ -11,7 +11,9 @@ const guide = 'docs/guides/your-own-domain.md'
 
 const blocks = blocksOf(guide)
 
-const isServer = (block: Block): boolean => block.text === 'node --watch main.ts\n'
+function isServer(block: Block): boolean {
+  return block.text === 'node --watch main.ts\n'
+}
 
 describe(guide, () => {
   let folder: string

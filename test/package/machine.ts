@@ -12,7 +12,7 @@ import { askRedis } from '../harness/redis.ts'
 import { userEnvironment } from './environment.ts'
 
 /** The guide's role must not be the one that created the files of the test server. */
-const renameSuperuser = async (url: string): Promise<void> => {
+async function renameSuperuser(url: string): Promise<void> {
   const execute = async (user: string, statement: string): Promise<void> => {
     const client = new Client({ connectionString: url.replace('portico@', `${user}@`) })
     await client.connect()
@@ -23,7 +23,7 @@ const renameSuperuser = async (url: string): Promise<void> => {
 }
 
 /** With a configuration file, which `CONFIG REWRITE` needs. */
-const startRedis = async (folder: string, port: number) => {
+async function startRedis(folder: string, port: number) {
   const file = join(folder, 'redis.conf')
   await writeFile(file, `port ${port}\nbind 127.0.0.1\ndir ${folder}\n`)
   const child = spawn('redis-server', [file], { stdio: 'ignore' })
@@ -35,12 +35,13 @@ const startRedis = async (folder: string, port: number) => {
   return child
 }
 
-const standIns = (folder: string, postgresPort: string): Record<string, string> => ({
-  'apt-get': 'exit 0',
-  useradd: `mkdir -p "${folder}/var/lib/portico"`,
-  runuser: `shift 3; PGHOST=127.0.0.1 PGPORT=${postgresPort} PGUSER=postgres PGDATABASE=postgres exec "$@"`,
-  nginx: `exec /usr/sbin/nginx -p "${folder}" -c "${folder}/nginx.conf" -e stderr "$@"`,
-  systemctl: `
+function standIns(folder: string, postgresPort: string): Record<string, string> {
+  return {
+    'apt-get': 'exit 0',
+    useradd: `mkdir -p "${folder}/var/lib/portico"`,
+    runuser: `shift 3; PGHOST=127.0.0.1 PGPORT=${postgresPort} PGUSER=postgres PGDATABASE=postgres exec "$@"`,
+    nginx: `exec /usr/sbin/nginx -p "${folder}" -c "${folder}/nginx.conf" -e stderr "$@"`,
+    systemctl: `
 unit="${folder}/etc/systemd/system/portico.service"
 value() { sed -n "s|^$1=||p" "$unit"; }
 case "$*" in
@@ -51,9 +52,11 @@ case "$*" in
   'reload nginx') nginx </dev/null >/dev/null 2>"${folder}/nginx.log" ;;
   *) exit 1 ;;
 esac`,
-})
+  }
+}
 
-const nginxConfiguration = (folder: string): string => `
+function nginxConfiguration(folder: string): string {
+  return `
 user root;
 pid ${folder}/nginx.pid;
 events { worker_connections 256; }
@@ -67,6 +70,7 @@ http {
   include ${folder}/etc/nginx/conf.d/*.conf;
 }
 `
+}
 
 export interface Machine {
   folder: string
@@ -77,7 +81,7 @@ export interface Machine {
 }
 
 /** Returns false if the process has ended. */
-const signal = (pid: number, name: NodeJS.Signals | 0): boolean => {
+function signal(pid: number, name: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, name)
   } catch {
@@ -86,7 +90,7 @@ const signal = (pid: number, name: NodeJS.Signals | 0): boolean => {
 }
 
 /** The shell that started the process has ended, so its end cannot be awaited. */
-const stopByFile = async (file: string): Promise<void> => {
+async function stopByFile(file: string): Promise<void> {
   const pid = Number(await readFile(file, 'utf8').catch(() => ''))
   if (!pid || !signal(pid, 'SIGTERM')) return
   for (let attempt = 0; attempt < 600 && signal(pid, 0); attempt++) await pause(50)
@@ -94,7 +98,7 @@ const stopByFile = async (file: string): Promise<void> => {
 }
 
 /** Undefined if PostgreSQL is not installed. */
-export const startMachine = async (): Promise<Machine | undefined> => {
+export async function startMachine(): Promise<Machine | undefined> {
   const postgres = await startPostgres()
   if (!postgres) return undefined
   const folder = await mkdtemp(join(tmpdir(), 'portico-machine-'))

@@ -12,7 +12,9 @@ import { userEnvironment } from './environment.ts'
 import { type Machine, startMachine } from './machine.ts'
 import { runIn } from './user.ts'
 
-const textOf = (page: string): string => readFileSync(join(root, 'docs/guides', page), 'utf8')
+function textOf(page: string): string {
+  return readFileSync(join(root, 'docs/guides', page), 'utf8')
+}
 
 /** The steps of the guide with their commands and files, in order. */
 const steps = textOf('production.md')

@@ -110,7 +110,9 @@ const mistakes: [name: string, piece: string, replacement: string][] = [
   ['a call of the client that the contract does not declare', 'client.createNote(', 'client.deleteNote('],
 ]
 
-const lineOf = (text: string, at: number): number => text.slice(0, at).split('\n').length
+function lineOf(text: string, at: number): number {
+  return text.slice(0, at).split('\n').length
+}
 
 describe('a TypeScript project', () => {
   let output = ''

@@ -14,35 +14,39 @@ export interface Finished {
 }
 
 /** Resolves with the output whether or not the command fails. */
-export const runIn = (
+export function runIn(
   cwd: string,
   [program = '', ...args]: readonly string[],
   variables: NodeJS.ProcessEnv = {},
-): Promise<Finished> =>
-  new Promise((resolve) => {
+): Promise<Finished> {
+  return new Promise((resolve) => {
     execFile(program, args, { cwd, env: userEnvironment(variables), maxBuffer: 64 << 20 }, (error, stdout, stderr) => {
       resolve({ code: typeof error?.code === 'number' ? error.code : Number(error !== null), stdout, stderr })
     })
   })
+}
 
 /** `part` names the installation. */
-export const folderIn = (part: 'production' | 'development'): Promise<string> =>
-  mkdtemp(join(inject('package')[part], 'test-'))
+export function folderIn(part: 'production' | 'development'): Promise<string> {
+  return mkdtemp(join(inject('package')[part], 'test-'))
+}
 
 /** Omits installed packages. */
-export const copyExample = (name: string, folder: string): Promise<void> =>
-  cp(join(root, 'examples', name), join(folder, 'examples', name), {
+export function copyExample(name: string, folder: string): Promise<void> {
+  return cp(join(root, 'examples', name), join(folder, 'examples', name), {
     recursive: true,
     filter: (source) => !source.includes('node_modules'),
   })
+}
 
-export const startIn = (
+export function startIn(
   cwd: string,
   command: readonly string[],
   variables: Record<string, string> = {},
-): Promise<PorticoProcess> =>
-  startCommand(
+): Promise<PorticoProcess> {
+  return startCommand(
     command,
     { PORTICO_DATA_DIR: join(cwd, 'data'), LOG_LEVEL: 'warn', ...variables },
     { cwd, env: userEnvironment() },
   )
+}

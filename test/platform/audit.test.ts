@@ -280,13 +280,13 @@ test('hashEntry: SHA-256 over the previous hash and the content as JSON', () => 
 
 const clock = testClock()
 
-const next = (): Instant => {
+function next(): Instant {
   clock.advance(1)
   return clock.now()
 }
 
-const write = (database: Database, count: number, at = next()): Promise<void> =>
-  insertAuditEntry(database, {
+function write(database: Database, count: number, at = next()): Promise<void> {
+  return insertAuditEntry(database, {
     at,
     portal: 'SYSTEM',
     actorId: null,
@@ -298,3 +298,4 @@ const write = (database: Database, count: number, at = next()): Promise<void> =>
     clientIp: '203.0.113.7',
     detail: { b: count, a: 'ä "quoted"', none: null },
   })
+}

@@ -6,7 +6,7 @@ import { systemRandomness } from '../../src/platform/runtime/index.ts'
 
 const settings = { concurrency: 2, capacity: 5, spreadMs: 0, attempts: 3, retryMs: 1, closeMs: 200 }
 
-const created = (change: Partial<typeof settings> = {}, randomness: Pick<Randomness, 'integer'> = systemRandomness) => {
+function created(change: Partial<typeof settings> = {}, randomness: Pick<Randomness, 'integer'> = systemRandomness) {
   const logged: { level: string; line: object }[] = []
   const logger =
     (level: string) =>
@@ -17,7 +17,7 @@ const created = (change: Partial<typeof settings> = {}, randomness: Pick<Randomn
   return { background, logged }
 }
 
-const gate = () => {
+function gate() {
   let open = () => {}
   const opened = new Promise<void>((resolve) => {
     open = resolve

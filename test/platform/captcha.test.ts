@@ -34,26 +34,28 @@ beforeEach(() => {
 })
 
 /** The same service then sends the body. */
-const redirected =
-  (body: string): Respond =>
-  (response, { url: path }) =>
+function redirected(body: string): Respond {
+  return (response, { url: path }) =>
     path === '/elsewhere' ? response.end(body) : response.writeHead(307, { location: '/elsewhere' }).end()
+}
 
 /** The body is valid, but longer than the client reads. */
-const atLength =
-  (body: string, size: number): Respond =>
-  (response) => {
+function atLength(body: string, size: number): Respond {
+  return (response) => {
     response.on('error', () => undefined)
     response.end(`${' \n'.repeat(size / 2)}${body}`)
   }
+}
 
-const afterTimeout =
-  (body: string): Respond =>
-  async (response) => {
+function afterTimeout(body: string): Respond {
+  return async (response) => {
     await pause(600)
     response.end(body)
   }
-const timeoutFor = (name: string): number => (name === 'a late response' ? 300 : 20_000)
+}
+function timeoutFor(name: string): number {
+  return name === 'a late response' ? 300 : 20_000
+}
 
 describe('the breach check', () => {
   const password = 'Quartz-Lemon-Harbour-9'

@@ -9,7 +9,9 @@ import { systemRandomness } from '../../src/platform/runtime/index.ts'
 
 const key = new Uint8Array(32).fill(1)
 const keys = { current: key, previous: [] }
-const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString()
+function text(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString()
+}
 
 describe('the secret box', () => {
   const box = createSecretBox(keys, systemRandomness)

@@ -10,7 +10,9 @@ import { testClock } from '../banking/world.ts'
 let provider: Server
 let url = ''
 let respond: (response: ServerResponse) => void
-const json = (body: unknown) => (response: ServerResponse) => response.end(JSON.stringify(body))
+function json(body: unknown) {
+  return (response: ServerResponse) => response.end(JSON.stringify(body))
+}
 
 beforeAll(async () => {
   provider = createServer((_request, response) => respond(response)).listen(0, '127.0.0.1')
@@ -21,18 +23,25 @@ beforeAll(async () => {
 afterAll(() => provider.close())
 
 const clock = testClock()
-const asOf = () => new Date(clock.now()).toISOString()
-const rateResponse = (rate: unknown) => ({ asOf: asOf(), rates: { 'USD/JPY': '150', 'USD/EUR': rate } })
+function asOf() {
+  return new Date(clock.now()).toISOString()
+}
+function rateResponse(rate: unknown) {
+  return { asOf: asOf(), rates: { 'USD/JPY': '150', 'USD/EUR': rate } }
+}
 let faults: unknown[] = []
 beforeEach(() => {
   faults = []
 })
 
-const open = (settings = {}): Promise<Rates> =>
-  openRateProvider({ url, refreshMs: 60_000, staleAfterMs: 10_000, timeoutMs: 20_000, ...settings }, clock, (error) =>
-    faults.push(error),
+function open(settings = {}): Promise<Rates> {
+  return openRateProvider(
+    { url, refreshMs: 60_000, staleAfterMs: 10_000, timeoutMs: 20_000, ...settings },
+    clock,
+    (error) => faults.push(error),
   )
-const fetchOnce = async (handler: typeof respond, settings = {}): Promise<string[]> => {
+}
+async function fetchOnce(handler: typeof respond, settings = {}): Promise<string[]> {
   respond = handler
   const rates = await open(settings)
   rates.close()

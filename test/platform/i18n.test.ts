@@ -16,8 +16,9 @@ import { type Locale, locales, roleType } from '../../src/kernel/index.ts'
 
 import { createWords, readTexts, type Texts } from '../../src/platform/i18n/words.ts'
 
-const textsOf = (locale: Locale): Texts =>
-  Object.assign({}, ...localeDirectories.map((directory) => readTexts(directory, locale)))
+function textsOf(locale: Locale): Texts {
+  return Object.assign({}, ...localeDirectories.map((directory) => readTexts(directory, locale)))
+}
 const catalogue = new Map(locales.map((locale) => [locale, textsOf(locale)]))
 const english = catalogue.get('en') ?? {}
 const words = createWords({ directories: localeDirectories, codes, families: codedFamilies })

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import { readAudit } from '../../scripts/audit.ts'
 
-const report = (severity: string): string =>
-  JSON.stringify({ auditReportVersion: 2, vulnerabilities: { qs: { name: 'qs', severity, range: '<6.16.0' } } })
+function report(severity: string): string {
+  return JSON.stringify({ auditReportVersion: 2, vulnerabilities: { qs: { name: 'qs', severity, range: '<6.16.0' } } })
+}
 
 test.each(['high', 'critical'])('a finding of severity %s is reported', (severity) => {
   expect(readAudit(report(severity))).toEqual({ findings: [`qs <6.16.0: ${severity}`] })

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
 import { rejectedLicenses } from '../../scripts/licenses.ts'
 
-const lock = (entry: object) => ({ packages: { '': {}, 'node_modules/x': { version: '1.0.0', ...entry } } })
+function lock(entry: object) {
+  return { packages: { '': {}, 'node_modules/x': { version: '1.0.0', ...entry } } }
+}
 
 test.each([{ license: 'MIT' }, { license: 'GPL-3.0', dev: true }])('accepted: %j', (entry) => {
   expect(rejectedLicenses(lock(entry))).toEqual([])

@@ -36,12 +36,13 @@ const files = {
 }
 for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
 
-const run = (...args: string[]) =>
-  spawnSync('npx', ['vitest', 'run', '--root', folder, ...args], {
+function run(...args: string[]) {
+  return spawnSync('npx', ['vitest', 'run', '--root', folder, ...args], {
     cwd: root,
     encoding: 'utf8',
     env: { ...process.env, NO_COLOR: '1', VITEST: undefined },
   })
+}
 
 test('the reporter prints failures with their output, a summary, and the skips by reason', () => {
   const { stdout, stderr } = run()

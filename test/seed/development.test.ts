@@ -41,7 +41,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-const account = (email: string): AccountId => {
+function account(email: string): AccountId {
   const found = accounts.get(email)
   if (!found) throw new Error(`${email} was not created`)
   return found

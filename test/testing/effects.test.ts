@@ -34,44 +34,46 @@ interface Mistakes {
   refusesOtherwise?: true
 }
 
-const operationsOf = (name: string, { writesNoEntry }: Mistakes) => ({
-  [`${name}Issue`]: operation({
-    id: `${name}.issue`,
-    method: 'POST',
-    path: `/${name}`,
-    chains: ['consumer'],
-    summary: 'Issue a card',
-    policy: { ...(writesNoEntry ? member : money), workspace: 'required', permission: 'transfer:create' },
-    body: z.strictObject({ holder: z.string().min(1).max(50) }),
-    reply: Card,
-    refuses: [],
-  }),
-  [`${name}Read`]: operation({
-    id: `${name}.read`,
-    method: 'GET',
-    path: `/${name}/{card_id}`,
-    chains: ['consumer'],
-    summary: 'Read a card',
-    policy: { ...member, workspace: 'required', permission: 'wallet:read' },
-    body: 'none',
-    reply: Card,
-    refuses: ['RESOURCE.NOT_FOUND'],
-  }),
-  [`${name}List`]: operation({
-    id: `${name}.list`,
-    method: 'GET',
-    path: `/${name}`,
-    chains: ['consumer'],
-    summary: 'List cards',
-    policy: { ...member, workspace: 'required', permission: 'wallet:read' },
-    body: 'none',
-    reply: z.array(z.object({ holder: z.string() })),
-    refuses: [],
-  }),
-})
+function operationsOf(name: string, { writesNoEntry }: Mistakes) {
+  return {
+    [`${name}Issue`]: operation({
+      id: `${name}.issue`,
+      method: 'POST',
+      path: `/${name}`,
+      chains: ['consumer'],
+      summary: 'Issue a card',
+      policy: { ...(writesNoEntry ? member : money), workspace: 'required', permission: 'transfer:create' },
+      body: z.strictObject({ holder: z.string().min(1).max(50) }),
+      reply: Card,
+      refuses: [],
+    }),
+    [`${name}Read`]: operation({
+      id: `${name}.read`,
+      method: 'GET',
+      path: `/${name}/{card_id}`,
+      chains: ['consumer'],
+      summary: 'Read a card',
+      policy: { ...member, workspace: 'required', permission: 'wallet:read' },
+      body: 'none',
+      reply: Card,
+      refuses: ['RESOURCE.NOT_FOUND'],
+    }),
+    [`${name}List`]: operation({
+      id: `${name}.list`,
+      method: 'GET',
+      path: `/${name}`,
+      chains: ['consumer'],
+      summary: 'List cards',
+      policy: { ...member, workspace: 'required', permission: 'wallet:read' },
+      body: 'none',
+      reply: z.array(z.object({ holder: z.string() })),
+      refuses: [],
+    }),
+  }
+}
 
 /** Keeps each promise except for the mistakes. */
-const cards = (name: string, mistakes: Mistakes = {}): Domain => {
+function cards(name: string, mistakes: Mistakes = {}): Domain {
   const table = sql.table(name)
   const log = sql.table(`${name}_log`)
   const insert = (store: Database, workspaceId: string, { bizId, holder }: Card) =>
@@ -138,7 +140,7 @@ const cards = (name: string, mistakes: Mistakes = {}): Domain => {
   })
 }
 
-const samplesOf = ({ name, operations }: Domain): Samples => {
+function samplesOf({ name, operations }: Domain): Samples {
   const issued = async (place: Place): Promise<string> => {
     const declared = operations[`${name}Issue`]
     if (!declared) throw new Error(`${name} issues no cards`)

@@ -7,7 +7,7 @@ export interface Failure {
 }
 
 /** Runs the tests that `promises` declares without a test runner. Returns the failed tests. */
-export const failuresOf = async (domains: readonly Domain[], options: PromiseOptions = {}): Promise<Failure[]> => {
+export async function failuresOf(domains: readonly Domain[], options: PromiseOptions = {}): Promise<Failure[]> {
   const tests: [string, () => Promise<void>][] = []
   const before: (() => Promise<void>)[] = []
   const after: (() => Promise<void>)[] = []

@@ -83,7 +83,7 @@ interface Mistakes {
 }
 
 /** Each operation is correct except for the mistakes. */
-const notes = (name: string, mistakes: Mistakes = {}): Domain => {
+function notes(name: string, mistakes: Mistakes = {}): Domain {
   const { reply = Note, toView = (note) => note } = mistakes
   const inWorkspace = { ...member, workspace: 'required' } as const
   const shared = { chains: ['consumer'], reply, refuses: ['RESOURCE.NOT_FOUND'] } as const
@@ -184,7 +184,7 @@ const notes = (name: string, mistakes: Mistakes = {}): Domain => {
   })
 }
 
-const samplesOf = ({ name, operations }: Domain): Samples => {
+function samplesOf({ name, operations }: Domain): Samples {
   const createNote = async (place: Place): Promise<string> => {
     const declared = operations[`${name}Create`]
     if (!declared) throw new Error(`${name} creates no notes`)

@@ -6,13 +6,8 @@ export interface Defaults {
   commentAt(path: readonly string[]): string | undefined
 }
 
-const oneLine = (comment: string): string => comment.replace(/\s*\n\s*/g, ' ').trim()
-
-const child = (value: unknown, key: string): unknown =>
-  typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined
-
 /** `layers` override the file. The comment before the first key of a map belongs to the map. */
-export const readDefaults = (text: string, layers: readonly unknown[]): Defaults => {
+export function readDefaults(text: string, layers: readonly unknown[]): Defaults {
   const document = parseDocument(text, { merge: true })
   const comments = new Map<string, string>()
   visit(document, {
@@ -30,4 +25,12 @@ export const readDefaults = (text: string, layers: readonly unknown[]): Defaults
     valueAt: (path) => path.reduce(child, tree),
     commentAt: (path) => comments.get(path.join('.')),
   }
+}
+
+function oneLine(comment: string): string {
+  return comment.replace(/\s*\n\s*/g, ' ').trim()
+}
+
+function child(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined
 }

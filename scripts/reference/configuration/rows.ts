@@ -9,28 +9,8 @@ export interface Row {
   is: string
 }
 
-const shown = (value: unknown): string => {
-  if (value === undefined) return ''
-  const text = JSON.stringify(value)
-  return text.length > 60 ? 'see `config check`' : `\`${text}\``
-}
-
-const childrenOf = (node: Node): [string, Node][] =>
-  Object.entries(node.properties ?? {}).filter((entry): entry is [string, Node] => typeof entry[1] === 'object')
-
-/** Siblings with the same schema, such as the portals, share one row. */
-const areAlike = (children: [string, Node][]): boolean =>
-  children.length > 1 &&
-  childrenOf(children[0]?.[1] ?? {}).length > 2 &&
-  new Set(children.map(([, child]) => JSON.stringify(child))).size === 1
-
-const namesOf = ({ propertyNames }: Node): string => {
-  const names = typeof propertyNames === 'object' ? (propertyNames.enum ?? []).join(' | ') : ''
-  return names === '' || names.length > 40 ? 'name' : names
-}
-
 /** `path` is null if the defaults do not contain the setting. */
-export const rowsOf = (node: Node, setting: string, path: string[] | null, defaults: Defaults): Row[] => {
+export function rowsOf(node: Node, setting: string, path: string[] | null, defaults: Defaults): Row[] {
   const below = (name: string, child: Node, key: string | null): Row[] =>
     rowsOf(child, name, path && key !== null ? [...path, key] : null, defaults)
   const is = node.description ?? (path && defaults.commentAt(path)) ?? ''
@@ -59,4 +39,28 @@ export const rowsOf = (node: Node, setting: string, path: string[] | null, defau
     row,
     ...objects.flatMap((each) => childrenOf(each).flatMap(([name, child]) => below(`${setting}.${name}`, child, null))),
   ]
+}
+
+function shown(value: unknown): string {
+  if (value === undefined) return ''
+  const text = JSON.stringify(value)
+  return text.length > 60 ? 'see `config check`' : `\`${text}\``
+}
+
+function childrenOf(node: Node): [string, Node][] {
+  return Object.entries(node.properties ?? {}).filter((entry): entry is [string, Node] => typeof entry[1] === 'object')
+}
+
+/** Siblings with the same schema, such as the portals, share one row. */
+function areAlike(children: [string, Node][]): boolean {
+  return (
+    children.length > 1 &&
+    childrenOf(children[0]?.[1] ?? {}).length > 2 &&
+    new Set(children.map(([, child]) => JSON.stringify(child))).size === 1
+  )
+}
+
+function namesOf({ propertyNames }: Node): string {
+  const names = typeof propertyNames === 'object' ? (propertyNames.enum ?? []).join(' | ') : ''
+  return names === '' || names.length > 40 ? 'name' : names
 }

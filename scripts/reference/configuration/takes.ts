@@ -2,24 +2,11 @@ import type { z } from 'zod'
 
 export type Node = z.core.JSONSchema.BaseSchema
 
-/** JSON Schema gives integers the bounds of JavaScript's safe integers. Omit those. */
-const isBound = (value: number | undefined): value is number =>
-  value !== undefined && Math.abs(value) !== Number.MAX_SAFE_INTEGER
-
-const numbers = ({ type, minimum, maximum, exclusiveMinimum }: Node): string => {
-  const [lowest, highest] = [isBound(minimum) ? minimum : null, isBound(maximum) ? maximum : null]
-  const kind = type === 'integer' ? 'integer' : 'number'
-  if (typeof exclusiveMinimum === 'number') return `${kind} above ${exclusiveMinimum}`
-  if (lowest !== null && highest !== null) return `${kind}, ${lowest} to ${highest}`
-  return lowest !== null ? `${kind} from ${lowest}` : kind
+export function alternatives(node: Node): Node[] {
+  return [...(node.anyOf ?? []), ...(node.oneOf ?? [])].filter((each) => typeof each !== 'boolean')
 }
 
-export const alternatives = (node: Node): Node[] =>
-  [...(node.anyOf ?? []), ...(node.oneOf ?? [])].filter((each) => typeof each !== 'boolean')
-
-const quoted = (values: readonly unknown[]): string => values.map((each) => `\`${String(each)}\``).join(', ')
-
-export const takes = (node: Node): string => {
+export function takes(node: Node): string {
   const choices = alternatives(node)
   if (choices.length > 0) return [...new Set(choices.map(takes))].join(' or ')
   if (node.const !== undefined) return `\`${String(node.const)}\``
@@ -34,4 +21,21 @@ export const takes = (node: Node): string => {
   const names = typeof node.propertyNames === 'object' ? node.propertyNames.enum : undefined
   if (names) return `by name: ${quoted(names)}`
   return node.type === 'object' ? 'object' : String(node.type ?? 'any')
+}
+
+function quoted(values: readonly unknown[]): string {
+  return values.map((each) => `\`${String(each)}\``).join(', ')
+}
+
+function numbers({ type, minimum, maximum, exclusiveMinimum }: Node): string {
+  const [lowest, highest] = [isBound(minimum) ? minimum : null, isBound(maximum) ? maximum : null]
+  const kind = type === 'integer' ? 'integer' : 'number'
+  if (typeof exclusiveMinimum === 'number') return `${kind} above ${exclusiveMinimum}`
+  if (lowest !== null && highest !== null) return `${kind}, ${lowest} to ${highest}`
+  return lowest !== null ? `${kind} from ${lowest}` : kind
+}
+
+/** JSON Schema gives integers the bounds of JavaScript's safe integers. Omit those. */
+function isBound(value: number | undefined): value is number {
+  return value !== undefined && Math.abs(value) !== Number.MAX_SAFE_INTEGER
 }

@@ -12,22 +12,8 @@ import { headerOf, readJsonReply } from '../upstream/stream-reply.ts'
 
 const lastEventId = knownHeaders.lastEventId
 
-const buildEventsRequest = (call: Call, assertion: string, basePath: string): ProxyRequestHead => {
-  const headers = { ...buildHeaders(call, assertion), accept: 'text/event-stream' }
-  const id = call.headers.optional(lastEventId.field)
-  const isForwarded = id !== undefined && lastEventId.accepts(id)
-  return {
-    method: 'GET',
-    path: basePath + buildPath(call),
-    headers: { ...headers, ...(isForwarded && { [lastEventId.field]: id }) },
-  }
-}
-
 /** `X-Accel-Buffering` keeps nginx in front of the gateway from collecting events (docs/guides/pass-through.md). */
 const eventHeaders = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' }
-
-const isEventStream = (response: IncomingMessage): boolean =>
-  response.statusCode === 200 && /^text\/event-stream\b/i.test(headerOf(response, 'content-type') ?? '')
 
 /** The deadline applies to the head of the response; the pipeline limits the time of the stream itself. */
 export function createEventsClient(settings: UpstreamConfiguration, isCode: IsCode): StreamClient {
@@ -67,4 +53,19 @@ export function createEventsClient(settings: UpstreamConfiguration, isCode: IsCo
   }
 
   return { send, close: proxy.close }
+}
+
+function isEventStream(response: IncomingMessage): boolean {
+  return response.statusCode === 200 && /^text\/event-stream\b/i.test(headerOf(response, 'content-type') ?? '')
+}
+
+function buildEventsRequest(call: Call, assertion: string, basePath: string): ProxyRequestHead {
+  const headers = { ...buildHeaders(call, assertion), accept: 'text/event-stream' }
+  const id = call.headers.optional(lastEventId.field)
+  const isForwarded = id !== undefined && lastEventId.accepts(id)
+  return {
+    method: 'GET',
+    path: basePath + buildPath(call),
+    headers: { ...headers, ...(isForwarded && { [lastEventId.field]: id }) },
+  }
 }

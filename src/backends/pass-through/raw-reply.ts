@@ -25,41 +25,6 @@ const gatewayStatuses = new Set([401, 407, 421, 426])
 
 const redirects = new Set([301, 302, 303, 307, 308])
 
-const isRelayed = (status: number, requestHeaders: Record<string, string>): boolean => {
-  const isAllowed = isRequested(status, requestHeaders)
-  if (isAllowed !== undefined) return isAllowed
-  if (redirects.has(status)) return true
-  return (status >= 200 && status < 300) || (status >= 400 && status < 500 && !gatewayStatuses.has(status))
-}
-
-/** Outside of the prefix are internal addresses and other sites. The router rejects unsafe segments. */
-function publicLocation(location: string, url: string, below: { prefix: string; rest: string }): string {
-  const base = new URL(url)
-  const basePath = basePathOf(url)
-  // A URL encodes characters, but a header contains bytes.
-  const encoded = location.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`)
-  const target = URL.parse(encoded, new URL(basePath + (below.rest || '/'), base))
-  const isWithin = target?.pathname === basePath || target?.pathname.startsWith(`${basePath}/`)
-  if (target?.origin !== base.origin || !isWithin || hasUnsafeSegment(target.pathname))
-    throw invalidReply('a redirect that leaves the prefix')
-  return below.prefix + target.pathname.slice(basePath.length) + target.search + target.hash
-}
-
-const replyHeaders = (response: IncomingMessage, { below }: Call, url: string): Record<string, string> => {
-  const headers: Record<string, string> = {}
-  for (const name of [...relayedHeaders, ...(below?.responseHeaders ?? [])]) {
-    const value = headerOf(response, name)
-    if (value !== undefined) headers[name] = value
-  }
-  const status = response.statusCode ?? 0
-  // The length of a body that must not follow (RFC 9110, 8.6): the client would lose its connection.
-  if (status === 204 || status === 304) delete headers['content-length']
-  if (!redirects.has(status)) return headers
-  const location = headerOf(response, 'location')
-  if (!below || location === undefined) throw invalidReply('an unexpected redirect')
-  return { ...headers, location: publicLocation(location, url, below) }
-}
-
 /**
  * Throws SYSTEM.UNAVAILABLE for 503, and an invalid response for other server errors, statuses that concern the
  * gateway, and bodies that toLimitedBody rejects.
@@ -76,4 +41,39 @@ export function toRawReply(
   // The response to a HEAD has the headers of a body that does not follow.
   if (call.below && call.headOnly) return new StreamReply(status, headers, response)
   return new StreamReply(status, headers, toLimitedBody(response, maxStreamBytes))
+}
+
+function isRelayed(status: number, requestHeaders: Record<string, string>): boolean {
+  const isAllowed = isRequested(status, requestHeaders)
+  if (isAllowed !== undefined) return isAllowed
+  if (redirects.has(status)) return true
+  return (status >= 200 && status < 300) || (status >= 400 && status < 500 && !gatewayStatuses.has(status))
+}
+
+function replyHeaders(response: IncomingMessage, { below }: Call, url: string): Record<string, string> {
+  const headers: Record<string, string> = {}
+  for (const name of [...relayedHeaders, ...(below?.responseHeaders ?? [])]) {
+    const value = headerOf(response, name)
+    if (value !== undefined) headers[name] = value
+  }
+  const status = response.statusCode ?? 0
+  // The length of a body that must not follow (RFC 9110, 8.6): the client would lose its connection.
+  if (status === 204 || status === 304) delete headers['content-length']
+  if (!redirects.has(status)) return headers
+  const location = headerOf(response, 'location')
+  if (!below || location === undefined) throw invalidReply('an unexpected redirect')
+  return { ...headers, location: publicLocation(location, url, below) }
+}
+
+/** Outside of the prefix are internal addresses and other sites. The router rejects unsafe segments. */
+function publicLocation(location: string, url: string, below: { prefix: string; rest: string }): string {
+  const base = new URL(url)
+  const basePath = basePathOf(url)
+  // A URL encodes characters, but a header contains bytes.
+  const encoded = location.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`)
+  const target = URL.parse(encoded, new URL(basePath + (below.rest || '/'), base))
+  const isWithin = target?.pathname === basePath || target?.pathname.startsWith(`${basePath}/`)
+  if (target?.origin !== base.origin || !isWithin || hasUnsafeSegment(target.pathname))
+    throw invalidReply('a redirect that leaves the prefix')
+  return below.prefix + target.pathname.slice(basePath.length) + target.search + target.hash
 }

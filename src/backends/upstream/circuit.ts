@@ -14,44 +14,14 @@ interface Tally {
   failures: number
 }
 
-interface Window {
-  byCaller: Map<string, Tally>
-  failures: number
-}
-
 /** Two of these form the sliding window. */
 const halfWindowMs = 5_000
 const minFailureShare = 0.5
 const maxProbeGapMs = 1_000
 
 /** The account, or the IPv4 /24 or IPv6 /48 of an anonymous caller: one customer of a provider can get a whole /48. */
-export const callerKey = ({ caller, clientIp }: Caller): string => caller?.accountId ?? networkKey(clientIp)
-
-const openWindow = (): Window => ({ byCaller: new Map(), failures: 0 })
-
-/** An anonymous request can be from an account in the same network. */
-const isSamePerson = (one: Tally, other: Tally): boolean =>
-  one.account !== null && other.account !== null ? one.account === other.account : one.network === other.network
-
-const addTallies = (windows: readonly Window[]): Tally[] => {
-  const sums = new Map<string, Tally>()
-  for (const { byCaller } of windows)
-    for (const [key, tally] of byCaller) {
-      const { replies, failures } = sums.get(key) ?? { replies: 0, failures: 0 }
-      sums.set(key, { ...tally, replies: tally.replies + replies, failures: tally.failures + failures })
-    }
-  return [...sums.values()]
-}
-
-/**
- * Disregards the caller with the most failures, so that nobody can open a circuit alone. Each other caller has one
- * vote, however many requests it sends.
- */
-const isUnreachable = (tallies: readonly Tally[]): boolean => {
-  const worst = tallies.reduce((most, each) => (each.failures > most.failures ? each : most))
-  const others = tallies.filter((each) => !isSamePerson(each, worst))
-  const votes = others.reduce((sum, { replies, failures }) => sum + failures / (replies + failures), 0)
-  return others.length > 0 && votes / others.length >= minFailureShare
+export function callerKey({ caller, clientIp }: Caller): string {
+  return caller?.accountId ?? networkKey(clientIp)
 }
 
 /** A library's circuit breaker knows no callers, and makes everyone wait for one slow probe (decision 53). */
@@ -153,4 +123,39 @@ export class Circuit {
     const failures = tallies.reduce((sum, each) => sum + each.failures, 0)
     this.#onChange({ isOpen: openedAt !== null, failures, callers: tallies.length })
   }
+}
+
+interface Window {
+  byCaller: Map<string, Tally>
+  failures: number
+}
+
+function openWindow(): Window {
+  return { byCaller: new Map(), failures: 0 }
+}
+
+function addTallies(windows: readonly Window[]): Tally[] {
+  const sums = new Map<string, Tally>()
+  for (const { byCaller } of windows)
+    for (const [key, tally] of byCaller) {
+      const { replies, failures } = sums.get(key) ?? { replies: 0, failures: 0 }
+      sums.set(key, { ...tally, replies: tally.replies + replies, failures: tally.failures + failures })
+    }
+  return [...sums.values()]
+}
+
+/**
+ * Disregards the caller with the most failures, so that nobody can open a circuit alone. Each other caller has one
+ * vote, however many requests it sends.
+ */
+function isUnreachable(tallies: readonly Tally[]): boolean {
+  const worst = tallies.reduce((most, each) => (each.failures > most.failures ? each : most))
+  const others = tallies.filter((each) => !isSamePerson(each, worst))
+  const votes = others.reduce((sum, { replies, failures }) => sum + failures / (replies + failures), 0)
+  return others.length > 0 && votes / others.length >= minFailureShare
+}
+
+/** An anonymous request can be from an account in the same network. */
+function isSamePerson(one: Tally, other: Tally): boolean {
+  return one.account !== null && other.account !== null ? one.account === other.account : one.network === other.network
 }

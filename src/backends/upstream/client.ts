@@ -27,15 +27,6 @@ interface BufferedReply extends UpstreamReply {
 
 type HeaderRecord = Record<string, string | string[] | undefined>
 
-const textOf = (value: string | string[] | undefined): string =>
-  Array.isArray(value) ? value.join(', ') : (value ?? '')
-
-/** The refusal of a reply whose body is not read. */
-const findHeadError = (status: number, headers: HeaderRecord, maxReplyBytes: number): Refusal | undefined => {
-  if (!isIdentityEncoding(textOf(headers['content-encoding']))) return unexpectedReply(status, 'content encoding')
-  return Number(textOf(headers['content-length'])) > maxReplyBytes ? replyTooLong('reply') : undefined
-}
-
 class ReplyCollector implements Dispatcher.DispatchHandler {
   readonly #maxReplyBytes: number
   readonly #resolve: (reply: BufferedReply) => void
@@ -148,12 +139,12 @@ class ReplyCollector implements Dispatcher.DispatchHandler {
 }
 
 /** Uses undici's dispatch directly, because undici's promises and streams would double the cost of a request. */
-export const sendRequest = (
+export function sendRequest(
   dispatcher: Dispatcher,
   request: Dispatcher.DispatchOptions,
   limits: ReplyLimits,
-): Promise<BufferedReply> =>
-  new Promise((resolve, reject) => {
+): Promise<BufferedReply> {
+  return new Promise((resolve, reject) => {
     const collector = new ReplyCollector(request, limits, resolve, reject)
     try {
       dispatcher.dispatch(request, collector)
@@ -161,3 +152,14 @@ export const sendRequest = (
       collector.onResponseError(null, error instanceof Error ? error : new Error('dispatch', { cause: error }))
     }
   })
+}
+
+function textOf(value: string | string[] | undefined): string {
+  return Array.isArray(value) ? value.join(', ') : (value ?? '')
+}
+
+/** The refusal of a reply whose body is not read. */
+function findHeadError(status: number, headers: HeaderRecord, maxReplyBytes: number): Refusal | undefined {
+  if (!isIdentityEncoding(textOf(headers['content-encoding']))) return unexpectedReply(status, 'content encoding')
+  return Number(textOf(headers['content-length'])) > maxReplyBytes ? replyTooLong('reply') : undefined
+}

@@ -9,37 +9,6 @@ import { errorCode, Refusal } from '../../kernel/index.ts'
 import { Agent as HttpAgent, lookupInTurn as lookup, systemRandomness } from '../../platform/runtime/index.ts'
 import { brokenReply, UnreachableRefusal } from './reply.ts'
 
-type Tls = NonNullable<UpstreamConfiguration['tls']>
-
-const readTlsFile = (url: string, name: keyof Tls, path: string): Buffer => {
-  try {
-    return readFileSync(path)
-  } catch (cause) {
-    throw new Error(`backends: tls.${name} of ${url} cannot be read`, { cause })
-  }
-}
-
-/** Node accepts a file without a certificate and then trusts no server, so only the first call would fail. */
-const assertCertificateAuthority = (ca: Buffer): void => {
-  if (!ca.includes('-----BEGIN ')) throw new Error('tls.caFile holds no certificate (PEM)')
-  new X509Certificate(ca)
-}
-
-const readTlsOptions = (url: string, tls: Tls) => {
-  const options = {
-    ...(tls.caFile && { ca: readTlsFile(url, 'caFile', tls.caFile) }),
-    ...(tls.certFile && { cert: readTlsFile(url, 'certFile', tls.certFile) }),
-    ...(tls.keyFile && { key: readTlsFile(url, 'keyFile', tls.keyFile) }),
-  }
-  try {
-    createSecureContext(options)
-    if (options.ca) assertCertificateAuthority(options.ca)
-  } catch (cause) {
-    throw new Error(`backends: the tls files of ${url} cannot be used`, { cause })
-  }
-  return options
-}
-
 /** Applies if the upstream announces no keep-alive timeout. */
 const idleMs = 4_000
 /** Stop reusing a connection this long before the announced timeout. */
@@ -52,30 +21,9 @@ const idleMarginMs = 2_000
 const maxAgeMs = 30_000
 const maxJitterMs = 15_000
 
-const jitter = (): number => systemRandomness.integer(maxJitterMs)
-
-/** undici starts the age at `ttl`, and has no option for a jitter. */
-const spreadAges = (pool: Pool): Pool =>
-  pool.on('connect', (_origin, targets) => {
-    for (const target of targets)
-      if ('ttl' in target && typeof target.ttl === 'number') Object.assign(target, { ttl: target.ttl + jitter() })
-  })
-
-/** Node's agent has no maximum age. It emits `free` after a reply, and then does not reuse a destroyed socket. */
-const limitAge = <A extends HttpAgent>(agent: A): A => {
-  const closesAt = new WeakMap<Duplex, number>()
-  agent.prependListener('free', (socket: Duplex) => {
-    const now = performance.now()
-    const at = closesAt.get(socket)
-    if (at === undefined) closesAt.set(socket, now + maxAgeMs + jitter())
-    else if (now >= at) socket.destroy()
-  })
-  return agent
-}
-
 /** client.ts sets the deadline of each request. */
-export const openPool = ({ url, connections, tls }: UpstreamConfiguration): Pool =>
-  spreadAges(
+export function openPool({ url, connections, tls }: UpstreamConfiguration): Pool {
+  return spreadAges(
     new Pool(new URL(url).origin, {
       connections,
       clientTtl: maxAgeMs,
@@ -90,9 +38,10 @@ export const openPool = ({ url, connections, tls }: UpstreamConfiguration): Pool
       connect: { lookup, ...(tls && readTlsOptions(url, tls)) },
     }),
   )
+}
 
 /** Node's agent, as http-proxy-middleware requires. Its timeout applies only to idle connections. */
-export const openAgent = ({ url, connections, tls }: UpstreamConfiguration): HttpAgent | HttpsAgent => {
+export function openAgent({ url, connections, tls }: UpstreamConfiguration): HttpAgent | HttpsAgent {
   const idle = { timeout: idleMs, agentKeepAliveTimeoutBuffer: idleMarginMs }
   const options = { keepAlive: true, maxSockets: connections, lookup, ...idle }
   return limitAge(
@@ -114,7 +63,7 @@ const resetCodes = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
 const closedCodes = new Set(['UND_ERR_CLOSED', 'UND_ERR_DESTROYED'])
 
 /** For errors before the head of a response. */
-export const toConnectionRefusal = (error: unknown): Refusal => {
+export function toConnectionRefusal(error: unknown): Refusal {
   if (error instanceof Refusal) return error
   const code = errorCode(error) ?? ''
   const unavailable = { retryAfter: 1, internal: `upstream ${code}`, cause: error }
@@ -127,4 +76,61 @@ export const toConnectionRefusal = (error: unknown): Refusal => {
 }
 
 /** Returns the path of an upstream's base URL without a slash at its end. */
-export const basePathOf = (url: string): string => new URL(url).pathname.replace(/\/$/, '')
+export function basePathOf(url: string): string {
+  return new URL(url).pathname.replace(/\/$/, '')
+}
+
+/** undici starts the age at `ttl`, and has no option for a jitter. */
+function spreadAges(pool: Pool): Pool {
+  return pool.on('connect', (_origin, targets) => {
+    for (const target of targets)
+      if ('ttl' in target && typeof target.ttl === 'number') Object.assign(target, { ttl: target.ttl + jitter() })
+  })
+}
+
+function jitter(): number {
+  return systemRandomness.integer(maxJitterMs)
+}
+
+type Tls = NonNullable<UpstreamConfiguration['tls']>
+
+function readTlsOptions(url: string, tls: Tls) {
+  const options = {
+    ...(tls.caFile && { ca: readTlsFile(url, 'caFile', tls.caFile) }),
+    ...(tls.certFile && { cert: readTlsFile(url, 'certFile', tls.certFile) }),
+    ...(tls.keyFile && { key: readTlsFile(url, 'keyFile', tls.keyFile) }),
+  }
+  try {
+    createSecureContext(options)
+    if (options.ca) assertCertificateAuthority(options.ca)
+  } catch (cause) {
+    throw new Error(`backends: the tls files of ${url} cannot be used`, { cause })
+  }
+  return options
+}
+
+function readTlsFile(url: string, name: keyof Tls, path: string): Buffer {
+  try {
+    return readFileSync(path)
+  } catch (cause) {
+    throw new Error(`backends: tls.${name} of ${url} cannot be read`, { cause })
+  }
+}
+
+/** Node accepts a file without a certificate and then trusts no server, so only the first call would fail. */
+function assertCertificateAuthority(ca: Buffer): void {
+  if (!ca.includes('-----BEGIN ')) throw new Error('tls.caFile holds no certificate (PEM)')
+  new X509Certificate(ca)
+}
+
+/** Node's agent has no maximum age. It emits `free` after a reply, and then does not reuse a destroyed socket. */
+function limitAge<A extends HttpAgent>(agent: A): A {
+  const closesAt = new WeakMap<Duplex, number>()
+  agent.prependListener('free', (socket: Duplex) => {
+    const now = performance.now()
+    const at = closesAt.get(socket)
+    if (at === undefined) closesAt.set(socket, now + maxAgeMs + jitter())
+    else if (now >= at) socket.destroy()
+  })
+  return agent
+}

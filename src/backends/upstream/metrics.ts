@@ -22,37 +22,6 @@ export interface UpstreamMetrics {
   changeInFlight(upstream: string, change: 1 | -1): void
 }
 
-const maxState = (one: BreakerState, other: BreakerState): BreakerState => (one > other ? one : other)
-
-/** Several breakers may report one upstream. The gauge shows the worst state. */
-const addBreakerGauge = (registry: Registry, breakers: Set<{ upstream: string; state: () => BreakerState }>): void => {
-  new Gauge({
-    name: 'portico_upstream_breaker_state',
-    help: 'Circuit breaker of an upstream: 0 closed, 1 half open, 2 open',
-    labelNames: ['upstream'],
-    registers: [registry],
-    collect() {
-      this.reset()
-      const worst = new Map<string, BreakerState>()
-      for (const { upstream, state } of breakers) worst.set(upstream, maxState(worst.get(upstream) ?? 0, state()))
-      for (const [upstream, state] of worst) this.set({ upstream }, state)
-    },
-  })
-}
-
-/** Reads plain counts at each scrape, because they change twice per request. */
-const addInFlightGauge = (registry: Registry, counts: Map<string, number>): void => {
-  new Gauge({
-    name: 'portico_upstream_requests_in_flight',
-    help: 'Requests in flight to an upstream',
-    labelNames: ['upstream'],
-    registers: [registry],
-    collect() {
-      for (const [upstream, count] of counts) this.set({ upstream }, count)
-    },
-  })
-}
-
 export function createUpstreamMetrics(registry: Registry, logger?: Logger): UpstreamMetrics {
   const attempts = createBatchedHistogram({
     name: 'portico_upstream_attempt_seconds',
@@ -89,4 +58,37 @@ export function createUpstreamMetrics(registry: Registry, logger?: Logger): Upst
     },
     changeInFlight: (upstream, change) => void inFlight.set(upstream, (inFlight.get(upstream) ?? 0) + change),
   }
+}
+
+/** Several breakers may report one upstream. The gauge shows the worst state. */
+function addBreakerGauge(registry: Registry, breakers: Set<{ upstream: string; state: () => BreakerState }>): void {
+  new Gauge({
+    name: 'portico_upstream_breaker_state',
+    help: 'Circuit breaker of an upstream: 0 closed, 1 half open, 2 open',
+    labelNames: ['upstream'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      const worst = new Map<string, BreakerState>()
+      for (const { upstream, state } of breakers) worst.set(upstream, maxState(worst.get(upstream) ?? 0, state()))
+      for (const [upstream, state] of worst) this.set({ upstream }, state)
+    },
+  })
+}
+
+function maxState(one: BreakerState, other: BreakerState): BreakerState {
+  return one > other ? one : other
+}
+
+/** Reads plain counts at each scrape, because they change twice per request. */
+function addInFlightGauge(registry: Registry, counts: Map<string, number>): void {
+  new Gauge({
+    name: 'portico_upstream_requests_in_flight',
+    help: 'Requests in flight to an upstream',
+    labelNames: ['upstream'],
+    registers: [registry],
+    collect() {
+      for (const [upstream, count] of counts) this.set({ upstream }, count)
+    },
+  })
 }

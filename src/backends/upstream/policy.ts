@@ -4,24 +4,6 @@ import { createSharedLimiter } from '../../kernel/index.ts'
 import { type Caller, Circuit, callerKey } from './circuit.ts'
 import type { BreakerState, CircuitChange, UpstreamMetrics } from './metrics.ts'
 
-type LimitedCall = Caller & Pick<Call, 'client'>
-
-const worstState = (one: BreakerState, other: BreakerState): BreakerState => (one > other ? one : other)
-
-const createPolicy = (
-  { queue, breaker }: UpstreamConfiguration,
-  concurrency: number,
-  onChange: (change: CircuitChange) => void,
-) => {
-  const { runLimited } = createSharedLimiter({ concurrency, waiting: queue })
-  const circuit = new Circuit(breaker, onChange)
-  return {
-    circuit,
-    run: (call: LimitedCall, attempt: () => Promise<unknown>): Promise<unknown> =>
-      runLimited(() => circuit.run(call, attempt), callerKey(call), call.client.signal),
-  }
-}
-
 /**
  * Streams have a separate limit and circuit: their duration depends on the client, and buffered calls that waited for
  * them would miss their deadline. Calls throw SYSTEM.UNAVAILABLE if the limit or the circuit rejects them. A call
@@ -35,4 +17,24 @@ export function createUpstreamPolicies(settings: UpstreamConfiguration, metrics:
   const streamed = createPolicy(settings, concurrency, onChange)
   const retire = metrics.watchBreaker(url, () => worstState(whole.circuit.state, streamed.circuit.state))
   return { whole: whole.run, streamed: streamed.run, retire }
+}
+
+type LimitedCall = Caller & Pick<Call, 'client'>
+
+function createPolicy(
+  { queue, breaker }: UpstreamConfiguration,
+  concurrency: number,
+  onChange: (change: CircuitChange) => void,
+) {
+  const { runLimited } = createSharedLimiter({ concurrency, waiting: queue })
+  const circuit = new Circuit(breaker, onChange)
+  return {
+    circuit,
+    run: (call: LimitedCall, attempt: () => Promise<unknown>): Promise<unknown> =>
+      runLimited(() => circuit.run(call, attempt), callerKey(call), call.client.signal),
+  }
+}
+
+function worstState(one: BreakerState, other: BreakerState): BreakerState {
+  return one > other ? one : other
 }

@@ -19,9 +19,6 @@ class Backpressure {
   }
 }
 
-/** Node passes options of a stream on, but its types omit them. */
-const socketOptions = (highWaterMark: number) => ({ allowHalfOpen: true, highWaterMark })
-
 /**
  * The socket that http-proxy-middleware gets instead of the client's. The middleware can therefore neither write to the
  * client nor close its connection. `gatewaySide` is the other end in memory.
@@ -83,4 +80,9 @@ export class ProxySocket extends Socket {
     // After a regular end, the gateway can still have bytes to read.
     if (!this.writableFinished) this.gatewaySide.destroy()
   }
+}
+
+/** Node passes options of a stream on, but its types omit them. */
+function socketOptions(highWaterMark: number) {
+  return { allowHalfOpen: true, highWaterMark }
 }

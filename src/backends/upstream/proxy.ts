@@ -52,28 +52,6 @@ interface PendingResponse extends PromiseWithResolvers<IncomingMessage> {
 
 type PendingResponses = WeakMap<object, PendingResponse>
 
-/** http-proxy-middleware's own plugins would write errors to the client. */
-const settlePending =
-  (pending: PendingResponses): NonNullable<Options['plugins']>[number] =>
-  (server) => {
-    server.on('proxyRes', (response, request) => pending.get(request)?.resolve(response))
-    // Without a listener, an upgrade is ignored and the request would wait until its deadline.
-    server.on('proxyReq', (outgoing, request) => {
-      const known = pending.get(request)
-      if (known) known.hasSocket = true
-      // An abort can precede the request.
-      if (known?.isAborted) return void outgoing.destroy()
-      outgoing.on('upgrade', (_response, socket) => {
-        socket.destroy()
-        known?.reject(invalidReply('an upgrade'))
-      })
-    })
-    server.on('error', (error, request) => {
-      if (request) pending.get(request)?.reject(error)
-    })
-    server.on('econnreset', (error, request) => pending.get(request)?.reject(error))
-  }
-
 export interface ProxiedRequest {
   /** Rejects if there is no response. */
   response: Promise<IncomingMessage>
@@ -121,5 +99,27 @@ export function createUpstreamProxy(settings: UpstreamConfiguration): UpstreamPr
       }
     },
     close: () => agent.destroy(),
+  }
+}
+
+/** http-proxy-middleware's own plugins would write errors to the client. */
+function settlePending(pending: PendingResponses): NonNullable<Options['plugins']>[number] {
+  return (server) => {
+    server.on('proxyRes', (response, request) => pending.get(request)?.resolve(response))
+    // Without a listener, an upgrade is ignored and the request would wait until its deadline.
+    server.on('proxyReq', (outgoing, request) => {
+      const known = pending.get(request)
+      if (known) known.hasSocket = true
+      // An abort can precede the request.
+      if (known?.isAborted) return void outgoing.destroy()
+      outgoing.on('upgrade', (_response, socket) => {
+        socket.destroy()
+        known?.reject(invalidReply('an upgrade'))
+      })
+    })
+    server.on('error', (error, request) => {
+      if (request) pending.get(request)?.reject(error)
+    })
+    server.on('econnreset', (error, request) => pending.get(request)?.reject(error))
   }
 }

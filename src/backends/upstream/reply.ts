@@ -43,25 +43,32 @@ export class UnreachableRefusal extends Refusal {
 }
 
 /** A request that waits for a connection of its own proves nothing about the upstream. */
-export const upstreamTimeout = (internal: string, hasConnection = true): Refusal =>
-  hasConnection
+export function upstreamTimeout(internal: string, hasConnection = true): Refusal {
+  return hasConnection
     ? new UnreachableRefusal('SYSTEM.UPSTREAM_TIMEOUT', { internal })
     : new Refusal('SYSTEM.UPSTREAM_TIMEOUT', { internal: `${internal}, without a connection` })
+}
 
-export const invalidReply = (internal: string): Refusal =>
-  new UpstreamRefusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', { internal })
+export function invalidReply(internal: string): Refusal {
+  return new UpstreamRefusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', { internal })
+}
 
 /** Neither proves that the upstream is unreachable nor that it works. */
-export const brokenReply = (internal: string, cause?: unknown): Refusal =>
-  new Refusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', { internal, cause })
+export function brokenReply(internal: string, cause?: unknown): Refusal {
+  return new Refusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', { internal, cause })
+}
 
-export const replyTooLong = (internal: string): Refusal => invalidReply(`${internal} too long`)
+export function replyTooLong(internal: string): Refusal {
+  return invalidReply(`${internal} too long`)
+}
 
 /** Content-Encoding is case-insensitive (RFC 9110, 8.4.1). */
-export const isIdentityEncoding = (encoding = ''): boolean => encoding === '' || encoding.toLowerCase() === 'identity'
+export function isIdentityEncoding(encoding = ''): boolean {
+  return encoding === '' || encoding.toLowerCase() === 'identity'
+}
 
 /** A load balancer in front of an unavailable upstream sends these with its own page or without a body. */
-export const unexpectedReply = (status: number, internal: string, more: { upstreamCode?: string } = {}): Refusal => {
+export function unexpectedReply(status: number, internal: string, more: { upstreamCode?: string } = {}): Refusal {
   if (status === 503)
     return new UnreachableRefusal('SYSTEM.UNAVAILABLE', {
       retryAfter: 1,
@@ -77,61 +84,16 @@ export const unexpectedReply = (status: number, internal: string, more: { upstre
 /** A code cannot forge or flood a log line. */
 const upstreamCodePattern = /^[\w.:-]{1,64}$/
 
-const toUpstreamCode = (code: unknown): { upstreamCode?: string } => {
-  const text = typeof code === 'number' ? String(code) : code
-  return typeof text === 'string' && upstreamCodePattern.test(text) ? { upstreamCode: text } : {}
-}
-
 /** The field name is the only text from an upstream that reaches clients. */
 const fieldPattern = /^[\w.$-]{1,64}$/
-
-/** One second for a rate limit without a valid Retry-After. */
-const parseRetryAfter = (code: Code, header: string): { retryAfter?: number } => {
-  if (/^\d{1,6}$/.test(header)) return { retryAfter: Number(header) }
-  return code === 'ACCESS.RATE_LIMITED' ? { retryAfter: 1 } : {}
-}
 
 /** One limit, in the format of our own responses. */
 const policyPattern = /^"(?<name>[a-z][a-z-]{0,63})";q=(?<limit>\d{1,9});w=(?<seconds>\d{1,9})$/
 
-/** The caller has to wait for the upstream's limit. */
-const parseLimit = (
-  code: Code,
-  header: string,
-  { retryAfter = 1 }: { retryAfter?: number },
-): { limit?: ExceededLimit } => {
-  const { name, limit, seconds } = policyPattern.exec(header)?.groups ?? {}
-  if (code !== 'ACCESS.RATE_LIMITED' || name === undefined) return {}
-  return { limit: { name, limit: Number(limit), windowMs: Number(seconds) * 1_000, resetMs: retryAfter * 1_000 } }
-}
-
 const envelopeFields = ['success', 'code', 'message', 'data']
-const isEnvelope = (value: unknown): value is Record<string, unknown> =>
-  isRecord(value) && typeof value.success === 'boolean' && envelopeFields.every((name) => name in value)
-const isFailure = (value: unknown): value is Record<string, unknown> => isEnvelope(value) && value.success === false
 
 /** Whether a domain of this process declares the code. */
 export type IsCode = (text: string) => text is Code
-
-const isRelayable = (code: unknown, isCode: IsCode): code is Code =>
-  typeof code === 'string' && isCode(code) && !isGatewayCode(code)
-
-const parseJson = (status: number, bytes: Buffer): unknown => {
-  if (!isUtf8(bytes)) throw unexpectedReply(status, `status ${status}, not UTF-8`)
-  const text = bytes.toString('utf8')
-  if (isDeeperThan(text, maxReplyDepth)) throw unexpectedReply(status, `status ${status}, nested too deep`)
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    // The parser's error quotes the reply, which must not appear in the log.
-    throw unexpectedReply(status, `status ${status}, not JSON`)
-  }
-  // Nothing but codes and names is read from other replies.
-  if (status === 200 && hasInexactNumber(text))
-    throw new UpstreamRefusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', { internal: 'a number that a double changes' })
-  return value
-}
 
 /** The value of an absent header is ''. */
 export interface UpstreamReply {
@@ -140,16 +102,6 @@ export interface UpstreamReply {
   retryAfter: string
   rateLimitPolicy: string
   bytes: Buffer
-}
-
-const toUpstreamRefusal = (code: Code, field: unknown, { retryAfter, rateLimitPolicy }: UpstreamReply): Refusal => {
-  const wait = parseRetryAfter(code, retryAfter)
-  return new UpstreamRefusal(code, {
-    ...(typeof field === 'string' && fieldPattern.test(field) ? { field } : {}),
-    ...wait,
-    ...parseLimit(code, rateLimitPolicy, wait),
-    internal: 'refused upstream',
-  })
 }
 
 /**
@@ -173,4 +125,64 @@ export function readReply(reply: UpstreamReply, isCode: IsCode): unknown {
       toUpstreamCode(value.code),
     )
   throw toUpstreamRefusal(value.code, value.field, reply)
+}
+
+function parseJson(status: number, bytes: Buffer): unknown {
+  if (!isUtf8(bytes)) throw unexpectedReply(status, `status ${status}, not UTF-8`)
+  const text = bytes.toString('utf8')
+  if (isDeeperThan(text, maxReplyDepth)) throw unexpectedReply(status, `status ${status}, nested too deep`)
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    // The parser's error quotes the reply, which must not appear in the log.
+    throw unexpectedReply(status, `status ${status}, not JSON`)
+  }
+  // Nothing but codes and names is read from other replies.
+  if (status === 200 && hasInexactNumber(text))
+    throw new UpstreamRefusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', { internal: 'a number that a double changes' })
+  return value
+}
+
+function isEnvelope(value: unknown): value is Record<string, unknown> {
+  return isRecord(value) && typeof value.success === 'boolean' && envelopeFields.every((name) => name in value)
+}
+function isFailure(value: unknown): value is Record<string, unknown> {
+  return isEnvelope(value) && value.success === false
+}
+
+function isRelayable(code: unknown, isCode: IsCode): code is Code {
+  return typeof code === 'string' && isCode(code) && !isGatewayCode(code)
+}
+
+function toUpstreamCode(code: unknown): { upstreamCode?: string } {
+  const text = typeof code === 'number' ? String(code) : code
+  return typeof text === 'string' && upstreamCodePattern.test(text) ? { upstreamCode: text } : {}
+}
+
+function toUpstreamRefusal(code: Code, field: unknown, { retryAfter, rateLimitPolicy }: UpstreamReply): Refusal {
+  const wait = parseRetryAfter(code, retryAfter)
+  return new UpstreamRefusal(code, {
+    ...(typeof field === 'string' && fieldPattern.test(field) ? { field } : {}),
+    ...wait,
+    ...parseLimit(code, rateLimitPolicy, wait),
+    internal: 'refused upstream',
+  })
+}
+
+/** One second for a rate limit without a valid Retry-After. */
+function parseRetryAfter(code: Code, header: string): { retryAfter?: number } {
+  if (/^\d{1,6}$/.test(header)) return { retryAfter: Number(header) }
+  return code === 'ACCESS.RATE_LIMITED' ? { retryAfter: 1 } : {}
+}
+
+/** The caller has to wait for the upstream's limit. */
+function parseLimit(
+  code: Code,
+  header: string,
+  { retryAfter = 1 }: { retryAfter?: number },
+): { limit?: ExceededLimit } {
+  const { name, limit, seconds } = policyPattern.exec(header)?.groups ?? {}
+  if (code !== 'ACCESS.RATE_LIMITED' || name === undefined) return {}
+  return { limit: { name, limit: Number(limit), windowMs: Number(seconds) * 1_000, resetMs: retryAfter * 1_000 } }
 }

@@ -12,25 +12,8 @@ interface PathTemplate {
 
 const templates = new WeakMap<Operation, PathTemplate>()
 
-const templateOf = (operation: Operation): PathTemplate => {
-  const cached = templates.get(operation)
-  if (cached) return cached
-  const parts = (chains[operation.chains[0]].prefix + operation.path).split(/\{(\w+)\}/)
-  const [literals, names] = [parts.filter((_, at) => at % 2 === 0), parts.filter((_, at) => at % 2 === 1)]
-  const template = { literals, names }
-  templates.set(operation, template)
-  return template
-}
-
-/** The pipeline rejects unsafe parameters. */
-const encodeSegment = (name: string, value = ''): string => {
-  if (value === '' || isUnsafeSegment(value))
-    throw new Refusal('SYSTEM.INTERNAL_ERROR', { internal: `unsafe path parameter ${name}` })
-  return encodeURIComponent(value)
-}
-
 /** Uses the operation's first chain, regardless of the client's chain. */
-export const buildPath = ({ operation, params, input }: Pick<Call, 'operation' | 'params' | 'input'>): string => {
+export function buildPath({ operation, params, input }: Pick<Call, 'operation' | 'params' | 'input'>): string {
   const { literals, names } = templateOf(operation)
   let path = literals[0] ?? ''
   for (const [at, name] of names.entries()) path += encodeSegment(name, params[name]) + (literals[at + 1] ?? '')
@@ -46,7 +29,7 @@ export type ForwardedCall = Pick<
 >
 
 /** Headers of the client that are not listed here are not forwarded. */
-export const buildHeaders = (call: ForwardedCall, assertion: string): Record<string, string> => {
+export function buildHeaders(call: ForwardedCall, assertion: string): Record<string, string> {
   const headers: Record<string, string> = {
     accept: 'application/json',
     authorization: `Bearer ${assertion}`,
@@ -69,7 +52,7 @@ const conditionalNames = ['if-none-match', 'if-range', 'range'] as const
  */
 const maxConditionalLength = 2_048
 
-export const conditionalHeaders = (call: Call): Record<string, string> => {
+export function conditionalHeaders(call: Call): Record<string, string> {
   // The upstream gets a GET, because a refusal of HEAD has no body. A header states that the bytes can be omitted.
   const headers: Record<string, string> = call.headOnly ? { 'x-client-method': 'HEAD' } : {}
   for (const name of conditionalNames) {
@@ -82,13 +65,16 @@ export const conditionalHeaders = (call: Call): Record<string, string> => {
 }
 
 /** The validated body, or null without one. */
-export const jsonBody = ({ input }: Pick<Call, 'input'>): string | null =>
-  input.body === null || input.body === undefined ? null : JSON.stringify(input.body)
+export function jsonBody({ input }: Pick<Call, 'input'>): string | null {
+  return input.body === null || input.body === undefined ? null : JSON.stringify(input.body)
+}
 
-export const jsonHeaders = (json: string): Record<string, string> => ({
-  'content-type': 'application/json',
-  'content-length': String(Buffer.byteLength(json)),
-})
+export function jsonHeaders(json: string): Record<string, string> {
+  return {
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(json)),
+  }
+}
 
 export function buildStreamRequest(call: Call, assertion: string) {
   const headers: Record<string, string> = { ...buildHeaders(call, assertion), accept: '*/*' }
@@ -122,4 +108,21 @@ export function buildRequest(call: ForwardedCall, assertion: string) {
   const body = jsonBody(call)
   if (body !== null) headers['content-type'] = 'application/json'
   return { method: call.operation.method, path: buildPath(call), headers, body }
+}
+
+function templateOf(operation: Operation): PathTemplate {
+  const cached = templates.get(operation)
+  if (cached) return cached
+  const parts = (chains[operation.chains[0]].prefix + operation.path).split(/\{(\w+)\}/)
+  const [literals, names] = [parts.filter((_, at) => at % 2 === 0), parts.filter((_, at) => at % 2 === 1)]
+  const template = { literals, names }
+  templates.set(operation, template)
+  return template
+}
+
+/** The pipeline rejects unsafe parameters. */
+function encodeSegment(name: string, value = ''): string {
+  if (value === '' || isUnsafeSegment(value))
+    throw new Refusal('SYSTEM.INTERNAL_ERROR', { internal: `unsafe path parameter ${name}` })
+  return encodeURIComponent(value)
 }

@@ -26,67 +26,6 @@ interface PendingHandshake {
   outgoing: ClientRequest | null
 }
 
-/** http-proxy-middleware only accepts upgrades of requests whose socket belongs to a server. */
-const withServer = (request: ProxyRequest): ProxyRequest => {
-  Object.assign(request.socket, { server: {} })
-  return request
-}
-
-/** RFC 6455, section 4.1. */
-const handshakeError = (response: IncomingMessage, { key, protocols, extensions }: Handshake): string | undefined => {
-  if (response.statusCode !== 101 || headerOf(response, 'upgrade')?.toLowerCase() !== 'websocket')
-    return 'not an upgrade'
-  if (headerOf(response, 'sec-websocket-accept') !== acceptKey(key)) return 'Sec-WebSocket-Accept'
-  const protocol = headerOf(response, 'sec-websocket-protocol')
-  if (protocol !== undefined && !protocols.includes(protocol)) return 'a subprotocol that was not offered'
-  return extensions === null && headerOf(response, 'sec-websocket-extensions') !== undefined
-    ? 'an extension that was not offered'
-    : undefined
-}
-
-const acceptUpgrade = (
-  { handshake, socket, settle }: PendingHandshake,
-  response: IncomingMessage,
-  upstream: Socket,
-) => {
-  const error = handshakeError(response, handshake)
-  if (error !== undefined) {
-    upstream.destroy()
-    socket.destroy()
-    settle.reject(invalidReply(`handshake: ${error}`))
-    return
-  }
-  // The middleware ends the upstream's socket only after a regular end.
-  socket.once('close', () => upstream.destroy())
-  const protocol = headerOf(response, 'sec-websocket-protocol') ?? null
-  const extensions = headerOf(response, 'sec-websocket-extensions') ?? null
-  settle.resolve(new SocketReply(protocol, extensions, socket.gatewaySide))
-}
-
-/**
- * These listeners run before those of http-proxy-middleware, which would send the upstream's response to the client.
- */
-const settlePending =
-  (
-    pending: WeakMap<object, PendingHandshake>,
-    readRefusal: (response: IncomingMessage) => Promise<never>,
-  ): NonNullable<Options['plugins']>[number] =>
-  (server) => {
-    server.on('proxyReqWs', (outgoing, request) => {
-      const known = pending.get(request)
-      if (!known || known.socket.destroyed) return void outgoing.destroy()
-      known.outgoing = outgoing
-      outgoing.on('upgrade', (response, socket) => acceptUpgrade(known, response, socket))
-      outgoing.on('response', (response) => {
-        known.socket.destroy()
-        readRefusal(response).catch(known.settle.reject)
-      })
-    })
-    server.on('error', (error, request) => {
-      if (request) pending.get(request)?.settle.reject(error)
-    })
-  }
-
 /** No header of the client reaches the upstream, and no response of the upstream reaches the client. */
 export function createSocketClient(
   settings: UpstreamConfiguration,
@@ -138,4 +77,61 @@ export function createSocketClient(
   }
 
   return { open, close: () => agent.destroy() }
+}
+
+/**
+ * These listeners run before those of http-proxy-middleware, which would send the upstream's response to the client.
+ */
+function settlePending(
+  pending: WeakMap<object, PendingHandshake>,
+  readRefusal: (response: IncomingMessage) => Promise<never>,
+): NonNullable<Options['plugins']>[number] {
+  return (server) => {
+    server.on('proxyReqWs', (outgoing, request) => {
+      const known = pending.get(request)
+      if (!known || known.socket.destroyed) return void outgoing.destroy()
+      known.outgoing = outgoing
+      outgoing.on('upgrade', (response, socket) => acceptUpgrade(known, response, socket))
+      outgoing.on('response', (response) => {
+        known.socket.destroy()
+        readRefusal(response).catch(known.settle.reject)
+      })
+    })
+    server.on('error', (error, request) => {
+      if (request) pending.get(request)?.settle.reject(error)
+    })
+  }
+}
+
+function acceptUpgrade({ handshake, socket, settle }: PendingHandshake, response: IncomingMessage, upstream: Socket) {
+  const error = handshakeError(response, handshake)
+  if (error !== undefined) {
+    upstream.destroy()
+    socket.destroy()
+    settle.reject(invalidReply(`handshake: ${error}`))
+    return
+  }
+  // The middleware ends the upstream's socket only after a regular end.
+  socket.once('close', () => upstream.destroy())
+  const protocol = headerOf(response, 'sec-websocket-protocol') ?? null
+  const extensions = headerOf(response, 'sec-websocket-extensions') ?? null
+  settle.resolve(new SocketReply(protocol, extensions, socket.gatewaySide))
+}
+
+/** RFC 6455, section 4.1. */
+function handshakeError(response: IncomingMessage, { key, protocols, extensions }: Handshake): string | undefined {
+  if (response.statusCode !== 101 || headerOf(response, 'upgrade')?.toLowerCase() !== 'websocket')
+    return 'not an upgrade'
+  if (headerOf(response, 'sec-websocket-accept') !== acceptKey(key)) return 'Sec-WebSocket-Accept'
+  const protocol = headerOf(response, 'sec-websocket-protocol')
+  if (protocol !== undefined && !protocols.includes(protocol)) return 'a subprotocol that was not offered'
+  return extensions === null && headerOf(response, 'sec-websocket-extensions') !== undefined
+    ? 'an extension that was not offered'
+    : undefined
+}
+
+/** http-proxy-middleware only accepts upgrades of requests whose socket belongs to a server. */
+function withServer(request: ProxyRequest): ProxyRequest {
+  Object.assign(request.socket, { server: {} })
+  return request
 }

@@ -18,16 +18,9 @@ export interface StreamClient {
 }
 
 /** Whether bytes are streamed instead of buffered. */
-export const isStreamed = ({ operation }: Call): boolean =>
-  operation.body === 'multipart' || typeof operation.reply === 'string'
-
-const clientTimeout = (): Refusal =>
-  new Refusal('REQUEST.TIMEOUT', { internal: 'the client was too slow for a stream' })
-
-const uploadBroken = (cause?: unknown): Refusal =>
-  cause instanceof Refusal ? cause : new Refusal('REQUEST.MALFORMED', { internal: 'upload broke off', cause })
-
-const isRaw = ({ operation }: Call): boolean => operation.reply === 'raw'
+export function isStreamed({ operation }: Call): boolean {
+  return operation.body === 'multipart' || typeof operation.reply === 'string'
+}
 
 /** `idleTimeoutMs` applies to raw replies: it limits how long the upstream can send nothing. */
 export function createStreamClient(
@@ -116,4 +109,16 @@ export function createStreamClient(
   }
 
   return { send, close: proxy.close }
+}
+
+function isRaw({ operation }: Call): boolean {
+  return operation.reply === 'raw'
+}
+
+function clientTimeout(): Refusal {
+  return new Refusal('REQUEST.TIMEOUT', { internal: 'the client was too slow for a stream' })
+}
+
+function uploadBroken(cause?: unknown): Refusal {
+  return cause instanceof Refusal ? cause : new Refusal('REQUEST.MALFORMED', { internal: 'upload broke off', cause })
 }

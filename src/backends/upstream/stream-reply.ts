@@ -30,18 +30,14 @@ const conditions: ReadonlyMap<number, readonly string[]> = new Map([
  * Whether the request had one of the headers that allow an upstream to use a status. Undefined for a status that needs
  * none.
  */
-export const isRequested = (status: number, requestHeaders: Record<string, string>): boolean | undefined =>
-  conditions.get(status)?.some((name) => name in requestHeaders)
+export function isRequested(status: number, requestHeaders: Record<string, string>): boolean | undefined {
+  return conditions.get(status)?.some((name) => name in requestHeaders)
+}
 
-export const headerOf = (response: IncomingMessage, name: string): string | undefined => {
+export function headerOf(response: IncomingMessage, name: string): string | undefined {
   const value = response.headers[name]
   return typeof value === 'string' ? value : undefined
 }
-
-const withContentRange = (error: unknown, range: string): unknown =>
-  error instanceof UpstreamRefusal && error.code === 'FILE.RANGE_NOT_SATISFIABLE' && /^bytes \*\/\d+$/.test(range)
-    ? new UpstreamRefusal(error.code, { ...error.detail, headers: { 'content-range': range } })
-    : error
 
 /** Returns the data of a JSON reply. Throws as `readReply` does. */
 export async function readJsonReply(response: IncomingMessage, maxBytes: number, isCode: IsCode): Promise<unknown> {
@@ -60,36 +56,8 @@ export async function readJsonReply(response: IncomingMessage, maxBytes: number,
   }
 }
 
-/** Returns a stream that fails if there are more than `maxBytes`. */
-const limitBytes = (maxBytes: number): Transform => {
-  let size = 0
-  return new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      size += chunk.length
-      if (size > maxBytes) done(replyTooLong('stream'))
-      else done(null, chunk)
-    },
-  })
-}
-
 /** RFC 9110, 15. */
 const bodiless = new Set([204, 205, 304])
-
-const isDelimited = (response: IncomingMessage): boolean =>
-  bodiless.has(response.statusCode ?? 0) ||
-  headerOf(response, 'content-length') !== undefined ||
-  headerOf(response, 'transfer-encoding')?.toLowerCase() === 'chunked'
-
-const replyHeaders = (response: IncomingMessage, status: number): Record<string, string> => {
-  const headers: Record<string, string> = {}
-  for (const name of status === 304 ? notModifiedHeaders : relayedHeaders) {
-    const value = headerOf(response, name)
-    if (value !== undefined) headers[name] = value
-  }
-  if (status !== 304 && !attachmentPattern.test(headers['content-disposition'] ?? ''))
-    headers['content-disposition'] = 'attachment'
-  return headers
-}
 
 /** Undefined if the response is not a stream, or if its status does not match the request headers. */
 export function toStreamReply(
@@ -114,4 +82,43 @@ export function toLimitedBody(response: IncomingMessage, maxBytes: number): Tran
   // A reader's pipeline reports errors. Without a reader, an error event must not end the process.
   body.on('error', () => undefined)
   return response.pipe(body)
+}
+
+function withContentRange(error: unknown, range: string): unknown {
+  return error instanceof UpstreamRefusal &&
+    error.code === 'FILE.RANGE_NOT_SATISFIABLE' &&
+    /^bytes \*\/\d+$/.test(range)
+    ? new UpstreamRefusal(error.code, { ...error.detail, headers: { 'content-range': range } })
+    : error
+}
+
+function replyHeaders(response: IncomingMessage, status: number): Record<string, string> {
+  const headers: Record<string, string> = {}
+  for (const name of status === 304 ? notModifiedHeaders : relayedHeaders) {
+    const value = headerOf(response, name)
+    if (value !== undefined) headers[name] = value
+  }
+  if (status !== 304 && !attachmentPattern.test(headers['content-disposition'] ?? ''))
+    headers['content-disposition'] = 'attachment'
+  return headers
+}
+
+function isDelimited(response: IncomingMessage): boolean {
+  return (
+    bodiless.has(response.statusCode ?? 0) ||
+    headerOf(response, 'content-length') !== undefined ||
+    headerOf(response, 'transfer-encoding')?.toLowerCase() === 'chunked'
+  )
+}
+
+/** Returns a stream that fails if there are more than `maxBytes`. */
+function limitBytes(maxBytes: number): Transform {
+  let size = 0
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      size += chunk.length
+      if (size > maxBytes) done(replyTooLong('stream'))
+      else done(null, chunk)
+    },
+  })
 }

@@ -18,12 +18,6 @@ export interface Upstream extends Backend {
   close(): Promise<void>
 }
 
-/** A reply is never requested again, and no time is left after a timeout. */
-const isRetried = (call: Call, error: unknown): boolean =>
-  !isCommand(call) && !call.client.isGone && error instanceof UnreachableRefusal && error.isConnection
-
-const outcomeOf = (refusal: Refusal, { client }: Call): string => (client.isGone ? 'abandoned' : refusal.code)
-
 /** Adds a deadline, a circuit breaker, a concurrency limit and one retry of a GET. */
 export function createUpstream(
   settings: UpstreamConfiguration,
@@ -96,4 +90,13 @@ export function createUpstream(
       await pool.close()
     },
   }
+}
+
+function outcomeOf(refusal: Refusal, { client }: Call): string {
+  return client.isGone ? 'abandoned' : refusal.code
+}
+
+/** A reply is never requested again, and no time is left after a timeout. */
+function isRetried(call: Call, error: unknown): boolean {
+  return !isCommand(call) && !call.client.isGone && error instanceof UnreachableRefusal && error.isConnection
 }

@@ -23,11 +23,6 @@ export interface PresentedKey {
   secret: string
 }
 
-const parseKey = (text: string): PresentedKey | undefined => {
-  const [, prefix, secret] = shape.exec(text) ?? []
-  return prefix === undefined || secret === undefined ? undefined : { prefix, secret }
-}
-
 export interface NewKey {
   prefix: string
   /** Returned once and never stored. */
@@ -36,10 +31,7 @@ export interface NewKey {
   digest: Uint8Array
 }
 
-const keyDigest = (digest: KeyedDigest, { prefix, secret }: PresentedKey): Uint8Array =>
-  digest('api-key', prefix, secret)
-
-export const generateKey = (randomness: Randomness, digest: KeyedDigest): NewKey => {
+export function generateKey(randomness: Randomness, digest: KeyedDigest): NewKey {
   const prefix = `ptk_${Buffer.from(randomness.bytes(6)).toString('hex')}`
   const secret = Buffer.from(randomness.bytes(32)).toString('base64url')
   const key = `${prefix}_${secret}`
@@ -98,42 +90,6 @@ export interface AuthenticationPorts {
   assertAddressAllowed: AssertAddressAllowed
 }
 
-const denied = (internal: string): Refusal => new Refusal('ACCESS.TOKEN_INVALID', { internal })
-
-const toCaller = (key: KeyWithCreator): Caller => ({
-  accountId: key.creatorId,
-  portal: key.creatorPortal,
-  sessionId: null,
-  apiKeyId: key.id,
-  steppedUpAt: null,
-  permissions: new Set(),
-})
-
-const assertAddress = async (ports: AuthenticationPorts, key: KeyWithCreator, clientIp: string): Promise<void> => {
-  const { ipAllowlist, creatorPortal: portal, creatorId: accountId, creatorIsWhitelisted: ipWhitelistEnabled } = key
-  if (ipAllowlist.length > 0 && !isAllowedFrom(ipAllowlist, clientIp))
-    throw new Refusal('ACCESS.IP_NOT_ALLOWED', { internal: 'not on the allowlist of the API key' })
-  if (!replacesWhitelist(key, ports.settings))
-    return ports.assertAddressAllowed({ portal, accountId, ipWhitelistEnabled }, clientIp)
-}
-
-const readValidKey = async (
-  ports: AuthenticationPorts,
-  presented: PresentedKey,
-  { portal, clientIp }: Credential,
-): Promise<KeyWithCreator> => {
-  const key = await keyByPrefix(ports.database, presented.prefix)
-  if (!key) throw denied('unknown API key')
-  if (!ports.digest.matches(key.digest, 'api-key', presented.prefix, presented.secret))
-    throw denied('wrong API key secret')
-  const status = statusAt(key, ports.clock.now(), ports.settings)
-  if (status !== 'ACTIVE') throw denied(`the API key is ${status}`)
-  if (key.creatorStatus !== 'ACTIVE') throw denied('the creator of the API key is not active')
-  if (portal !== null && key.creatorPortal !== portal) throw denied('the API key belongs to another portal')
-  await assertAddress(ports, key, clientIp)
-  return key
-}
-
 /**
  * A request acts as the key's creator, with those permissions of the key that the creator still holds. Reads the store
  * on every call.
@@ -172,5 +128,54 @@ export class ApiKeyAuthentication {
       // A read-only store can still serve reads.
       if (!isDatabaseUnavailable(error)) throw error
     }
+  }
+}
+
+function keyDigest(digest: KeyedDigest, { prefix, secret }: PresentedKey): Uint8Array {
+  return digest('api-key', prefix, secret)
+}
+
+function parseKey(text: string): PresentedKey | undefined {
+  const [, prefix, secret] = shape.exec(text) ?? []
+  return prefix === undefined || secret === undefined ? undefined : { prefix, secret }
+}
+
+async function readValidKey(
+  ports: AuthenticationPorts,
+  presented: PresentedKey,
+  { portal, clientIp }: Credential,
+): Promise<KeyWithCreator> {
+  const key = await keyByPrefix(ports.database, presented.prefix)
+  if (!key) throw denied('unknown API key')
+  if (!ports.digest.matches(key.digest, 'api-key', presented.prefix, presented.secret))
+    throw denied('wrong API key secret')
+  const status = statusAt(key, ports.clock.now(), ports.settings)
+  if (status !== 'ACTIVE') throw denied(`the API key is ${status}`)
+  if (key.creatorStatus !== 'ACTIVE') throw denied('the creator of the API key is not active')
+  if (portal !== null && key.creatorPortal !== portal) throw denied('the API key belongs to another portal')
+  await assertAddress(ports, key, clientIp)
+  return key
+}
+
+function denied(internal: string): Refusal {
+  return new Refusal('ACCESS.TOKEN_INVALID', { internal })
+}
+
+async function assertAddress(ports: AuthenticationPorts, key: KeyWithCreator, clientIp: string): Promise<void> {
+  const { ipAllowlist, creatorPortal: portal, creatorId: accountId, creatorIsWhitelisted: ipWhitelistEnabled } = key
+  if (ipAllowlist.length > 0 && !isAllowedFrom(ipAllowlist, clientIp))
+    throw new Refusal('ACCESS.IP_NOT_ALLOWED', { internal: 'not on the allowlist of the API key' })
+  if (!replacesWhitelist(key, ports.settings))
+    return ports.assertAddressAllowed({ portal, accountId, ipWhitelistEnabled }, clientIp)
+}
+
+function toCaller(key: KeyWithCreator): Caller {
+  return {
+    accountId: key.creatorId,
+    portal: key.creatorPortal,
+    sessionId: null,
+    apiKeyId: key.id,
+    steppedUpAt: null,
+    permissions: new Set(),
   }
 }

@@ -28,37 +28,6 @@ import {
 } from './service.ts'
 import type { ApiKeyRow } from './store.ts'
 
-/** Returns an API key as clients see it, without its secret. The status EXPIRED depends on `at`. */
-const toApiKeyView = ({ words, settings }: HandlerPorts, row: ApiKeyRow, at: Instant, locale: Locale) => ({
-  bizId: row.id,
-  workspaceBizId: row.workspaceId,
-  apiKeyName: row.name,
-  keyPrefix: row.prefix,
-  keyLast4: row.last4,
-  apiKeyStatus: words.coded(apiKeyStatus, statusAt(row, at, settings), locale),
-  permissionCodes: row.permissionCodes,
-  ipAllowlist: row.ipAllowlist,
-  expiresAt: toIsoOrNull(endOfLife(row, settings)),
-  lastUsedAt: toIsoOrNull(row.lastUsedAt),
-  lastUsedIp: row.lastUsedIp,
-  createdBy: row.createdBy,
-  createdAt: toIso(row.createdAt),
-  updatedAt: toIso(row.updatedAt),
-})
-
-const toApiKeyQuery = ({
-  apiKeyStatus: status,
-  keyPrefix: prefix,
-  startTime,
-  endTime,
-  ...paging
-}: Request<typeof contract.listApiKeys>['query']) => ({
-  ...paging,
-  status,
-  prefix,
-  ...parseInterval({ startTime, endTime }),
-})
-
 type StatusRequest =
   | Request<typeof contract.enableApiKey>
   | Request<typeof contract.disableApiKey>
@@ -68,7 +37,7 @@ type EndingRequest = Request<typeof contract.disableAnyApiKey> | Request<typeof 
 
 export type HandlerPorts = ApiKeyServicePorts & EndingPorts & { words: Words }
 
-export const createHandlers = (ports: HandlerPorts): HandlerTable => {
+export function createHandlers(ports: HandlerPorts): HandlerTable {
   const toView = (row: ApiKeyRow, { receivedAt, locale }: RequestContext) =>
     toApiKeyView(ports, row, receivedAt, locale)
 
@@ -121,4 +90,39 @@ export const createHandlers = (ports: HandlerPorts): HandlerTable => {
     },
     deleteAnyApiKey: (request) => end(request, 'delete'),
   })
+}
+
+/** Returns an API key as clients see it, without its secret. The status EXPIRED depends on `at`. */
+function toApiKeyView({ words, settings }: HandlerPorts, row: ApiKeyRow, at: Instant, locale: Locale) {
+  return {
+    bizId: row.id,
+    workspaceBizId: row.workspaceId,
+    apiKeyName: row.name,
+    keyPrefix: row.prefix,
+    keyLast4: row.last4,
+    apiKeyStatus: words.coded(apiKeyStatus, statusAt(row, at, settings), locale),
+    permissionCodes: row.permissionCodes,
+    ipAllowlist: row.ipAllowlist,
+    expiresAt: toIsoOrNull(endOfLife(row, settings)),
+    lastUsedAt: toIsoOrNull(row.lastUsedAt),
+    lastUsedIp: row.lastUsedIp,
+    createdBy: row.createdBy,
+    createdAt: toIso(row.createdAt),
+    updatedAt: toIso(row.updatedAt),
+  }
+}
+
+function toApiKeyQuery({
+  apiKeyStatus: status,
+  keyPrefix: prefix,
+  startTime,
+  endTime,
+  ...paging
+}: Request<typeof contract.listApiKeys>['query']) {
+  return {
+    ...paging,
+    status,
+    prefix,
+    ...parseInterval({ startTime, endTime }),
+  }
 }

@@ -29,7 +29,7 @@ export interface ApiKeys {
   settle(): Promise<void>
 }
 
-export const createApiKeys = (ports: ApiKeyPorts): ApiKeys => {
+export function createApiKeys(ports: ApiKeyPorts): ApiKeys {
   const lastUse = new LastUseRecorder(ports.database, (error) => ports.onError(error))
   const authentication = new ApiKeyAuthentication(ports, lastUse)
   return {

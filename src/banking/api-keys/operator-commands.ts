@@ -46,27 +46,13 @@ const EndingMail = z.object({
   reason: z.string(),
 })
 
-/** Whether a member can enable the key again. */
-const isEnabledByMembers = ({ operatorId }: ApiKeyRow, current: ApiKeyStatus): boolean =>
-  operatorId === null && (current === 'DISABLED' || current === 'SUSPENDED')
-
-/** Operators cannot change keys of a workspace that they belong to. */
-const lockKey = async ({ members }: EndingPorts, tx: Tx, id: ApiKeyId, operator: AccountId): Promise<ApiKeyRow> => {
-  const workspaceId = assertFound(await workspaceOfKey(tx, id), 'no such API key')
-  // Serializes changes to the workspace's keys.
-  await members.lock(tx, workspaceId)
-  await members.assertOutsider(tx, operator, workspaceId)
-  const key = assertFound(await keyById(tx, { workspaceId, id }), 'no such API key')
-  return key
-}
-
 /** Also disables a key that its holder has disabled or a recovery has suspended, so that members cannot enable it. */
-export const endApiKey = (
+export function endApiKey(
   ports: EndingPorts,
   { id, ending, reason }: { id: ApiKeyId; ending: ApiKeyEnding; reason: string },
   auditContext: AuditContext,
-): Promise<ApiKeyRow> =>
-  ports.transaction(async (tx) => {
+): Promise<ApiKeyRow> {
+  return ports.transaction(async (tx) => {
     const { ids, settings } = ports
     const key = await lockKey(ports, tx, id, auditContext.accountId)
     const current = statusAt(key, auditContext.at, settings)
@@ -80,17 +66,18 @@ export const endApiKey = (
     await recordSuccess(tx, auditContext, { workspaceId: key.workspaceId, targetId: id, detail: { reason } })
     return ended
   })
+}
 
 /**
  * Throws STATE.CONFLICT unless an operator disabled the key. A key that a recovery suspended stays suspended, until a
  * member enables it.
  */
-export const enableEndedKey = (
+export function enableEndedKey(
   ports: EndingPorts,
   { id, reason }: { id: ApiKeyId; reason: string },
   auditContext: AuditContext,
-): Promise<ApiKeyRow> =>
-  ports.transaction(async (tx) => {
+): Promise<ApiKeyRow> {
+  return ports.transaction(async (tx) => {
     const { accountId, at } = auditContext
     const key = await lockKey(ports, tx, id, accountId)
     assertStatus(statusAt(key, at, ports.settings), 'enable')
@@ -103,6 +90,7 @@ export const enableEndedKey = (
     await recordSuccess(tx, auditContext, { workspaceId, targetId: id, detail: { reason } })
     return enabled
   })
+}
 
 export interface EndingMailPorts {
   accounts: Pick<AccountsPort, 'read'>
@@ -111,15 +99,32 @@ export interface EndingMailPorts {
   signInUrl(portal: Portal): string
 }
 
-export const endingMailJob = ({ accounts, mailer, words, signInUrl }: EndingMailPorts): JobKind => ({
-  name: mailJob,
-  attempts: 10,
-  work: async (payload) => {
-    const { creatorId, ending, keyName, reason } = EndingMail.parse(payload)
-    const creator = await accounts.read('CONSUMER', creatorId)
-    if (!creator) return
-    const decision = `${words.text(`notice.apiKey.${ending}`, creator.locale)} (${keyName})`
-    const values = { decision, reason, url: signInUrl('CONSUMER') }
-    await mailer.send({ to: creator.email, template: 'account-decision', locale: creator.locale, values })
-  },
-})
+export function endingMailJob({ accounts, mailer, words, signInUrl }: EndingMailPorts): JobKind {
+  return {
+    name: mailJob,
+    attempts: 10,
+    work: async (payload) => {
+      const { creatorId, ending, keyName, reason } = EndingMail.parse(payload)
+      const creator = await accounts.read('CONSUMER', creatorId)
+      if (!creator) return
+      const decision = `${words.text(`notice.apiKey.${ending}`, creator.locale)} (${keyName})`
+      const values = { decision, reason, url: signInUrl('CONSUMER') }
+      await mailer.send({ to: creator.email, template: 'account-decision', locale: creator.locale, values })
+    },
+  }
+}
+
+/** Operators cannot change keys of a workspace that they belong to. */
+async function lockKey({ members }: EndingPorts, tx: Tx, id: ApiKeyId, operator: AccountId): Promise<ApiKeyRow> {
+  const workspaceId = assertFound(await workspaceOfKey(tx, id), 'no such API key')
+  // Serializes changes to the workspace's keys.
+  await members.lock(tx, workspaceId)
+  await members.assertOutsider(tx, operator, workspaceId)
+  const key = assertFound(await keyById(tx, { workspaceId, id }), 'no such API key')
+  return key
+}
+
+/** Whether a member can enable the key again. */
+function isEnabledByMembers({ operatorId }: ApiKeyRow, current: ApiKeyStatus): boolean {
+  return operatorId === null && (current === 'DISABLED' || current === 'SUSPENDED')
+}

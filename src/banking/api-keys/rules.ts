@@ -33,7 +33,7 @@ export const apiKeySettings = z.strictObject({
 export type ApiKeySettings = z.output<typeof apiKeySettings>
 
 /** Returns null if the key never expires. */
-export const expiryOf = (requested: Instant | null, at: Instant, { maxLifeMs }: ApiKeySettings): Instant | null => {
+export function expiryOf(requested: Instant | null, at: Instant, { maxLifeMs }: ApiKeySettings): Instant | null {
   const latest = maxLifeMs === null ? null : addMs(at, maxLifeMs)
   const expiry = requested ?? latest
   if (expiry !== null && (expiry <= at || (latest !== null && expiry > latest))) throw invalid('expiresAt')
@@ -47,17 +47,17 @@ export interface KeyLife {
 }
 
 /** The maximum lifetime also applies to keys that were created before it was configured. */
-export const endOfLife = ({ expiresAt, createdAt }: KeyLife, { maxLifeMs }: ApiKeySettings): Instant | null => {
+export function endOfLife({ expiresAt, createdAt }: KeyLife, { maxLifeMs }: ApiKeySettings): Instant | null {
   if (maxLifeMs === null) return expiresAt
   const latest = addMs(createdAt, maxLifeMs)
   return expiresAt === null || expiresAt > latest ? latest : expiresAt
 }
 
-export const statusAt = (
+export function statusAt(
   key: KeyLife & { status: Exclude<ApiKeyStatus, 'EXPIRED'> },
   at: Instant,
   settings: ApiKeySettings,
-): ApiKeyStatus => {
+): ApiKeyStatus {
   const end = endOfLife(key, settings)
   return key.status !== 'DELETED' && end !== null && end <= at ? 'EXPIRED' : key.status
 }
@@ -70,27 +70,32 @@ export const statusChanges = {
 
 export type ApiKeyCommand = keyof typeof statusChanges
 
-export const assertStatus = (current: ApiKeyStatus, command: ApiKeyCommand): void => {
+export function assertStatus(current: ApiKeyStatus, command: ApiKeyCommand): void {
   if (!statusChanges[command].from.some((status) => status === current)) throw conflict(`the API key is ${current}`)
 }
 
 /** Only an operator enables what an operator disabled. */
-export const assertNotDisabledByOperator = ({ operatorId }: { operatorId: AccountId | null }): void => {
+export function assertNotDisabledByOperator({ operatorId }: { operatorId: AccountId | null }): void {
   if (operatorId !== null) throw denied('an operator disabled the API key')
 }
 
-export const isAllowedFrom = (allowlist: readonly string[], clientIp: string): boolean =>
-  allowlist.some((entry) => containsAddress(parseRange(entry), clientIp))
+export function isAllowedFrom(allowlist: readonly string[], clientIp: string): boolean {
+  return allowlist.some((entry) => containsAddress(parseRange(entry), clientIp))
+}
 
 /** Whether requests with the key need not come from an address on its creator's IP whitelist. */
-export const replacesWhitelist = (
+export function replacesWhitelist(
   { ipAllowlist }: { ipAllowlist: readonly string[] },
   { addressList }: ApiKeySettings,
-): boolean => addressList === 'replace' && ipAllowlist.length > 0
+): boolean {
+  return addressList === 'replace' && ipAllowlist.length > 0
+}
 
 /** A key never acts as an owner. */
-export const accessOf = (creator: WorkspaceAccess, permissionCodes: readonly string[]): WorkspaceAccess => ({
-  id: creator.id,
-  isOwner: false,
-  permissions: new Set<Permission>([...creator.permissions].filter((code) => permissionCodes.includes(code))),
-})
+export function accessOf(creator: WorkspaceAccess, permissionCodes: readonly string[]): WorkspaceAccess {
+  return {
+    id: creator.id,
+    isOwner: false,
+    permissions: new Set<Permission>([...creator.permissions].filter((code) => permissionCodes.includes(code))),
+  }
+}

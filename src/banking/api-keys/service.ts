@@ -78,21 +78,25 @@ export interface ApiKeyContext {
   access: WorkspaceAccess
 }
 
-export const listApiKeys = (
+export function listApiKeys(
   { database, settings: { maxLifeMs } }: ApiKeyServicePorts,
   query: ApiKeyQuery,
   at: Instant,
-): Promise<Page<ApiKeyRow>> =>
-  listKeys(database, query, { at, oldest: maxLifeMs === null ? null : addMs(at, -maxLifeMs) })
+): Promise<Page<ApiKeyRow>> {
+  return listKeys(database, query, { at, oldest: maxLifeMs === null ? null : addMs(at, -maxLifeMs) })
+}
 
-export const readApiKey = async (
+export async function readApiKey(
   { database }: ApiKeyServicePorts,
   workspaceId: WorkspaceId,
   id: ApiKeyId,
-): Promise<ApiKeyRow> => assertFound(await keyById(database, { workspaceId, id }), 'no such API key in this workspace')
+): Promise<ApiKeyRow> {
+  return assertFound(await keyById(database, { workspaceId, id }), 'no such API key in this workspace')
+}
 
-export const grantablePermissions = ({ permissions }: ApiKeyServicePorts, access: WorkspaceAccess): Permission[] =>
-  permissions.filter((code) => access.permissions.has(code))
+export function grantablePermissions({ permissions }: ApiKeyServicePorts, access: WorkspaceAccess): Permission[] {
+  return permissions.filter((code) => access.permissions.has(code))
+}
 
 export interface CreateApiKeyInput {
   name: string
@@ -102,11 +106,11 @@ export interface CreateApiKeyInput {
 }
 
 /** Creates a key. The returned `key` contains the secret and cannot be read again later. */
-export const createApiKey = async (
+export async function createApiKey(
   ports: ApiKeyServicePorts,
   input: CreateApiKeyInput,
   { caller, auditContext, access }: ApiKeyContext,
-): Promise<{ row: ApiKeyRow; key: string }> => {
+): Promise<{ row: ApiKeyRow; key: string }> {
   const { transaction, ids, randomness, digest, members, notices, permissions, settings } = ports
   assertKnownPermissions(input.permissionCodes, permissions)
   const expiresAt = expiryOf(input.expiresAt, auditContext.at, settings)
@@ -131,19 +135,20 @@ export const createApiKey = async (
 }
 
 /** Also suspends disabled keys. */
-export const suspendApiKeys = (tx: Tx, { accountId, at }: RecoveredAccount): Promise<number> =>
-  suspendKeysOf(tx, accountId, at)
+export function suspendApiKeys(tx: Tx, { accountId, at }: RecoveredAccount): Promise<number> {
+  return suspendKeysOf(tx, accountId, at)
+}
 
 /**
  * Throws STATE.CONFLICT if the status does not allow the command, ACCESS.PERMISSION_DENIED to enable a key that an
  * operator disabled, and ACCESS.STEP_UP_REQUIRED to disable or delete a key of another member without a step-up.
  */
-export const changeApiKeyStatus = (
+export function changeApiKeyStatus(
   { transaction, members, notices, settings, stepUpMs, assertSessionOpen }: ApiKeyServicePorts,
   { id, command }: { id: ApiKeyId; command: ApiKeyCommand },
   { caller, auditContext, access }: ApiKeyContext,
-): Promise<ApiKeyRow> =>
-  transaction(async (tx) => {
+): Promise<ApiKeyRow> {
+  return transaction(async (tx) => {
     // Serializes changes to the workspace's keys.
     await members.assertAccess(tx, auditContext.accountId, access)
     if (command === 'enable') await assertSessionOpen(tx, caller)
@@ -166,3 +171,4 @@ export const changeApiKeyStatus = (
     await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: id })
     return changed
   })
+}

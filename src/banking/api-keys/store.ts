@@ -58,16 +58,17 @@ export interface ApiKeyScope {
   id: ApiKeyId
 }
 
-export const keyById = (store: Database | Tx, { workspaceId, id }: ApiKeyScope): Promise<ApiKeyRow | undefined> =>
-  store
+export function keyById(store: Database | Tx, { workspaceId, id }: ApiKeyScope): Promise<ApiKeyRow | undefined> {
+  return store
     .selectFrom('api_keys')
     .select(columns)
     .where('workspace_biz_id', '=', workspaceId)
     .where('biz_id', '=', id)
     .executeTakeFirst()
+}
 
 /** For operators: the key can belong to any workspace. */
-export const workspaceOfKey = async (tx: Tx, id: ApiKeyId): Promise<WorkspaceId | undefined> => {
+export async function workspaceOfKey(tx: Tx, id: ApiKeyId): Promise<WorkspaceId | undefined> {
   const key = tx.selectFrom('api_keys').select('workspace_biz_id as workspaceId').where('biz_id', '=', id)
   return (await key.executeTakeFirst())?.workspaceId
 }
@@ -84,8 +85,8 @@ export interface NewApiKey extends ApiKeyScope {
 }
 
 /** Returns undefined if the workspace already has a key with this name. */
-export const insertKey = (tx: Tx, key: NewApiKey, at: Instant): Promise<ApiKeyRow | undefined> =>
-  tx
+export function insertKey(tx: Tx, key: NewApiKey, at: Instant): Promise<ApiKeyRow | undefined> {
+  return tx
     .insertInto('api_keys')
     .values({
       workspace_biz_id: key.workspaceId,
@@ -106,9 +107,10 @@ export const insertKey = (tx: Tx, key: NewApiKey, at: Instant): Promise<ApiKeyRo
     .onConflict((conflict) => conflict.doNothing())
     .returning(columns)
     .executeTakeFirst()
+}
 
 /** Does not count deleted keys. */
-export const countKeys = async (tx: Tx, workspaceId: WorkspaceId): Promise<number> => {
+export async function countKeys(tx: Tx, workspaceId: WorkspaceId): Promise<number> {
   const { total } = await tx
     .selectFrom('api_keys')
     .where('workspace_biz_id', '=', workspaceId)
@@ -119,13 +121,13 @@ export const countKeys = async (tx: Tx, workspaceId: WorkspaceId): Promise<numbe
 }
 
 /** `enabledBy` is set if a member enables the key. */
-export const setStatus = (
+export function setStatus(
   tx: Tx,
   { workspaceId, id }: ApiKeyScope,
   { status, operatorId, enabledBy }: Pick<ApiKeyRow, 'status' | 'operatorId'> & { enabledBy?: AccountId },
   at: Instant,
-): Promise<ApiKeyRow> =>
-  tx
+): Promise<ApiKeyRow> {
+  return tx
     .updateTable('api_keys')
     .set({
       api_key_status: status,
@@ -137,12 +139,13 @@ export const setStatus = (
     .where('biz_id', '=', id)
     .returning(columns)
     .executeTakeFirstOrThrow()
+}
 
 /**
  * Covers all workspaces. Suspends what the account created, and what a suspect of the recovery created or enabled.
  * `is_suspect` is in src/banking/members/suspicion-schema.ts.
  */
-export const suspendKeysOf = async (tx: Tx, creator: AccountId, at: Instant): Promise<number> => {
+export async function suspendKeysOf(tx: Tx, creator: AccountId, at: Instant): Promise<number> {
   const recovery = [sql`${creator}::uuid`, timestamptz(at)]
   const suspects = sql`ANY (suspects_of(${sql.join(recovery)}))`
   const suspected = sql<boolean>`
@@ -183,30 +186,7 @@ export interface ExpiryQuery {
   oldest: Instant | null
 }
 
-const matching = (database: Database, query: ApiKeyQuery, { at, oldest }: ExpiryQuery) => {
-  let found = database.selectFrom('api_keys')
-  if (query.workspaceId !== undefined) found = found.where('workspace_biz_id', '=', query.workspaceId)
-  if (query.createdBy !== undefined) found = found.where('created_by', '=', query.createdBy)
-  const pastExpiry = sql<boolean>`expires_at IS NOT NULL AND expires_at <= ${timestamptz(at)}`
-  const expired =
-    oldest === null
-      ? sql<boolean>`(${pastExpiry})`
-      : sql<boolean>`(${pastExpiry} OR created_at <= ${timestamptz(oldest)})`
-  if (query.status === undefined) found = found.where('api_key_status', '!=', 'DELETED')
-  else if (query.status === 'EXPIRED') found = found.where('api_key_status', '!=', 'DELETED').where(expired)
-  else found = found.where('api_key_status', '=', query.status)
-  if (query.status !== undefined && query.status !== 'DELETED' && query.status !== 'EXPIRED')
-    found = found.where(sql<boolean>`NOT ${expired}`)
-  if (query.prefix !== undefined) {
-    const bytes = sql<string>`key_prefix COLLATE "C"`
-    found = found.where(bytes, '>=', query.prefix).where(bytes, '<', query.prefix + afterPrefix)
-  }
-  if (query.from !== undefined) found = found.where('created_at', '>=', timestamptz(query.from))
-  if (query.to !== undefined) found = found.where('created_at', '<=', timestamptz(query.to))
-  return found
-}
-
-export const listKeys = (database: Database, query: ApiKeyQuery, expiry: ExpiryQuery): Promise<Page<ApiKeyRow>> => {
+export function listKeys(database: Database, query: ApiKeyQuery, expiry: ExpiryQuery): Promise<Page<ApiKeyRow>> {
   const found = matching(database, query, expiry)
   const sorted = found
     .select(columns)
@@ -232,8 +212,8 @@ export interface KeyWithCreator {
 }
 
 /** The key can belong to any workspace. */
-export const keyByPrefix = (database: Database, prefix: string): Promise<KeyWithCreator | undefined> =>
-  database
+export function keyByPrefix(database: Database, prefix: string): Promise<KeyWithCreator | undefined> {
+  return database
     .selectFrom('api_keys as k')
     .innerJoin('accounts as a', 'a.biz_id', 'k.created_by')
     .where('k.key_prefix', '=', prefix)
@@ -252,13 +232,14 @@ export const keyByPrefix = (database: Database, prefix: string): Promise<KeyWith
       'a.ip_whitelist_enabled as creatorIsWhitelisted',
     ])
     .executeTakeFirst()
+}
 
 /** Does nothing if the digest was replaced concurrently. */
-export const replaceDigest = async (
+export async function replaceDigest(
   database: Database,
   { workspaceId, id, digest }: Pick<KeyWithCreator, 'workspaceId' | 'id' | 'digest'>,
   renewed: Uint8Array,
-): Promise<void> => {
+): Promise<void> {
   await database
     .updateTable('api_keys')
     .set({ secret_digest: renewed })
@@ -269,12 +250,12 @@ export const replaceDigest = async (
 }
 
 /** Does nothing if a later use is already stored, because replicas can write in any order. */
-export const recordUse = async (
+export async function recordUse(
   database: Database,
   { workspaceId, id }: ApiKeyScope,
   clientIp: string,
   at: Instant,
-): Promise<void> => {
+): Promise<void> {
   await database
     .updateTable('api_keys')
     .set({ last_used_at: toDate(at), last_used_ip: clientIp })
@@ -282,4 +263,27 @@ export const recordUse = async (
     .where('biz_id', '=', id)
     .where((eb) => eb.or([eb('last_used_at', 'is', null), eb('last_used_at', '<', timestamptz(at))]))
     .execute()
+}
+
+function matching(database: Database, query: ApiKeyQuery, { at, oldest }: ExpiryQuery) {
+  let found = database.selectFrom('api_keys')
+  if (query.workspaceId !== undefined) found = found.where('workspace_biz_id', '=', query.workspaceId)
+  if (query.createdBy !== undefined) found = found.where('created_by', '=', query.createdBy)
+  const pastExpiry = sql<boolean>`expires_at IS NOT NULL AND expires_at <= ${timestamptz(at)}`
+  const expired =
+    oldest === null
+      ? sql<boolean>`(${pastExpiry})`
+      : sql<boolean>`(${pastExpiry} OR created_at <= ${timestamptz(oldest)})`
+  if (query.status === undefined) found = found.where('api_key_status', '!=', 'DELETED')
+  else if (query.status === 'EXPIRED') found = found.where('api_key_status', '!=', 'DELETED').where(expired)
+  else found = found.where('api_key_status', '=', query.status)
+  if (query.status !== undefined && query.status !== 'DELETED' && query.status !== 'EXPIRED')
+    found = found.where(sql<boolean>`NOT ${expired}`)
+  if (query.prefix !== undefined) {
+    const bytes = sql<string>`key_prefix COLLATE "C"`
+    found = found.where(bytes, '>=', query.prefix).where(bytes, '<', query.prefix + afterPrefix)
+  }
+  if (query.from !== undefined) found = found.where('created_at', '>=', timestamptz(query.from))
+  if (query.to !== undefined) found = found.where('created_at', '<=', timestamptz(query.to))
+  return found
 }

@@ -19,10 +19,9 @@ const callingCodes = new Map(
     sharing.map((alpha2): [string, string] => [alpha2, code]),
   ),
 )
-const phoneCode = (alpha2: string): string => callingCodes.get(alpha2) ?? additionalCallingCodes[alpha2] ?? ''
 
 /** Returns all countries, sorted by name. `code` (alpha-2) and `value` (ISO numeric) are stable. */
-export const countriesIn = (locale: Locale) => {
+export function countriesIn(locale: Locale) {
   const names = new Intl.DisplayNames(locale, { type: 'region' })
   const order = new Intl.Collator(locale)
   return countries
@@ -36,4 +35,8 @@ export const countriesIn = (locale: Locale) => {
       phoneCode: `+${phoneCode(alpha2)}`,
     }))
     .sort((a, b) => order.compare(a.label, b.label))
+}
+
+function phoneCode(alpha2: string): string {
+  return callingCodes.get(alpha2) ?? additionalCallingCodes[alpha2] ?? ''
 }

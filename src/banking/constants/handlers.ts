@@ -26,9 +26,7 @@ class ListCache<T extends object> {
   }
 }
 
-const periodOf = (at: Instant): number => Math.floor(at / periodMs)
-
-export const createHandlers = (): HandlerTable => {
+export function createHandlers(): HandlerTable {
   const countries = new ListCache<ReturnType<typeof countriesIn>>()
   const timezones = new ListCache<ReturnType<Timezones['list']>>()
   const zones = new Timezones()
@@ -37,4 +35,8 @@ export const createHandlers = (): HandlerTable => {
     listTimezones: async ({ locale, receivedAt }) =>
       timezones.read(locale, periodOf(receivedAt), () => zones.list(locale, receivedAt)),
   })
+}
+
+function periodOf(at: Instant): number {
+  return Math.floor(at / periodMs)
 }

@@ -8,6 +8,8 @@ import { createHandlers } from './handlers.ts'
  * `countries.ts` and `timezones.ts`.
  */
 
-export const createConstants = (): { handlers: HandlerTable } => ({ handlers: createHandlers() })
+export function createConstants(): { handlers: HandlerTable } {
+  return { handlers: createHandlers() }
+}
 
 export default domain({ name: 'constants', ...declaredBy(contract), create: createConstants })

@@ -31,30 +31,6 @@ const zones: readonly string[] = [
   ...new Set(['UTC', ...Intl.supportedValuesOf('timeZone').map((zone) => renamed[zone] ?? zone)]),
 ]
 
-const nameOf = (format: Intl.DateTimeFormat, at: Instant): string =>
-  format.formatToParts(toDate(at)).find((part) => part.type === 'timeZoneName')?.value ?? ''
-
-/** In minutes, including daylight saving time. */
-const offsetIn = (format: Intl.DateTimeFormat, at: Instant): number => {
-  const [, sign, hours = '0', minutes = '0'] = /([+-])(\d{2}):(\d{2})/.exec(nameOf(format, at)) ?? []
-  return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes))
-}
-
-/** Formats an offset as `UTC+8`, `UTC-3:30` or `UTC+0`. */
-const offsetText = (offset: number): string => {
-  const [hours, minutes] = [Math.floor(Math.abs(offset) / 60), Math.abs(offset) % 60]
-  const rest = minutes === 0 ? '' : `:${String(minutes).padStart(2, '0')}`
-  return `UTC${offset < 0 ? '-' : '+'}${hours}${rest}`
-}
-
-const cityOf = (zone: string): string => zone.slice(zone.lastIndexOf('/') + 1).replaceAll('_', ' ')
-
-const labelOf = (locale: Locale, zone: string, at: Instant): string => {
-  if (zone === 'UTC') return zone
-  const format = new Intl.DateTimeFormat(locale, { timeZone: zone, timeZoneName: 'longGeneric' })
-  return `${nameOf(format, at)} (${cityOf(zone)})`
-}
-
 /** Caches formatters and labels, because creating the formatters of all zones takes 100 ms. */
 export class Timezones {
   readonly #formats = new Map<string, Intl.DateTimeFormat>()
@@ -87,4 +63,31 @@ export class Timezones {
     this.#labels.set(locale, labels)
     return labels
   }
+}
+
+/** Formats an offset as `UTC+8`, `UTC-3:30` or `UTC+0`. */
+function offsetText(offset: number): string {
+  const [hours, minutes] = [Math.floor(Math.abs(offset) / 60), Math.abs(offset) % 60]
+  const rest = minutes === 0 ? '' : `:${String(minutes).padStart(2, '0')}`
+  return `UTC${offset < 0 ? '-' : '+'}${hours}${rest}`
+}
+
+/** In minutes, including daylight saving time. */
+function offsetIn(format: Intl.DateTimeFormat, at: Instant): number {
+  const [, sign, hours = '0', minutes = '0'] = /([+-])(\d{2}):(\d{2})/.exec(nameOf(format, at)) ?? []
+  return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes))
+}
+
+function nameOf(format: Intl.DateTimeFormat, at: Instant): string {
+  return format.formatToParts(toDate(at)).find((part) => part.type === 'timeZoneName')?.value ?? ''
+}
+
+function labelOf(locale: Locale, zone: string, at: Instant): string {
+  if (zone === 'UTC') return zone
+  const format = new Intl.DateTimeFormat(locale, { timeZone: zone, timeZoneName: 'longGeneric' })
+  return `${nameOf(format, at)} (${cityOf(zone)})`
+}
+
+function cityOf(zone: string): string {
+  return zone.slice(zone.lastIndexOf('/') + 1).replaceAll('_', ' ')
 }

@@ -44,9 +44,6 @@ export type QuoteStatus = CodeOf<typeof quoteStatus>
 export const fixedSide = codedFamily('fixedSide', { SOURCE: 10090701, TARGET: 10090702 })
 export type FixedSide = CodeOf<typeof fixedSide>
 
-const differs = (pair: { sourceCurrency: string; targetCurrency: string }): boolean =>
-  pair.sourceCurrency !== pair.targetCurrency
-
 const QuoteRequest = z
   .strictObject({ sourceCurrency: currency, targetCurrency: currency, amount, fixedSide: codeOf(fixedSide) })
   .refine(differs, { path: ['targetCurrency'] })
@@ -243,3 +240,7 @@ export const unsetExchangeRate = operation({
   body: z.strictObject(pair).refine(differs, { path: ['targetCurrency'] }),
   refuses: ['RESOURCE.NOT_FOUND'],
 })
+
+function differs(pair: { sourceCurrency: string; targetCurrency: string }): boolean {
+  return pair.sourceCurrency !== pair.targetCurrency
+}

@@ -4,7 +4,7 @@ import type { ExchangeTerms } from './rules.ts'
 import { findGainingPairs } from './table.ts'
 
 /** Judges a table once, until a rate changes. */
-export const gainWatch = (terms: ExchangeTerms, logger: Pick<Logger, 'warn'>) => {
+export function gainWatch(terms: ExchangeTerms, logger: Pick<Logger, 'warn'>) {
   let [table, pairs]: [string, ReadonlySet<string>] = ['', new Set()]
   return (rates: readonly PairRate[]): ReadonlySet<string> => {
     const current = JSON.stringify(rates.map(({ source, target, rate }) => [source, target, rate]))

@@ -17,41 +17,7 @@ import type { ProposedRate } from './rate-store.ts'
 import { type CurrentRate, listRates } from './rates.ts'
 import { type ExchangesPorts, type QuoteState, quoteExchange, readExchangeQuote, useQuote } from './service.ts'
 
-const toQuoteView = ({ id, figures, expiresAt, status }: QuoteState, viewer: Viewer) => ({
-  quoteBizId: id,
-  ...toFiguresView(figures),
-  fixedSide: toCodedValue(contract.fixedSide, figures.fixedSide, viewer),
-  expiresAt: toIso(expiresAt),
-  quoteStatus: toCodedValue(contract.quoteStatus, status, viewer),
-})
-
-const toPendingView = ({ source, target, rate, proposedBy, proposedAt, expiresAt }: ProposedRate) => ({
-  sourceCurrency: source,
-  targetCurrency: target,
-  rate,
-  setBy: proposedBy,
-  setAt: toIso(proposedAt),
-  expiresAt: toIso(expiresAt),
-})
-
-const toRateView = ({ pair, inForce, pending, isQuoted }: CurrentRate) => ({
-  sourceCurrency: pair.source,
-  targetCurrency: pair.target,
-  rate: inForce?.rate ?? null,
-  quoted: isQuoted,
-  updatedBy: inForce?.updatedBy ?? null,
-  confirmedBy: inForce?.confirmedBy ?? null,
-  updatedAt: toIsoOrNull(inForce?.updatedAt ?? null),
-  expiresAt: toIsoOrNull(inForce?.expiresAt ?? null),
-  pending: pending && toPendingView(pending),
-})
-
-const toPair = ({ sourceCurrency, targetCurrency }: { sourceCurrency: string; targetCurrency: string }) => ({
-  source: sourceCurrency,
-  target: targetCurrency,
-})
-
-export const exchangeHandlers = (ports: ExchangesPorts, words: Words): HandlerTable => {
+export function exchangeHandlers(ports: ExchangesPorts, words: Words): HandlerTable {
   const orders = createOrders(contract.exchanges, { ledger: ports.ledger, words }, toExchangeView)
   return createHandlerTable(contract, {
     quoteExchange: async (request) => {
@@ -95,4 +61,46 @@ export const exchangeHandlers = (ports: ExchangesPorts, words: Words): HandlerTa
     unsetExchangeRate: async (request) =>
       toRateView(await unsetExchangeRate(ports, toPair(request.body), auditContextOf(request))),
   })
+}
+
+function toQuoteView({ id, figures, expiresAt, status }: QuoteState, viewer: Viewer) {
+  return {
+    quoteBizId: id,
+    ...toFiguresView(figures),
+    fixedSide: toCodedValue(contract.fixedSide, figures.fixedSide, viewer),
+    expiresAt: toIso(expiresAt),
+    quoteStatus: toCodedValue(contract.quoteStatus, status, viewer),
+  }
+}
+
+function toRateView({ pair, inForce, pending, isQuoted }: CurrentRate) {
+  return {
+    sourceCurrency: pair.source,
+    targetCurrency: pair.target,
+    rate: inForce?.rate ?? null,
+    quoted: isQuoted,
+    updatedBy: inForce?.updatedBy ?? null,
+    confirmedBy: inForce?.confirmedBy ?? null,
+    updatedAt: toIsoOrNull(inForce?.updatedAt ?? null),
+    expiresAt: toIsoOrNull(inForce?.expiresAt ?? null),
+    pending: pending && toPendingView(pending),
+  }
+}
+
+function toPendingView({ source, target, rate, proposedBy, proposedAt, expiresAt }: ProposedRate) {
+  return {
+    sourceCurrency: source,
+    targetCurrency: target,
+    rate,
+    setBy: proposedBy,
+    setAt: toIso(proposedAt),
+    expiresAt: toIso(expiresAt),
+  }
+}
+
+function toPair({ sourceCurrency, targetCurrency }: { sourceCurrency: string; targetCurrency: string }) {
+  return {
+    source: sourceCurrency,
+    target: targetCurrency,
+  }
 }

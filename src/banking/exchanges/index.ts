@@ -48,7 +48,7 @@ export interface Exchanges {
 /** An expired quote can never be accepted. It stays for a day, so the moment of its deletion does not matter. */
 const cleanupEveryMs = minutes(1)
 
-export const createExchanges = ({ words, logger, ...options }: ExchangesOptions): Exchanges => {
+export function createExchanges({ words, logger, ...options }: ExchangesOptions): Exchanges {
   const ports = { ...options, findGainingPairs: gainWatch(options.terms, logger) }
   const work: JobKind['work'] = (_, { signal }) => deleteExpiredQuotes(ports, signal)
   return {

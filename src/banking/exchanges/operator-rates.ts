@@ -34,59 +34,18 @@ export interface OperatorRatesPorts extends RateSources {
   operatorRates: OperatorRateTerms
 }
 
-const assertSupported = (ports: RateSources, pair: Pair): void => {
-  const side = unsupportedSide(ports, pair)
-  if (side) throw invalid(`${side}Currency`, 'not a currency of this deployment')
-}
-
 /** One operator could otherwise move a rate to and fro, and a stranger gain each time. */
 const moveIntervalMs = days(1)
-
-const movedWithinInterval = async (tx: Tx, pair: Pair, at: Instant): Promise<boolean> => {
-  const movedAt = await readLastMove(tx, pair)
-  return movedAt !== undefined && at < addMs(movedAt, moveIntervalMs)
-}
-
-/** Rates that one operator set count as the source's. */
-const confirmedRates = (ports: RateSources, rates: readonly RateInForce[]): RateInForce[] =>
-  rates.flatMap((rate) =>
-    rate.updatedBy === null || rate.confirmedBy !== null ? [rate] : (findSourceRate(ports, rate) ?? []),
-  )
-
-type NeedOfConfirmation = 'OUTSIDE_BAND' | 'MOVED_WITHIN_DAY' | 'CYCLE_GAINS'
-
-/** Returns why the rate needs a second operator, or null. Judges the table as it would be. */
-const needOfConfirmation = async (
-  ports: OperatorRatesPorts,
-  tx: Tx,
-  set: PairRate,
-  at: Instant,
-): Promise<NeedOfConfirmation | null> => {
-  const { terms } = ports
-  const { band } = ports.operatorRates
-  const before = await ratesInForce({ ...ports, database: tx })
-  const others = before.filter((rate) => !isSamePair(rate, set))
-  const after = [...others, set]
-  if (band === null) return hasGain(after, terms) ? 'CYCLE_GAINS' : null
-  const source = findSourceRate(ports, set)
-  if (!source || !isWithinBand(toRatio(set, set.source), toRatio(source, set.source), band)) return 'OUTSIDE_BAND'
-  const isRenewed = before.some((rate) => isSamePair(rate, set) && rate.source === set.source && rate.rate === set.rate)
-  if (!isRenewed && (await movedWithinInterval(tx, set, at))) return 'MOVED_WITHIN_DAY'
-  if (hasGain(after, terms)) return 'CYCLE_GAINS'
-  return exceedsBand(after, [...confirmedRates(ports, others), source], terms, band) ? 'OUTSIDE_BAND' : null
-}
-
-const targetOf = ({ source, target }: Pair): string => `${source}/${target}`
 
 /**
  * The rate applies to new quotes until it expires or is unset. A rate that `needOfConfirmation` names does not apply
  * until another operator confirms it.
  */
-export const setExchangeRate = async (
+export async function setExchangeRate(
   ports: OperatorRatesPorts,
   input: PairRate,
   auditContext: AuditContext,
-): Promise<CurrentRate> => {
+): Promise<CurrentRate> {
   assertSupported(ports, input)
   const { accountId, at } = auditContext
   const expiresAt = addMs(at, ports.operatorRates.ttlMs)
@@ -107,11 +66,11 @@ export const setExchangeRate = async (
  * Throws STATE.CONFLICT unless exactly this rate is proposed, and ACCESS.PERMISSION_DENIED for the person who proposed
  * it.
  */
-export const confirmExchangeRate = async (
+export async function confirmExchangeRate(
   ports: OperatorRatesPorts,
   input: PairRate,
   auditContext: AuditContext,
-): Promise<CurrentRate> => {
+): Promise<CurrentRate> {
   assertSupported(ports, input)
   const { accountId, at } = auditContext
   await ports.transaction(async (tx) => {
@@ -127,23 +86,15 @@ export const confirmExchangeRate = async (
   return readRate(ports, input)
 }
 
-/** Whether the rate was moved within a day, or a cycle gains without it. */
-const needsOtherPerson = async (ports: OperatorRatesPorts, tx: Tx, pair: Pair, at: Instant): Promise<boolean> => {
-  if (ports.operatorRates.band !== null && (await movedWithinInterval(tx, pair, at))) return true
-  const rates = await ratesInForce({ ...ports, database: tx })
-  const source = findSourceRate(ports, pair)
-  return hasGain([...rates.filter((rate) => !isSamePair(rate, pair)), ...(source ? [source] : [])], ports.terms)
-}
-
 /**
  * The rate of the provider or the configuration then applies. Throws ACCESS.PERMISSION_DENIED for a person who set or
  * confirmed the rate within a day: the change needs a second operator.
  */
-export const unsetExchangeRate = async (
+export async function unsetExchangeRate(
   ports: OperatorRatesPorts,
   pair: Pair,
   auditContext: AuditContext,
-): Promise<CurrentRate> => {
+): Promise<CurrentRate> {
   assertSupported(ports, pair)
   const { accountId, at } = auditContext
   await ports.transaction(async (tx) => {
@@ -171,7 +122,59 @@ export interface RateGains {
   unquotedPairs: number
 }
 
-export const readGains = async (ports: RateSources & { terms: ExchangeTerms }): Promise<RateGains> => {
+export async function readGains(ports: RateSources & { terms: ExchangeTerms }): Promise<RateGains> {
   const rates = await ratesInForce(ports)
   return { triangle: maxTriangleGain(rates, ports.terms), unquotedPairs: ports.findGainingPairs(rates).size }
+}
+
+function assertSupported(ports: RateSources, pair: Pair): void {
+  const side = unsupportedSide(ports, pair)
+  if (side) throw invalid(`${side}Currency`, 'not a currency of this deployment')
+}
+
+type NeedOfConfirmation = 'OUTSIDE_BAND' | 'MOVED_WITHIN_DAY' | 'CYCLE_GAINS'
+
+/** Returns why the rate needs a second operator, or null. Judges the table as it would be. */
+async function needOfConfirmation(
+  ports: OperatorRatesPorts,
+  tx: Tx,
+  set: PairRate,
+  at: Instant,
+): Promise<NeedOfConfirmation | null> {
+  const { terms } = ports
+  const { band } = ports.operatorRates
+  const before = await ratesInForce({ ...ports, database: tx })
+  const others = before.filter((rate) => !isSamePair(rate, set))
+  const after = [...others, set]
+  if (band === null) return hasGain(after, terms) ? 'CYCLE_GAINS' : null
+  const source = findSourceRate(ports, set)
+  if (!source || !isWithinBand(toRatio(set, set.source), toRatio(source, set.source), band)) return 'OUTSIDE_BAND'
+  const isRenewed = before.some((rate) => isSamePair(rate, set) && rate.source === set.source && rate.rate === set.rate)
+  if (!isRenewed && (await movedWithinInterval(tx, set, at))) return 'MOVED_WITHIN_DAY'
+  if (hasGain(after, terms)) return 'CYCLE_GAINS'
+  return exceedsBand(after, [...confirmedRates(ports, others), source], terms, band) ? 'OUTSIDE_BAND' : null
+}
+
+async function movedWithinInterval(tx: Tx, pair: Pair, at: Instant): Promise<boolean> {
+  const movedAt = await readLastMove(tx, pair)
+  return movedAt !== undefined && at < addMs(movedAt, moveIntervalMs)
+}
+
+/** Rates that one operator set count as the source's. */
+function confirmedRates(ports: RateSources, rates: readonly RateInForce[]): RateInForce[] {
+  return rates.flatMap((rate) =>
+    rate.updatedBy === null || rate.confirmedBy !== null ? [rate] : (findSourceRate(ports, rate) ?? []),
+  )
+}
+
+function targetOf({ source, target }: Pair): string {
+  return `${source}/${target}`
+}
+
+/** Whether the rate was moved within a day, or a cycle gains without it. */
+async function needsOtherPerson(ports: OperatorRatesPorts, tx: Tx, pair: Pair, at: Instant): Promise<boolean> {
+  if (ports.operatorRates.band !== null && (await movedWithinInterval(tx, pair, at))) return true
+  const rates = await ratesInForce({ ...ports, database: tx })
+  const source = findSourceRate(ports, pair)
+  return hasGain([...rates.filter((rate) => !isSamePair(rate, pair)), ...(source ? [source] : [])], ports.terms)
 }

@@ -31,35 +31,39 @@ const storedFigures = z.object({
   fixedSide: z.enum(fixedSide.codes),
 })
 
-export const toFiguresData = ({ source, target, fee, rate, fixedSide }: Figures): Record<string, string> => ({
-  sourceCurrency: source.currency,
-  targetCurrency: target.currency,
-  sourceAmount: source.minor.toString(),
-  targetAmount: target.minor.toString(),
-  feeAmount: fee.minor.toString(),
-  rate,
-  fixedSide,
-})
+export function toFiguresData({ source, target, fee, rate, fixedSide }: Figures): Record<string, string> {
+  return {
+    sourceCurrency: source.currency,
+    targetCurrency: target.currency,
+    sourceAmount: source.minor.toString(),
+    targetAmount: target.minor.toString(),
+    feeAmount: fee.minor.toString(),
+    rate,
+    fixedSide,
+  }
+}
 
 /** Throws if a figure is missing. */
-export const parseFigures = (data: unknown): Figures => {
+export function parseFigures(data: unknown): Figures {
   const { sourceCurrency, targetCurrency, sourceAmount, targetAmount, feeAmount, ...rest } = storedFigures.parse(data)
   const fee: Money = money(feeAmount, sourceCurrency)
   return { ...rest, source: money(sourceAmount, sourceCurrency), target: money(targetAmount, targetCurrency), fee }
 }
 
-export const toFiguresView = ({ source, target, fee, rate }: Figures) => ({
-  sourceCurrency: source.currency,
-  targetCurrency: target.currency,
-  sourceAmount: formatMoney(source),
-  targetAmount: formatMoney(target),
-  rate,
-  feeAmount: formatMoney(fee),
-  feeCurrency: fee.currency,
-})
+export function toFiguresView({ source, target, fee, rate }: Figures) {
+  return {
+    sourceCurrency: source.currency,
+    targetCurrency: target.currency,
+    sourceAmount: formatMoney(source),
+    targetAmount: formatMoney(target),
+    rate,
+    feeAmount: formatMoney(fee),
+    feeCurrency: fee.currency,
+  }
+}
 
 /** Throws if the order is not an exchange. */
-export const toExchangeView = (order: Order, viewer: Viewer) => {
+export function toExchangeView(order: Order, viewer: Viewer) {
   const { sourceWalletBizId, targetWalletBizId, data } = order
   if (sourceWalletBizId === null || targetWalletBizId === null) throw new TypeError(`${order.bizId} lacks a wallet`)
   return {
@@ -74,11 +78,24 @@ export const toExchangeView = (order: Order, viewer: Viewer) => {
   }
 }
 
-const exchangeParties = (
+export function newExchange(
+  id: QuoteId,
+  wallets: Pick<Quote, 'sourceWallet' | 'targetWallet'>,
+  figures: Figures,
+  workspace: WorkspaceId,
+): Opening {
+  return {
+    parties: exchangeParties(wallets, figures, workspace),
+    entries: exchangeEntries(figures),
+    order: { data: { ...toFiguresData(figures), quoteBizId: id, failureCode: null } },
+  }
+}
+
+function exchangeParties(
   { sourceWallet, targetWallet }: Pick<Quote, 'sourceWallet' | 'targetWallet'>,
   { source, target, fee }: Figures,
   workspace: WorkspaceId,
-): Party[] => {
+): Party[] {
   const wallet = { workspace, active: true, currencyField: 'quoteBizId' }
   return [
     { ...wallet, label: 'source', wallet: sourceWallet, currency: source.currency },
@@ -100,21 +117,12 @@ const exchangeParties = (
 }
 
 /** Both currencies pass through the house's liquidity accounts. */
-const exchangeEntries = ({ source, target, fee }: Figures): Entry[] => [
-  { account: 'source', amount: -source.minor, flowType: 'EXCHANGE' },
-  { account: 'receivingLiquidity', amount: source.minor, flowType: 'EXCHANGE' },
-  { account: 'payingLiquidity', amount: -target.minor, flowType: 'EXCHANGE' },
-  { account: 'target', amount: target.minor, flowType: 'EXCHANGE' },
-  ...feeEntries('source', fee),
-]
-
-export const newExchange = (
-  id: QuoteId,
-  wallets: Pick<Quote, 'sourceWallet' | 'targetWallet'>,
-  figures: Figures,
-  workspace: WorkspaceId,
-): Opening => ({
-  parties: exchangeParties(wallets, figures, workspace),
-  entries: exchangeEntries(figures),
-  order: { data: { ...toFiguresData(figures), quoteBizId: id, failureCode: null } },
-})
+function exchangeEntries({ source, target, fee }: Figures): Entry[] {
+  return [
+    { account: 'source', amount: -source.minor, flowType: 'EXCHANGE' },
+    { account: 'receivingLiquidity', amount: source.minor, flowType: 'EXCHANGE' },
+    { account: 'payingLiquidity', amount: -target.minor, flowType: 'EXCHANGE' },
+    { account: 'target', amount: target.minor, flowType: 'EXCHANGE' },
+    ...feeEntries('source', fee),
+  ]
+}

@@ -20,13 +20,11 @@ export interface ProposedRate extends PairRate {
 }
 
 /** Changes of rates wait for each other, because each is judged with the whole table. Reads do not wait. */
-export const lockRates = async (tx: Tx): Promise<void> => {
+export async function lockRates(tx: Tx): Promise<void> {
   await sql`LOCK TABLE exchange_rates IN SHARE ROW EXCLUSIVE MODE`.execute(tx)
 }
 
-const toRow = ({ source, target, rate }: PairRate) => ({ source_currency: source, target_currency: target, rate })
-
-export const saveRate = async (tx: Tx, set: SetRate): Promise<void> => {
+export async function saveRate(tx: Tx, set: SetRate): Promise<void> {
   const row = {
     ...toRow(set),
     updated_by: set.updatedBy,
@@ -41,7 +39,7 @@ export const saveRate = async (tx: Tx, set: SetRate): Promise<void> => {
     .execute()
 }
 
-export const saveProposal = async (tx: Tx, proposed: ProposedRate): Promise<void> => {
+export async function saveProposal(tx: Tx, proposed: ProposedRate): Promise<void> {
   const row = {
     ...toRow(proposed),
     proposed_by: proposed.proposedBy,
@@ -56,11 +54,11 @@ export const saveProposal = async (tx: Tx, proposed: ProposedRate): Promise<void
 }
 
 /** Deletes a proposal and returns the operator who made it. Returns undefined unless the rate is proposed at `at`. */
-export const takeProposal = async (
+export async function takeProposal(
   tx: Tx,
   { source, target, rate }: PairRate,
   at: Instant,
-): Promise<AccountId | undefined> => {
+): Promise<AccountId | undefined> {
   const taken = await tx
     .deleteFrom('exchange_rate_proposals')
     .where('source_currency', '=', source)
@@ -72,7 +70,7 @@ export const takeProposal = async (
   return taken?.proposed_by
 }
 
-export const deleteProposal = async (tx: Tx, pair: Pair): Promise<boolean> => {
+export async function deleteProposal(tx: Tx, pair: Pair): Promise<boolean> {
   const { numDeletedRows } = await tx
     .deleteFrom('exchange_rate_proposals')
     .where('pair', '=', pairKey(pair))
@@ -81,7 +79,7 @@ export const deleteProposal = async (tx: Tx, pair: Pair): Promise<boolean> => {
 }
 
 /** Ends a rate. The row stays, because its time counts for the next change. */
-export const endRate = async (tx: Tx, pair: Pair, { by, at }: { by: AccountId; at: Instant }): Promise<void> => {
+export async function endRate(tx: Tx, pair: Pair, { by, at }: { by: AccountId; at: Instant }): Promise<void> {
   await tx
     .updateTable('exchange_rates')
     .set({ updated_by: by, confirmed_by: null, updated_at: toDate(at), expires_at: toDate(at) })
@@ -90,31 +88,39 @@ export const endRate = async (tx: Tx, pair: Pair, { by, at }: { by: AccountId; a
 }
 
 /** Returns when an operator last set, confirmed or unset the rate of a pair, also if it has expired since. */
-export const readLastMove = async (tx: Tx, pair: Pair): Promise<Instant | undefined> => {
+export async function readLastMove(tx: Tx, pair: Pair): Promise<Instant | undefined> {
   const row = tx.selectFrom('exchange_rates').where('pair', '=', pairKey(pair)).select('updated_at as movedAt')
   return (await row.executeTakeFirst())?.movedAt
 }
 
-const selectRates = (database: Database, at: Instant) =>
-  database
-    .selectFrom('exchange_rates')
-    .where(validAt('updated_at', 'expires_at', at))
-    .select(['source_currency as source', 'target_currency as target', 'rate'])
-    .select(['updated_by as updatedBy', 'confirmed_by as confirmedBy'])
-    .select(['updated_at as updatedAt', 'expires_at as expiresAt'])
-
 /** Finds the rate in either direction. */
-export const readSetRate = (database: Database, pair: Pair, at: Instant): Promise<SetRate | undefined> =>
-  selectRates(database, at).where('pair', '=', pairKey(pair)).executeTakeFirst()
+export function readSetRate(database: Database, pair: Pair, at: Instant): Promise<SetRate | undefined> {
+  return selectRates(database, at).where('pair', '=', pairKey(pair)).executeTakeFirst()
+}
 
-export const listSetRates = (database: Database, at: Instant): Promise<SetRate[]> =>
-  selectRates(database, at).orderBy('pair').execute()
+export function listSetRates(database: Database, at: Instant): Promise<SetRate[]> {
+  return selectRates(database, at).orderBy('pair').execute()
+}
 
-export const listProposals = (database: Database, at: Instant): Promise<ProposedRate[]> =>
-  database
+export function listProposals(database: Database, at: Instant): Promise<ProposedRate[]> {
+  return database
     .selectFrom('exchange_rate_proposals')
     .where(validAt('proposed_at', 'expires_at', at))
     .select(['source_currency as source', 'target_currency as target', 'rate'])
     .select(['proposed_by as proposedBy', 'proposed_at as proposedAt', 'expires_at as expiresAt'])
     .orderBy('pair')
     .execute()
+}
+
+function toRow({ source, target, rate }: PairRate) {
+  return { source_currency: source, target_currency: target, rate }
+}
+
+function selectRates(database: Database, at: Instant) {
+  return database
+    .selectFrom('exchange_rates')
+    .where(validAt('updated_at', 'expires_at', at))
+    .select(['source_currency as source', 'target_currency as target', 'rate'])
+    .select(['updated_by as updatedBy', 'confirmed_by as confirmedBy'])
+    .select(['updated_at as updatedAt', 'expires_at as expiresAt'])
+}

@@ -32,15 +32,15 @@ export interface RateSources {
   findGainingPairs(rates: readonly PairRate[]): ReadonlySet<string>
 }
 
-export const unsupportedSide = (
+export function unsupportedSide(
   { currencies }: Pick<RateSources, 'currencies'>,
   { source, target }: Pair,
-): keyof Pair | undefined => {
+): keyof Pair | undefined {
   if (!currencies.includes(source)) return 'source'
   return currencies.includes(target) ? undefined : 'target'
 }
 
-export const findSourceRate = ({ rates }: Pick<RateSources, 'rates'>, pair: Pair): RateInForce | undefined => {
+export function findSourceRate({ rates }: Pick<RateSources, 'rates'>, pair: Pair): RateInForce | undefined {
   const found = rates.list().find((rate) => isSamePair(rate, pair))
   if (!found) return undefined
   const { asOf, ...rate } = found
@@ -48,7 +48,7 @@ export const findSourceRate = ({ rates }: Pick<RateSources, 'rates'>, pair: Pair
 }
 
 /** An operator's rate takes precedence until it expires. A proposed rate never applies. */
-export const ratesInForce = async (sources: Omit<RateSources, 'findGainingPairs'>): Promise<readonly RateInForce[]> => {
+export async function ratesInForce(sources: Omit<RateSources, 'findGainingPairs'>): Promise<readonly RateInForce[]> {
   const set: RateInForce[] = await listSetRates(sources.database, sources.clock.now())
   const others = sources.rates
     .list()
@@ -56,23 +56,19 @@ export const ratesInForce = async (sources: Omit<RateSources, 'findGainingPairs'
   return [...set, ...others].filter((rate) => !unsupportedSide(sources, rate))
 }
 
-const assertNoGain = (sources: RateSources, rates: readonly PairRate[], pair: Pair): void => {
-  if (sources.findGainingPairs(rates).has(pairKey(pair)))
-    throw new Refusal('EXCHANGE.RATE_UNAVAILABLE', { internal: 'a cycle of rates with this pair gains' })
-}
-
 /** Throws EXCHANGE.RATE_UNAVAILABLE while a cycle with the pair gains, also if two operators confirmed its rates. */
-export const assertTradable = async (sources: RateSources, pair: Pair): Promise<void> =>
-  assertNoGain(sources, await ratesInForce(sources), pair)
+export async function assertTradable(sources: RateSources, pair: Pair): Promise<void> {
+  return assertNoGain(sources, await ratesInForce(sources), pair)
+}
 
 /**
  * Returns the mid rate in units of target per unit of source. Throws EXCHANGE.RATE_UNAVAILABLE without a rate in force,
  * and as `assertTradable` does.
  */
-export const findQuotedRate = async (
+export async function findQuotedRate(
   sources: RateSources,
   pair: Pair,
-): Promise<{ mid: Ratio; operators: AccountId[] }> => {
+): Promise<{ mid: Ratio; operators: AccountId[] }> {
   const rates = await ratesInForce(sources)
   const found = rates.find((rate) => isSamePair(rate, pair))
   if (!found) throw new Refusal('EXCHANGE.RATE_UNAVAILABLE', { internal: 'no current rate' })
@@ -82,7 +78,7 @@ export const findQuotedRate = async (
 }
 
 /** Returns one element per pair. */
-export const listRates = async (sources: RateSources): Promise<CurrentRate[]> => {
+export async function listRates(sources: RateSources): Promise<CurrentRate[]> {
   const inForce = await ratesInForce(sources)
   const gaining = sources.findGainingPairs(inForce)
   const proposals = await listProposals(sources.database, sources.clock.now())
@@ -99,10 +95,18 @@ export const listRates = async (sources: RateSources): Promise<CurrentRate[]> =>
   ]
 }
 
-export const readRate = async (sources: RateSources, pair: Pair): Promise<CurrentRate> =>
-  (await listRates(sources)).find((each) => isSamePair(each.pair, pair)) ?? {
-    pair,
-    inForce: null,
-    pending: null,
-    isQuoted: false,
-  }
+export async function readRate(sources: RateSources, pair: Pair): Promise<CurrentRate> {
+  return (
+    (await listRates(sources)).find((each) => isSamePair(each.pair, pair)) ?? {
+      pair,
+      inForce: null,
+      pending: null,
+      isQuoted: false,
+    }
+  )
+}
+
+function assertNoGain(sources: RateSources, rates: readonly PairRate[], pair: Pair): void {
+  if (sources.findGainingPairs(rates).has(pairKey(pair)))
+    throw new Refusal('EXCHANGE.RATE_UNAVAILABLE', { internal: 'a cycle of rates with this pair gains' })
+}

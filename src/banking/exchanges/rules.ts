@@ -44,18 +44,12 @@ export interface Figures {
  */
 const rateDigits = 12
 
-const formatRate = (rate: Ratio): string =>
-  formatTruncated(rate, rateDigits + (rate.denominator / rate.numerator).toString().length - 1)
-
-const toMinorUnits = (rate: Ratio, source: string, target: string): Ratio =>
-  multiplyRatios(rate, ratio(10n ** BigInt(exponentOf(target)), 10n ** BigInt(exponentOf(source))))
-
 /** Rounding favors the house. Throws VALIDATION.INVALID_PARAMETER for an amount that is too small or too large. */
-export const computeFigures = (
+export function computeFigures(
   input: { sourceCurrency: string; targetCurrency: string; amount: Money; fixedSide: FixedSide },
   mid: Ratio,
   { spread, feeRate }: ExchangeTerms,
-): Figures => {
+): Figures {
   const { sourceCurrency, targetCurrency, amount, fixedSide } = input
   const rate = multiplyRatios(mid, complement(spread))
   const perMinor = toMinorUnits(rate, sourceCurrency, targetCurrency)
@@ -75,7 +69,7 @@ export const computeFigures = (
 }
 
 /** Whether a rate differs from the source's rate by at most `band` of the source's rate. */
-export const isWithinBand = (rate: Ratio, source: Ratio, band: Ratio): boolean => {
+export function isWithinBand(rate: Ratio, source: Ratio, band: Ratio): boolean {
   const difference = rate.numerator * source.denominator - source.numerator * rate.denominator
   const distance = difference < 0n ? -difference : difference
   return distance * band.denominator <= source.numerator * rate.denominator * band.numerator
@@ -85,10 +79,10 @@ export const isWithinBand = (rate: Ratio, source: Ratio, band: Ratio): boolean =
  * Returns the largest gain of exchanging through three currencies back to the first, as a share after spread and fee. A
  * negative number is a loss. Returns null unless three currencies have rates in each pair.
  */
-export const maxTriangleGain = (
+export function maxTriangleGain(
   rates: readonly { source: string; target: string; rate: string }[],
   { spread, feeRate }: Pick<ExchangeTerms, 'spread' | 'feeRate'>,
-): number | null => {
+): number | null {
   const toNumber = ({ numerator, denominator }: Ratio): number => Number(numerator) / Number(denominator)
   const kept = (1 - toNumber(spread)) / (1 + toNumber(feeRate))
   const factors = new Map<string, Map<string, number>>()
@@ -106,4 +100,12 @@ export const maxTriangleGain = (
         if (three !== undefined) best = Math.max(best ?? -1, one * two * three - 1)
       }
   return best
+}
+
+function toMinorUnits(rate: Ratio, source: string, target: string): Ratio {
+  return multiplyRatios(rate, ratio(10n ** BigInt(exponentOf(target)), 10n ** BigInt(exponentOf(source))))
+}
+
+function formatRate(rate: Ratio): string {
+  return formatTruncated(rate, rateDigits + (rate.denominator / rate.numerator).toString().length - 1)
 }

@@ -43,23 +43,12 @@ export interface QuoteState {
   status: QuoteStatus
 }
 
-const findDefaultWallet = async (
-  { ledger }: ExchangesPorts,
-  workspace: WorkspaceId,
-  currency: string,
-): Promise<WalletId> => {
-  const wallet = assertFound(await ledger.readDefaultWallet({ workspace, currency }), `no wallet in ${currency}`)
-  if (wallet.status !== 'ACTIVE')
-    throw new Refusal('WALLET.NOT_ACTIVE', { internal: `the wallet in ${currency} is ${wallet.status}` })
-  return wallet.bizId
-}
-
 /** Moves no funds. */
-export const quoteExchange = async (
+export async function quoteExchange(
   ports: ExchangesPorts,
   input: QuoteInput,
   { actor, workspace }: { actor: AccountId; workspace: WorkspaceId },
-): Promise<QuoteState> => {
+): Promise<QuoteState> {
   const { clock, ids, terms } = ports
   const sourceWallet = await findDefaultWallet(ports, workspace, input.sourceCurrency)
   const targetWallet = await findDefaultWallet(ports, workspace, input.targetCurrency)
@@ -85,31 +74,24 @@ export const quoteExchange = async (
   return { id: quote.id, figures, expiresAt: quote.expiresAt, status: 'OPEN' }
 }
 
-/** The trigger in schema.ts checks the expiry again. */
-const isOpen = ({ createdAt, expiresAt }: Pick<Quote, 'createdAt' | 'expiresAt'>, now: Instant): boolean =>
-  isValidAt({ from: createdAt, until: expiresAt }, now)
-
 /** A used quote stays USED after its expiry. */
-export const readExchangeQuote = async (
+export async function readExchangeQuote(
   { database, clock }: Pick<ExchangesPorts, 'database' | 'clock'>,
   { id, workspace }: { id: QuoteId; workspace: WorkspaceId },
-): Promise<QuoteState> => {
+): Promise<QuoteState> {
   const found = assertFound(await readQuote(database, { id, workspace }), 'unknown quote')
   const unused = isOpen(found, clock.now()) ? 'OPEN' : 'EXPIRED'
   const status = found.order === null ? unused : 'USED'
   return { id, figures: parseFigures(found.figures), expiresAt: found.expiresAt, status }
 }
 
-/** The trigger in schema.ts raises this error. */
-const isUnusableQuote = (error: unknown): boolean => sqlState(error) === 'PQ001'
-
 /** One statement of `open` moves the funds and marks the quote as used. */
-export const useQuote = async (
+export async function useQuote(
   ports: ExchangesPorts,
   id: QuoteId,
   { workspace }: CommandContext<WorkspaceId>,
   open: (opening: Opening) => Promise<Order>,
-): Promise<Order> => {
+): Promise<Order> {
   const quote = assertFound(await readQuote(ports.database, { id, workspace }), 'unknown quote')
   if (!isOpen(quote, ports.clock.now()))
     throw new Refusal('EXCHANGE.QUOTE_UNUSABLE', { internal: 'the quote has expired' })
@@ -128,10 +110,32 @@ const unusedQuoteRetentionMs = days(1)
 const batchSize = 10_000
 
 /** Keeps used quotes, because orders refer to them. */
-export const deleteExpiredQuotes = (
+export function deleteExpiredQuotes(
   { database, clock }: Pick<ExchangesPorts, 'database' | 'clock'>,
   signal: AbortSignal,
-): Promise<void> =>
-  untilNotFull(batchSize, signal, (limit) =>
+): Promise<void> {
+  return untilNotFull(batchSize, signal, (limit) =>
     deleteUnusedQuotes(database, addMs(clock.now(), -unusedQuoteRetentionMs), limit),
   )
+}
+
+async function findDefaultWallet(
+  { ledger }: ExchangesPorts,
+  workspace: WorkspaceId,
+  currency: string,
+): Promise<WalletId> {
+  const wallet = assertFound(await ledger.readDefaultWallet({ workspace, currency }), `no wallet in ${currency}`)
+  if (wallet.status !== 'ACTIVE')
+    throw new Refusal('WALLET.NOT_ACTIVE', { internal: `the wallet in ${currency} is ${wallet.status}` })
+  return wallet.bizId
+}
+
+/** The trigger in schema.ts checks the expiry again. */
+function isOpen({ createdAt, expiresAt }: Pick<Quote, 'createdAt' | 'expiresAt'>, now: Instant): boolean {
+  return isValidAt({ from: createdAt, until: expiresAt }, now)
+}
+
+/** The trigger in schema.ts raises this error. */
+function isUnusableQuote(error: unknown): boolean {
+  return sqlState(error) === 'PQ001'
+}

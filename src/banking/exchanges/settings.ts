@@ -99,58 +99,66 @@ export const developmentExchange = {
   rates: sampleRates,
 }
 
-const isSample = ({ source, target, rate }: ExchangeSettings['rates'][number]): boolean =>
-  sampleRates.some(
-    (sample) =>
-      sample.source === source && sample.target === target && target !== 'BHD' && Number(sample.rate) === Number(rate),
-  )
-
-export const checkExchangeSettings = (
+export function checkExchangeSettings(
   { rates, provider, liquidity }: ExchangeSettings,
   { profile, currencies }: SettingsContext,
-): string[] => [
-  ...currencyErrors(currencies, {
-    'exchange.rates': rates.flatMap(({ source, target }) => [source, target]),
-    // Only zero can override an amount of the profile, so it is allowed for any currency.
-    'exchange.liquidity': Object.entries(liquidity).flatMap(([code, text]) =>
-      parseMoney(text, code)?.minor === 0n ? [] : [code],
+): string[] {
+  return [
+    ...currencyErrors(currencies, {
+      'exchange.rates': rates.flatMap(({ source, target }) => [source, target]),
+      // Only zero can override an amount of the profile, so it is allowed for any currency.
+      'exchange.liquidity': Object.entries(liquidity).flatMap(([code, text]) =>
+        parseMoney(text, code)?.minor === 0n ? [] : [code],
+      ),
+    }),
+    // Otherwise, rates would be stale before each refresh.
+    ...(provider && provider.staleAfterMs <= provider.refreshMs
+      ? ['money.exchange.provider.staleAfterMs: must be greater than money.exchange.provider.refreshMs']
+      : []),
+    ...(profile === 'production' ? rates.filter(isSample) : []).map(
+      ({ source, target, rate }) =>
+        `money.exchange.rates: ${source}/${target} ${rate} is the sample rate of the development profile`,
     ),
-  }),
-  // Otherwise, rates would be stale before each refresh.
-  ...(provider && provider.staleAfterMs <= provider.refreshMs
-    ? ['money.exchange.provider.staleAfterMs: must be greater than money.exchange.provider.refreshMs']
-    : []),
-  ...(profile === 'production' ? rates.filter(isSample) : []).map(
-    ({ source, target, rate }) =>
-      `money.exchange.rates: ${source}/${target} ${rate} is the sample rate of the development profile`,
-  ),
-]
-
-const parseShare = (text: string): Ratio => {
-  const parsed = parseRatio(text)
-  if (!parsed) throw new RangeError(`${text} is not a valid share`)
-  return parsed
+  ]
 }
 
 /** Throws a RangeError if `spread` or `feeRate` is invalid. */
-export const exchangeTerms = ({ spread, feeRate, quoteLifeMs }: ExchangeSettings): ExchangeTerms => ({
-  spread: parseShare(spread),
-  feeRate: parseShare(feeRate),
-  quoteLifeMs,
-})
+export function exchangeTerms({ spread, feeRate, quoteLifeMs }: ExchangeSettings): ExchangeTerms {
+  return {
+    spread: parseShare(spread),
+    feeRate: parseShare(feeRate),
+    quoteLifeMs,
+  }
+}
 
 /** Throws a RangeError if the band is invalid. */
-export const operatorRateTerms = ({ operatorRateTtlMs, band }: ExchangeSettings): OperatorRateTerms => ({
-  ttlMs: operatorRateTtlMs,
-  band: band === 'off' ? null : parseShare(band),
-})
+export function operatorRateTerms({ operatorRateTtlMs, band }: ExchangeSettings): OperatorRateTerms {
+  return {
+    ttlMs: operatorRateTtlMs,
+    band: band === 'off' ? null : parseShare(band),
+  }
+}
 
-export const liquidityOf = ({ liquidity }: ExchangeSettings): Money[] =>
-  Object.entries(liquidity).flatMap(([currency, text]) => parseMoney(text, currency) ?? [])
+export function liquidityOf({ liquidity }: ExchangeSettings): Money[] {
+  return Object.entries(liquidity).flatMap(([currency, text]) => parseMoney(text, currency) ?? [])
+}
 
-export const openRates = async (settings: ExchangeSettings, clock: Clock, logger: Logger): Promise<Rates> => {
+export async function openRates(settings: ExchangeSettings, clock: Clock, logger: Logger): Promise<Rates> {
   const { provider, rates } = settings
   if (!provider) return fixedRates(rates, clock)
   const onFault = (error: unknown): void => logger.warn({ err: error }, 'exchange rates could not be fetched')
   return openRateProvider({ ...provider, url: provider.url.reveal() }, clock, onFault)
+}
+
+function isSample({ source, target, rate }: ExchangeSettings['rates'][number]): boolean {
+  return sampleRates.some(
+    (sample) =>
+      sample.source === source && sample.target === target && target !== 'BHD' && Number(sample.rate) === Number(rate),
+  )
+}
+
+function parseShare(text: string): Ratio {
+  const parsed = parseRatio(text)
+  if (!parsed) throw new RangeError(`${text} is not a valid share`)
+  return parsed
 }

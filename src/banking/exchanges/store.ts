@@ -10,7 +10,7 @@ import {
 } from '../../kernel/index.ts'
 
 /** Deletes up to `limit` unused quotes that expired at or before `until`. Returns the number of deleted quotes. */
-export const deleteUnusedQuotes = async (database: Database, until: Instant, limit: number): Promise<number> => {
+export async function deleteUnusedQuotes(database: Database, until: Instant, limit: number): Promise<number> {
   const { numAffectedRows = 0n } = await sql`
     DELETE FROM exchange_quotes WHERE ctid = ANY (ARRAY(
       SELECT ctid FROM exchange_quotes WHERE order_biz_id IS NULL AND expires_at <= ${toDate(until)}::timestamptz
@@ -18,7 +18,7 @@ export const deleteUnusedQuotes = async (database: Database, until: Instant, lim
   return Number(numAffectedRows)
 }
 
-export const deleteQuotes = async (tx: Tx, workspace: WorkspaceId): Promise<void> => {
+export async function deleteQuotes(tx: Tx, workspace: WorkspaceId): Promise<void> {
   await tx.deleteFrom('exchange_quotes').where('workspace_biz_id', '=', workspace).execute()
 }
 
@@ -36,7 +36,7 @@ export interface Quote {
   expiresAt: Instant
 }
 
-export const insertQuote = async (database: Database, quote: Quote): Promise<void> => {
+export async function insertQuote(database: Database, quote: Quote): Promise<void> {
   await database
     .insertInto('exchange_quotes')
     .values({
@@ -52,11 +52,12 @@ export const insertQuote = async (database: Database, quote: Quote): Promise<voi
     .execute()
 }
 
-export const readQuote = (database: Database, { id, workspace }: { id: QuoteId; workspace: WorkspaceId }) =>
-  database
+export function readQuote(database: Database, { id, workspace }: { id: QuoteId; workspace: WorkspaceId }) {
+  return database
     .selectFrom('exchange_quotes')
     .where('workspace_biz_id', '=', workspace)
     .where('biz_id', '=', id)
     .select(['source_wallet_biz_id as sourceWallet', 'target_wallet_biz_id as targetWallet', 'figures'])
     .select(['created_at as createdAt', 'expires_at as expiresAt', 'order_biz_id as order'])
     .executeTakeFirst()
+}

@@ -64,13 +64,6 @@ const format = codeOf(exportFormat).meta({
     'In `CSV`, an apostrophe precedes text that a spreadsheet would execute. `XLSX` contains amounts as numbers and times as dates in UTC. An amount stays text if it has more than 15 significant digits or 12 decimal places, because a spreadsheet would round it.',
 })
 
-const requestFor = <T extends keyof typeof filters>(exportType: T) =>
-  z.strictObject({
-    exportType: z.literal(exportType).meta({ title: 'exportType.code' }),
-    format,
-    filters: z.strictObject({ ...interval, ...filters[exportType] }).optional(),
-  })
-
 const ExportRequest = z
   .discriminatedUnion('exportType', [
     requestFor('FLOWS'),
@@ -144,3 +137,11 @@ export const downloadExport = operation({
   reply: 'stream',
   refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT', 'FILE.RANGE_NOT_SATISFIABLE'],
 })
+
+function requestFor<T extends keyof typeof filters>(exportType: T) {
+  return z.strictObject({
+    exportType: z.literal(exportType).meta({ title: 'exportType.code' }),
+    format,
+    filters: z.strictObject({ ...interval, ...filters[exportType] }).optional(),
+  })
+}

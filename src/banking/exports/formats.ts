@@ -8,42 +8,21 @@ import type { ColumnKind, Row, Source } from './source.ts'
 const formulaStart = /^[=+\-@\t\r\n＝＋－＠]/
 
 /** An apostrophe prevents a spreadsheet from evaluating a formula. */
-export const neutralizeFormula = (value: string | number | null): string => {
+export function neutralizeFormula(value: string | number | null): string {
   const text = value === null ? '' : String(value)
   return typeof value === 'string' && formulaStart.test(text) ? `'${text}` : text
 }
 
-const toCells = (columns: readonly string[], row: Row): string[] =>
-  columns.map((column) => neutralizeFormula(row[column] ?? null))
-
 /** In many locales, a spreadsheet starts a new cell after a semicolon, a tab or a line break, even inside quotes. */
 const embeddedFormulaStart = /(?<=[;\t\r\n])[=+\-@＝＋－＠]/g
-
-/** Also quotes a single CR or LF (RFC 4180, section 2.6) and other separators, because the library does not. */
-const toCsvLine = (texts: string[]): string =>
-  stringify([texts.map((text) => text.replace(embeddedFormulaStart, "'$&"))], {
-    record_delimiter: 'windows',
-    quoted_match: /[\r\n;\t]/,
-  })
-
-async function* csv({ columns, rows }: Source): AsyncGenerator<string> {
-  yield toCsvLine([...columns])
-  for await (const row of rows) yield toCsvLine(toCells(columns, row))
-}
-
-async function* jsonLines({ columns, rows }: Source): AsyncGenerator<string> {
-  for await (const row of rows)
-    yield `${JSON.stringify(Object.fromEntries(columns.map((column) => [column, row[column] ?? null])))}\n`
-}
-
-const escapeCharacter = (char: string): string => `_x${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`
 
 /**
  * Escapes two characters that XML forbids and the library does not escape, and underscores that would start an escape
  * sequence (ECMA-376, ST_Xstring).
  */
-export const escapeXmlText = (text: string): string =>
-  text.replace(/_(?=x[0-9a-f]{4}_)|[\ufffe\uffff]/gi, escapeCharacter)
+export function escapeXmlText(text: string): string {
+  return text.replace(/_(?=x[0-9a-f]{4}_)|[\ufffe\uffff]/gi, escapeCharacter)
+}
 
 /** A spreadsheet calculates with 15 significant digits, and the format of the cells shows 12 decimal places. */
 const [maxSignificantDigits, maxDecimalPlaces] = [15, 12]
@@ -53,7 +32,7 @@ const cellFormats: Record<ColumnKind, string> = {
 }
 
 /** Returns the text itself if a spreadsheet would round the number. */
-export const toNumberCell = (text: string): number | string => {
+export function toNumberCell(text: string): number | string {
   const [matched, whole = '', fraction = ''] = /^-?(\d+)(?:\.(\d*?)0*)?$/.exec(text) ?? []
   const isExact =
     matched !== undefined &&
@@ -61,31 +40,6 @@ export const toNumberCell = (text: string): number | string => {
     `${whole}${fraction}`.replace(/^0+/, '').length <= maxSignificantDigits
   return isExact ? Number(text) : text
 }
-
-const toTypedCell = (value: Row[string] | undefined, kind: ColumnKind | undefined): number | string | Date | null => {
-  if (typeof value !== 'string') return value ?? null
-  if (kind === 'instant') return new Date(value)
-  return kind === 'decimal' ? toNumberCell(value) : escapeXmlText(value)
-}
-
-/** Text needs no apostrophe, because a spreadsheet does not evaluate a cell of the type text. */
-async function* grid({ columns, kinds = {}, rows }: Source): AsyncGenerator<(number | string | Date | null)[]> {
-  for await (const row of rows) yield columns.map((column) => toTypedCell(row[column], kinds[column]))
-}
-
-async function* sheet(source: Source): AsyncGenerator<Uint8Array> {
-  const { writeXlsxStream } = await import('hucre/xlsx')
-  yield* writeXlsxStream(grid(source), {
-    name: 'Export',
-    columns: source.columns.map((header) => {
-      const kind = source.kinds?.[header]
-      return kind === undefined ? { header } : { header, numFmt: cellFormats[kind], width: 24 }
-    }),
-    freezePane: { rows: 1 },
-  })
-}
-
-const xlsx = (source: Source): Readable => Readable.from(sheet(source), { objectMode: false })
 
 export interface ExportWriter {
   ending: string
@@ -95,19 +49,6 @@ export interface ExportWriter {
 
 /** Characters per chunk. Writing each row separately costs more than formatting it. */
 const chunkLength = 32 * 1024
-
-async function* joinLines(lines: AsyncIterable<string>): AsyncGenerator<Buffer> {
-  let text = ''
-  for await (const line of lines) {
-    text += line
-    if (text.length < chunkLength) continue
-    yield Buffer.from(text)
-    text = ''
-  }
-  if (text !== '') yield Buffer.from(text)
-}
-
-const readText = (lines: AsyncIterable<string>): Readable => Readable.from(joinLines(lines), { objectMode: false })
 
 /** CSV follows RFC 4180. JSON Lines contain unmodified values. XLSX has numbers, and times in UTC. */
 export const formats: Record<ExportFormat, ExportWriter> = {
@@ -125,5 +66,74 @@ export const formats: Record<ExportFormat, ExportWriter> = {
 }
 
 /** Returns a file name such as `withdrawals-2026-01-31.csv`, with the UTC day of the request. */
-export const exportName = (type: ExportType, createdAt: Instant, ending: string): string =>
-  `${type.toLowerCase().replaceAll('_', '-')}-${toIso(createdAt).slice(0, 10)}.${ending}`
+export function exportName(type: ExportType, createdAt: Instant, ending: string): string {
+  return `${type.toLowerCase().replaceAll('_', '-')}-${toIso(createdAt).slice(0, 10)}.${ending}`
+}
+
+function escapeCharacter(char: string): string {
+  return `_x${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`
+}
+
+function readText(lines: AsyncIterable<string>): Readable {
+  return Readable.from(joinLines(lines), { objectMode: false })
+}
+
+async function* joinLines(lines: AsyncIterable<string>): AsyncGenerator<Buffer> {
+  let text = ''
+  for await (const line of lines) {
+    text += line
+    if (text.length < chunkLength) continue
+    yield Buffer.from(text)
+    text = ''
+  }
+  if (text !== '') yield Buffer.from(text)
+}
+
+async function* csv({ columns, rows }: Source): AsyncGenerator<string> {
+  yield toCsvLine([...columns])
+  for await (const row of rows) yield toCsvLine(toCells(columns, row))
+}
+
+/** Also quotes a single CR or LF (RFC 4180, section 2.6) and other separators, because the library does not. */
+function toCsvLine(texts: string[]): string {
+  return stringify([texts.map((text) => text.replace(embeddedFormulaStart, "'$&"))], {
+    record_delimiter: 'windows',
+    quoted_match: /[\r\n;\t]/,
+  })
+}
+
+function toCells(columns: readonly string[], row: Row): string[] {
+  return columns.map((column) => neutralizeFormula(row[column] ?? null))
+}
+
+async function* jsonLines({ columns, rows }: Source): AsyncGenerator<string> {
+  for await (const row of rows)
+    yield `${JSON.stringify(Object.fromEntries(columns.map((column) => [column, row[column] ?? null])))}\n`
+}
+
+function xlsx(source: Source): Readable {
+  return Readable.from(sheet(source), { objectMode: false })
+}
+
+async function* sheet(source: Source): AsyncGenerator<Uint8Array> {
+  const { writeXlsxStream } = await import('hucre/xlsx')
+  yield* writeXlsxStream(grid(source), {
+    name: 'Export',
+    columns: source.columns.map((header) => {
+      const kind = source.kinds?.[header]
+      return kind === undefined ? { header } : { header, numFmt: cellFormats[kind], width: 24 }
+    }),
+    freezePane: { rows: 1 },
+  })
+}
+
+/** Text needs no apostrophe, because a spreadsheet does not evaluate a cell of the type text. */
+async function* grid({ columns, kinds = {}, rows }: Source): AsyncGenerator<(number | string | Date | null)[]> {
+  for await (const row of rows) yield columns.map((column) => toTypedCell(row[column], kinds[column]))
+}
+
+function toTypedCell(value: Row[string] | undefined, kind: ColumnKind | undefined): number | string | Date | null {
+  if (typeof value !== 'string') return value ?? null
+  if (kind === 'instant') return new Date(value)
+  return kind === 'decimal' ? toNumberCell(value) : escapeXmlText(value)
+}

@@ -17,27 +17,13 @@ import { type ExportType, exportFormat, exportStatus, exportType } from './contr
 import { createExport, downloadExport, type ExportPorts, listExports, readExport } from './service.ts'
 import type { ExportRow } from './store.ts'
 
-const toExportView = (words: Words, row: ExportRow, locale: Locale) => ({
-  bizId: row.id,
-  exportType: words.coded(exportType, row.type, locale),
-  format: words.coded(exportFormat, row.format, locale),
-  exportStatus: words.coded(exportStatus, row.status, locale),
-  fileName: row.fileName,
-  rowCount: row.rowCount,
-  sizeBytes: row.sizeBytes,
-  failureCode: row.failureCode,
-  createdAt: toIso(row.createdAt),
-  completedAt: toIsoOrNull(row.completedAt),
-  expiresAt: toIsoOrNull(row.expiresAt),
-})
-
-export const createHandlers = (
+export function createHandlers(
   ports: ExportPorts & {
     words: Words
     ledger: Pick<Ledger, 'parseFlowType'>
     deployment: Pick<DeploymentPort, 'codesOf'>
   },
-): HandlerTable => {
+): HandlerTable {
   const { words } = ports
   const offered: ReadonlySet<string> = new Set(ports.deployment.codesOf('exportType'))
   const assertOffered = (type: ExportType | undefined): void => {
@@ -69,4 +55,20 @@ export const createHandlers = (
       return downloadExport(ports, bizId(request.params.export_id), context, request)
     },
   })
+}
+
+function toExportView(words: Words, row: ExportRow, locale: Locale) {
+  return {
+    bizId: row.id,
+    exportType: words.coded(exportType, row.type, locale),
+    format: words.coded(exportFormat, row.format, locale),
+    exportStatus: words.coded(exportStatus, row.status, locale),
+    fileName: row.fileName,
+    rowCount: row.rowCount,
+    sizeBytes: row.sizeBytes,
+    failureCode: row.failureCode,
+    createdAt: toIso(row.createdAt),
+    completedAt: toIsoOrNull(row.completedAt),
+    expiresAt: toIsoOrNull(row.expiresAt),
+  }
 }

@@ -35,7 +35,7 @@ export const exportAttempts = 6
 /** Reads show an expired export as such before its bytes are deleted. */
 const sweepEveryMs = minutes(5)
 
-export const createExports = (options: ExportsOptions): Exports => {
+export function createExports(options: ExportsOptions): Exports {
   const { transaction, clock } = options
 
   const sweep: JobKind['work'] = async (_payload, { signal }) => {

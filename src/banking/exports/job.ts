@@ -30,28 +30,18 @@ const maxAttemptMs = days(1)
 /** Minimum time between two writes of the row count. */
 const progressMs = 250
 
-/** Throws when the signal aborts or another attempt has started. */
-async function* countRows(
-  { database, clock }: ExportJobPorts,
-  run: Run,
-  source: Source,
-  signal: AbortSignal,
-  count: (rows: number) => void,
-): AsyncGenerator<Row> {
-  let rows = 0
-  let storedAt = clock.now()
-  for await (const row of takeTurns(source.rows)) {
-    signal.throwIfAborted()
-    rows += 1
-    count(rows)
-    yield row
-    if (clock.now() - storedAt < progressMs) continue
-    storedAt = clock.now()
-    if (!(await recordProgress(database, run, rows))) throw new Error('another attempt has started')
-  }
+/** Each attempt reads its own snapshot from the beginning. */
+export function runExport(ports: ExportJobPorts, payload: unknown, { signal }: JobFacts): Promise<void> {
+  return writeExport(ports, runOf(ports, payload), signal)
 }
 
-const writeExport = async (ports: ExportJobPorts, run: Run, signal: AbortSignal): Promise<void> => {
+/** Called after the last attempt. */
+export async function abandonExport(ports: ExportJobPorts, payload: unknown): Promise<void> {
+  const run = runOf(ports, payload)
+  if (await beginRun(ports.database, run)) await failRun(ports.database, run, 'SYSTEM.INTERNAL_ERROR')
+}
+
+async function writeExport(ports: ExportJobPorts, run: Run, signal: AbortSignal): Promise<void> {
   const { database, transaction, blobs, clock, ids, settings } = ports
   const request = await beginRun(database, run)
   if (!request) return
@@ -97,17 +87,28 @@ const writeExport = async (ports: ExportJobPorts, run: Run, signal: AbortSignal)
   if (!isOurs) await blobs.delete(blobKey)
 }
 
-const runOf = ({ ids }: ExportJobPorts, payload: unknown): Run => {
-  const { workspaceId, exportId } = ExportJob.parse(payload)
-  return { workspaceId: bizId(workspaceId), exportId, runId: ids.next<'run'>() }
+/** Throws when the signal aborts or another attempt has started. */
+async function* countRows(
+  { database, clock }: ExportJobPorts,
+  run: Run,
+  source: Source,
+  signal: AbortSignal,
+  count: (rows: number) => void,
+): AsyncGenerator<Row> {
+  let rows = 0
+  let storedAt = clock.now()
+  for await (const row of takeTurns(source.rows)) {
+    signal.throwIfAborted()
+    rows += 1
+    count(rows)
+    yield row
+    if (clock.now() - storedAt < progressMs) continue
+    storedAt = clock.now()
+    if (!(await recordProgress(database, run, rows))) throw new Error('another attempt has started')
+  }
 }
 
-/** Each attempt reads its own snapshot from the beginning. */
-export const runExport = (ports: ExportJobPorts, payload: unknown, { signal }: JobFacts): Promise<void> =>
-  writeExport(ports, runOf(ports, payload), signal)
-
-/** Called after the last attempt. */
-export const abandonExport = async (ports: ExportJobPorts, payload: unknown): Promise<void> => {
-  const run = runOf(ports, payload)
-  if (await beginRun(ports.database, run)) await failRun(ports.database, run, 'SYSTEM.INTERNAL_ERROR')
+function runOf({ ids }: ExportJobPorts, payload: unknown): Run {
+  const { workspaceId, exportId } = ExportJob.parse(payload)
+  return { workspaceId: bizId(workspaceId), exportId, runId: ids.next<'run'>() }
 }

@@ -31,59 +31,39 @@ interface OrderExportRequest {
   now: Instant
 }
 
-const columnsOf = ({ statuses, wallets, columns }: LifeCycle): string[] => [
-  'bizId',
-  'orderNo',
-  statuses.name,
-  ...Object.values(wallets),
-  ...columns.map(({ name }) => name),
-  'createdAt',
-  'updatedAt',
-  'completedAt',
-]
-
-const kindsOf = ({ columns }: LifeCycle): Record<string, ColumnKind> => ({
-  ...Object.fromEntries(
-    columns
-      .filter(({ currencyIn, kind }) => currencyIn !== undefined || kind !== undefined)
-      .map(({ name }) => [name, 'decimal'] as const),
-  ),
-  createdAt: 'instant',
-  updatedAt: 'instant',
-  completedAt: 'instant',
-})
-
-const parseMinor = (data: Order['data'], name: string): bigint | undefined => {
-  const text = data[name] ?? ''
-  return /^-?\d+$/.test(text) ? BigInt(text) : undefined
-}
-
-const fieldValue = (data: Order['data'], { name, from, currencyIn, minus }: OrderColumn): string | null => {
-  const source = from === undefined || name in data ? name : from
-  if (currencyIn === undefined) return data[source] ?? null
-  const [minor, currency = ''] = [parseMinor(data, source), data[currencyIn] ?? '']
-  if (minor === undefined || !isCurrency(currency)) return null
-  const subtrahend = minus === undefined || source === name ? 0n : (parseMinor(data, minus) ?? 0n)
-  return formatMoney(money(minor - subtrahend, currency))
-}
-
-/** The export applies the expiry, because a job updates the stored status only later. */
-const findState = (type: LifeCycle, { data }: Order, steps: Order['history'], at: Instant) => {
-  const last = steps.at(-1)
-  const expiry = expiryOf(type)
-  const end = last && expiry ? expiredAt({ status: last.status, data }, expiry, at) : null
-  return end !== null && expiry ? { status: expiry.to, at: end } : last
+/**
+ * The status filter uses the history, not the stored status. Otherwise an order that changes during the export could be
+ * missing from all pages.
+ */
+export function createOrderSource(
+  ledger: Pick<Ledger, 'readOrders'>,
+  type: ExportedType,
+  request: OrderExportRequest,
+  pageSize: number,
+): Source {
+  async function* rows(): AsyncGenerator<Row> {
+    const { workspace, walletId, data, from: start, to } = request
+    const wallet = walletId === undefined ? undefined : bizId<'wallet'>(walletId)
+    const query = { type: type.name, workspace, wallet, data, to, sortBy: 'createdAt', sortOrder: 'asc' } as const
+    const setLater = fieldsSetLater(type)
+    const orders = readAllRows<Order>((slice) => ledger.readOrders({ ...query, ...slice }), start, pageSize)
+    for await (const order of orders) {
+      const row = toOrderRow(type, order, setLater, request)
+      if (row) yield row
+    }
+  }
+  return { columns: columnsOf(type), kinds: kindsOf(type), rows: rows() }
 }
 
 /**
  * Returns undefined if the order did not exist at the snapshot, was not visible to the workspace, or does not match.
  */
-const toOrderRow = (
+function toOrderRow(
   type: LifeCycle,
   order: Order,
   setLater: ReadonlySet<string>,
   { asOf, now, status, workspace }: OrderExportRequest,
-): Row | undefined => {
+): Row | undefined {
   const steps = order.history.filter((step) => asOf === null || step.at <= asOf)
   const state = findState(type, order, steps, asOf ?? now)
   if (!state || (status !== undefined && state.status !== status)) return undefined
@@ -109,26 +89,50 @@ const toOrderRow = (
   return row
 }
 
-/**
- * The status filter uses the history, not the stored status. Otherwise an order that changes during the export could be
- * missing from all pages.
- */
-export const createOrderSource = (
-  ledger: Pick<Ledger, 'readOrders'>,
-  type: ExportedType,
-  request: OrderExportRequest,
-  pageSize: number,
-): Source => {
-  async function* rows(): AsyncGenerator<Row> {
-    const { workspace, walletId, data, from: start, to } = request
-    const wallet = walletId === undefined ? undefined : bizId<'wallet'>(walletId)
-    const query = { type: type.name, workspace, wallet, data, to, sortBy: 'createdAt', sortOrder: 'asc' } as const
-    const setLater = fieldsSetLater(type)
-    const orders = readAllRows<Order>((slice) => ledger.readOrders({ ...query, ...slice }), start, pageSize)
-    for await (const order of orders) {
-      const row = toOrderRow(type, order, setLater, request)
-      if (row) yield row
-    }
+/** The export applies the expiry, because a job updates the stored status only later. */
+function findState(type: LifeCycle, { data }: Order, steps: Order['history'], at: Instant) {
+  const last = steps.at(-1)
+  const expiry = expiryOf(type)
+  const end = last && expiry ? expiredAt({ status: last.status, data }, expiry, at) : null
+  return end !== null && expiry ? { status: expiry.to, at: end } : last
+}
+
+function fieldValue(data: Order['data'], { name, from, currencyIn, minus }: OrderColumn): string | null {
+  const source = from === undefined || name in data ? name : from
+  if (currencyIn === undefined) return data[source] ?? null
+  const [minor, currency = ''] = [parseMinor(data, source), data[currencyIn] ?? '']
+  if (minor === undefined || !isCurrency(currency)) return null
+  const subtrahend = minus === undefined || source === name ? 0n : (parseMinor(data, minus) ?? 0n)
+  return formatMoney(money(minor - subtrahend, currency))
+}
+
+function parseMinor(data: Order['data'], name: string): bigint | undefined {
+  const text = data[name] ?? ''
+  return /^-?\d+$/.test(text) ? BigInt(text) : undefined
+}
+
+function columnsOf({ statuses, wallets, columns }: LifeCycle): string[] {
+  return [
+    'bizId',
+    'orderNo',
+    statuses.name,
+    ...Object.values(wallets),
+    ...columns.map(({ name }) => name),
+    'createdAt',
+    'updatedAt',
+    'completedAt',
+  ]
+}
+
+function kindsOf({ columns }: LifeCycle): Record<string, ColumnKind> {
+  return {
+    ...Object.fromEntries(
+      columns
+        .filter(({ currencyIn, kind }) => currencyIn !== undefined || kind !== undefined)
+        .map(({ name }) => [name, 'decimal'] as const),
+    ),
+    createdAt: 'instant',
+    updatedAt: 'instant',
+    completedAt: 'instant',
   }
-  return { columns: columnsOf(type), kinds: kindsOf(type), rows: rows() }
 }

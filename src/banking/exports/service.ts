@@ -35,7 +35,7 @@ const listPermissions: Record<ExportType, Permission | null> = {
 }
 
 /** Called when an export is created and when it is downloaded. */
-export const assertListPermission = (type: ExportType, { permissions }: WorkspaceAccess): void => {
+export function assertListPermission(type: ExportType, { permissions }: WorkspaceAccess): void {
   const required = listPermissions[type]
   if (required !== null && !permissions.has(required)) throw denied(`the caller lacks ${required}`)
 }
@@ -60,11 +60,11 @@ export interface ExportContext {
   access: WorkspaceAccess
 }
 
-export const createExport = async (
+export async function createExport(
   { transaction, ids }: ExportPorts,
   input: CreateExportInput,
   { auditContext, access }: ExportContext,
-): Promise<ExportRow> => {
+): Promise<ExportRow> {
   assertListPermission(input.type, access)
   return transaction(async (tx) => {
     const id = ids.next<'export'>()
@@ -83,21 +83,22 @@ export const createExport = async (
   })
 }
 
-export const listExports = ({ database }: ExportPorts, viewer: Viewer, query: ExportQuery): Promise<Page<ExportRow>> =>
-  listExportRows(database, viewer, query)
+export function listExports({ database }: ExportPorts, viewer: Viewer, query: ExportQuery): Promise<Page<ExportRow>> {
+  return listExportRows(database, viewer, query)
+}
 
-export const readExport = async ({ database }: ExportPorts, viewer: Viewer, id: string): Promise<ExportRow> => {
+export async function readExport({ database }: ExportPorts, viewer: Viewer, id: string): Promise<ExportRow> {
   const found = assertFound(await exportById(database, viewer, id), 'no such export')
   return found
 }
 
 /** Writes an audit entry. Throws STATE.CONFLICT if the export is not completed. */
-export const downloadExport = async (
+export async function downloadExport(
   ports: ExportPorts,
   id: string,
   { auditContext, access }: ExportContext,
   request: DownloadRequest,
-): Promise<StreamReply> => {
+): Promise<StreamReply> {
   const found = await readExport(
     ports,
     { workspace: access.id, account: auditContext.accountId, at: auditContext.at },

@@ -24,55 +24,7 @@ const flowColumns = [
 
 const flowKinds = { amount: 'decimal', balanceAfter: 'decimal', createdAt: 'instant' } as const
 
-const toFlowRow = ({ bizId: walletBizId }: Wallet, flow: Flow): Row => ({
-  bizId: flow.bizId,
-  walletBizId,
-  sequence: flow.sequence,
-  flowType: flow.flowType,
-  ...toFlowAmountView(flow),
-  currency: flow.amount.currency,
-  balanceAfter: formatMoney(flow.balanceAfter),
-  orderType: flow.orderType,
-  orderBizId: flow.orderBizId,
-  description: flow.remark,
-  createdAt: toIso(flow.createdAt),
-})
-
-type FlowExportRequest = Pick<FlowQuery, 'workspace' | 'flowType' | 'direction'> & {
-  walletId: string | undefined
-  from: Instant | undefined
-  to: Instant | undefined
-}
-
-/** Reads one wallet after another, oldest flow first. */
-const createFlowSource = (ledger: Ledger, request: FlowExportRequest, pageSize: number): Source => {
-  async function* rows(): AsyncGenerator<Row> {
-    const { walletId, from: start, ...query } = request
-    for (const wallet of await ledger.listWallets(request.workspace)) {
-      if (walletId !== undefined && wallet.bizId !== walletId) continue
-      const ofWallet = { ...query, wallet: wallet.bizId, sortOrder: 'asc' } as const
-      const flows = readAllRows<Flow>((slice) => ledger.readFlows({ ...ofWallet, ...slice }), start, pageSize)
-      for await (const flow of flows) yield toFlowRow(wallet, flow)
-    }
-  }
-  return { columns: flowColumns, kinds: flowKinds, rows: rows() }
-}
-
 const loginColumns = ['bizId', 'loginTime', 'clientIp', 'userAgent', 'loginResult', 'failureReason'] as const
-
-type Login = Awaited<ReturnType<typeof readLogins>>[number]
-
-const createLoginHistorySource = (
-  store: Database,
-  { account, from: start, to }: { account: AccountId; from: Instant | undefined; to: Instant | undefined },
-  pageSize: number,
-): Source => {
-  async function* rows(): AsyncGenerator<Row> {
-    const logins = readAllRows<Login>((slice) => readLogins(store, { account, to, ...slice }), start, pageSize)
-    for await (const { createdAt, ...login } of logins) yield { ...login, loginTime: toIso(createdAt) }
-  }
-  return { columns: loginColumns, kinds: { loginTime: 'instant' }, rows: rows() }
-}
 
 const text = z.string().optional()
 
@@ -94,9 +46,6 @@ const Filters = z.object({
   withdrawalStatus: text,
 })
 
-const endOf = (requested: Instant | undefined, asOf: Instant | null): Instant | undefined =>
-  asOf === null || (requested !== undefined && requested < asOf) ? requested : asOf
-
 export interface SourcePorts {
   ledger: Ledger
   clock: Clock
@@ -106,11 +55,11 @@ export interface SourcePorts {
 /** Rows per statement: few enough for little memory, and enough that round trips do not dominate. */
 const defaultPageSize = 500
 
-export const createSource = (
+export function createSource(
   { ledger, clock, settings: { pageSize = defaultPageSize } }: SourcePorts,
   { store, asOf }: Snapshot,
   scope: ExportScope,
-): Source => {
+): Source {
   const { startTime, endTime, walletId, flowType, direction, sourceCurrency, targetCurrency, ...statuses } =
     Filters.parse(scope.filters)
   const { workspace, account, type } = scope
@@ -131,4 +80,58 @@ export const createSource = (
     { workspace, walletId, data, status, asOf, now: clock.now(), ...interval },
     pageSize,
   )
+}
+
+function endOf(requested: Instant | undefined, asOf: Instant | null): Instant | undefined {
+  return asOf === null || (requested !== undefined && requested < asOf) ? requested : asOf
+}
+
+type Login = Awaited<ReturnType<typeof readLogins>>[number]
+
+function createLoginHistorySource(
+  store: Database,
+  { account, from: start, to }: { account: AccountId; from: Instant | undefined; to: Instant | undefined },
+  pageSize: number,
+): Source {
+  async function* rows(): AsyncGenerator<Row> {
+    const logins = readAllRows<Login>((slice) => readLogins(store, { account, to, ...slice }), start, pageSize)
+    for await (const { createdAt, ...login } of logins) yield { ...login, loginTime: toIso(createdAt) }
+  }
+  return { columns: loginColumns, kinds: { loginTime: 'instant' }, rows: rows() }
+}
+
+type FlowExportRequest = Pick<FlowQuery, 'workspace' | 'flowType' | 'direction'> & {
+  walletId: string | undefined
+  from: Instant | undefined
+  to: Instant | undefined
+}
+
+/** Reads one wallet after another, oldest flow first. */
+function createFlowSource(ledger: Ledger, request: FlowExportRequest, pageSize: number): Source {
+  async function* rows(): AsyncGenerator<Row> {
+    const { walletId, from: start, ...query } = request
+    for (const wallet of await ledger.listWallets(request.workspace)) {
+      if (walletId !== undefined && wallet.bizId !== walletId) continue
+      const ofWallet = { ...query, wallet: wallet.bizId, sortOrder: 'asc' } as const
+      const flows = readAllRows<Flow>((slice) => ledger.readFlows({ ...ofWallet, ...slice }), start, pageSize)
+      for await (const flow of flows) yield toFlowRow(wallet, flow)
+    }
+  }
+  return { columns: flowColumns, kinds: flowKinds, rows: rows() }
+}
+
+function toFlowRow({ bizId: walletBizId }: Wallet, flow: Flow): Row {
+  return {
+    bizId: flow.bizId,
+    walletBizId,
+    sequence: flow.sequence,
+    flowType: flow.flowType,
+    ...toFlowAmountView(flow),
+    currency: flow.amount.currency,
+    balanceAfter: formatMoney(flow.balanceAfter),
+    orderType: flow.orderType,
+    orderBizId: flow.orderBizId,
+    description: flow.remark,
+    createdAt: toIso(flow.createdAt),
+  }
 }

@@ -58,16 +58,12 @@ export interface Viewer {
   at: Instant
 }
 
-/** A completed export past its expiry is EXPIRED, even if no job has stored that status yet. */
-const statusAt = (at: Instant) => sql<ExportRow['status']>`CASE
-  WHEN export_status = 'COMPLETED' AND expires_at <= ${timestamptz(at)} THEN 'EXPIRED' ELSE export_status END`
-
 export type NewExport = Pick<ExportRow, 'id' | 'workspaceId' | 'type' | 'format' | 'createdBy' | 'createdAt'> & {
   filters: object
 }
 
-export const insertExport = (tx: Tx, created: NewExport): Promise<ExportRow> =>
-  tx
+export function insertExport(tx: Tx, created: NewExport): Promise<ExportRow> {
+  return tx
     .insertInto('exports')
     .values({
       workspace_biz_id: created.workspaceId,
@@ -88,19 +84,15 @@ export const insertExport = (tx: Tx, created: NewExport): Promise<ExportRow> =>
     })
     .returning([...columns, 'export_status as status'])
     .executeTakeFirstOrThrow()
+}
 
-const visible = (store: Store, { workspace, account }: Viewer) =>
-  store
-    .selectFrom('exports')
-    .where('workspace_biz_id', '=', workspace)
-    .where((eb) => eb.or([eb('export_type', '!=', 'LOGIN_HISTORY'), eb('created_by', '=', account)]))
-
-export const exportById = (store: Store, viewer: Viewer, id: string): Promise<ExportRow | undefined> =>
-  visible(store, viewer)
+export function exportById(store: Store, viewer: Viewer, id: string): Promise<ExportRow | undefined> {
+  return visible(store, viewer)
     .where('biz_id', '=', id)
     .select(columns)
     .select(statusAt(viewer.at).as('status'))
     .executeTakeFirst()
+}
 
 export interface ExportQuery extends PageRequest {
   type?: ExportType | undefined
@@ -113,7 +105,7 @@ export interface ExportQuery extends PageRequest {
 
 const sortColumns = { createdAt: 'created_at', completedAt: 'completed_at' } as const
 
-export const listExports = (store: Store, viewer: Viewer, query: ExportQuery): Promise<Page<ExportRow>> => {
+export function listExports(store: Store, viewer: Viewer, query: ExportQuery): Promise<Page<ExportRow>> {
   const status = statusAt(viewer.at)
   let found = visible(store, viewer)
   if (query.type) found = found.where('export_type', '=', query.type)
@@ -129,7 +121,7 @@ export const listExports = (store: Store, viewer: Viewer, query: ExportQuery): P
 }
 
 /** Returns the keys of the blobs. */
-export const deleteExportsOf = async (tx: Tx, workspace: WorkspaceId): Promise<string[]> => {
+export async function deleteExportsOf(tx: Tx, workspace: WorkspaceId): Promise<string[]> {
   const deleted = await tx
     .deleteFrom('exports')
     .where('workspace_biz_id', '=', workspace)
@@ -147,7 +139,7 @@ export interface LoginQuery {
 }
 
 /** Identity owns the table. */
-export const readLogins = (store: Store, { account, from, to, currentPage, pageSize }: LoginQuery) => {
+export function readLogins(store: Store, { account, from, to, currentPage, pageSize }: LoginQuery) {
   let found = store.selectFrom('login_history').where('account_biz_id', '=', account)
   if (from !== undefined) found = found.where('login_at', '>=', timestamptz(from))
   if (to !== undefined) found = found.where('login_at', '<=', timestamptz(to))
@@ -168,19 +160,11 @@ export interface Run {
   runId: string
 }
 
-const updateRun = (database: Database | Tx, { workspaceId, exportId, runId }: Run) =>
-  database
-    .updateTable('exports')
-    .where('workspace_biz_id', '=', workspaceId)
-    .where('biz_id', '=', exportId)
-    .where('run_biz_id', '=', runId)
-    .where('export_status', '=', 'RUNNING')
-
 /** Assigns the row to this attempt. Returns undefined if the export has ended. */
-export const beginRun = async (
+export async function beginRun(
   database: Database,
   { workspaceId, exportId, runId }: Run,
-): Promise<(ExportScope & { format: ExportFormat; createdAt: Instant }) | undefined> => {
+): Promise<(ExportScope & { format: ExportFormat; createdAt: Instant }) | undefined> {
   const row = await database
     .updateTable('exports')
     .set({ export_status: 'RUNNING', run_biz_id: runId, row_count: 0 })
@@ -193,7 +177,7 @@ export const beginRun = async (
 }
 
 /** Returns false if a later attempt has started or the export has ended. */
-export const recordProgress = async (database: Database, run: Run, rowCount: number): Promise<boolean> => {
+export async function recordProgress(database: Database, run: Run, rowCount: number): Promise<boolean> {
   const updated = await updateRun(database, run).set({ row_count: rowCount }).returning('biz_id').executeTakeFirst()
   return updated !== undefined
 }
@@ -209,7 +193,7 @@ export interface Completed {
 }
 
 /** Returns false if a later attempt has started or the export has ended. */
-export const completeRun = async (tx: Tx, run: Run, result: Completed): Promise<boolean> => {
+export async function completeRun(tx: Tx, run: Run, result: Completed): Promise<boolean> {
   const updated = await updateRun(tx, run)
     .set({
       export_status: 'COMPLETED',
@@ -227,12 +211,12 @@ export const completeRun = async (tx: Tx, run: Run, result: Completed): Promise<
 }
 
 /** Does nothing if a later attempt has started or the export has ended. */
-export const failRun = async (database: Database, run: Run, failureCode: string): Promise<void> => {
+export async function failRun(database: Database, run: Run, failureCode: string): Promise<void> {
   await updateRun(database, run).set({ export_status: 'FAILED', failure_code: failureCode }).execute()
 }
 
 /** Marks exports past `expires_at` as EXPIRED. Returns the keys of their blobs. */
-export const expireExports = async (tx: Tx, at: Instant): Promise<string[]> => {
+export async function expireExports(tx: Tx, at: Instant): Promise<string[]> {
   const rows = await tx
     .updateTable('exports')
     .from(
@@ -250,4 +234,26 @@ export const expireExports = async (tx: Tx, at: Instant): Promise<string[]> => {
     .returning('overdue.blob_key as blobKey')
     .execute()
   return rows.flatMap(({ blobKey }) => blobKey ?? [])
+}
+
+function visible(store: Store, { workspace, account }: Viewer) {
+  return store
+    .selectFrom('exports')
+    .where('workspace_biz_id', '=', workspace)
+    .where((eb) => eb.or([eb('export_type', '!=', 'LOGIN_HISTORY'), eb('created_by', '=', account)]))
+}
+
+/** A completed export past its expiry is EXPIRED, even if no job has stored that status yet. */
+function statusAt(at: Instant) {
+  return sql<ExportRow['status']>`CASE
+  WHEN export_status = 'COMPLETED' AND expires_at <= ${timestamptz(at)} THEN 'EXPIRED' ELSE export_status END`
+}
+
+function updateRun(database: Database | Tx, { workspaceId, exportId, runId }: Run) {
+  return database
+    .updateTable('exports')
+    .where('workspace_biz_id', '=', workspaceId)
+    .where('biz_id', '=', exportId)
+    .where('run_biz_id', '=', runId)
+    .where('export_status', '=', 'RUNNING')
 }

@@ -5,18 +5,7 @@ import { filePurpose, fileStatus } from './contract.ts'
 import { deleteFile, downloadFile, type FilePorts, readFile, uploadFile } from './service.ts'
 import type { FileRow } from './store.ts'
 
-const toFileView = (words: Words, file: FileRow, locale: Locale) => ({
-  bizId: file.id,
-  fileName: file.fileName,
-  contentType: file.contentType,
-  sizeBytes: file.sizeBytes,
-  sha256: file.sha256,
-  purpose: words.coded(filePurpose, file.purpose, locale),
-  fileStatus: words.coded(fileStatus, file.status, locale),
-  createdAt: toIso(file.createdAt),
-})
-
-export const createHandlers = (ports: FilePorts & { words: Words }): HandlerTable => {
+export function createHandlers(ports: FilePorts & { words: Words }): HandlerTable {
   const { words } = ports
   return createHandlerTable(contract, {
     uploadFile: async (request) => {
@@ -31,4 +20,17 @@ export const createHandlers = (ports: FilePorts & { words: Words }): HandlerTabl
       toFileView(words, await readFile(ports, workspace.id, bizId(params.file_id)), locale),
     downloadFile: (request) => downloadFile(ports, request.workspace.id, bizId(request.params.file_id), request),
   })
+}
+
+function toFileView(words: Words, file: FileRow, locale: Locale) {
+  return {
+    bizId: file.id,
+    fileName: file.fileName,
+    contentType: file.contentType,
+    sizeBytes: file.sizeBytes,
+    sha256: file.sha256,
+    purpose: words.coded(filePurpose, file.purpose, locale),
+    fileStatus: words.coded(fileStatus, file.status, locale),
+    createdAt: toIso(file.createdAt),
+  }
 }

@@ -51,10 +51,7 @@ export interface Files {
 /** Bytes of deleted files cost space only. */
 const sweepEveryMs = minutes(10)
 
-/** An upload in progress has no row yet. Its bytes stay for longer than it can take. */
-const orphanRetentionMs = (uploadTimeoutMs: number): number => Math.max(hours(1), 2 * uploadTimeoutMs)
-
-export const createFiles = ({ settings, clock, ...ports }: FilesOptions): Files => {
+export function createFiles({ settings, clock, ...ports }: FilesOptions): Files {
   const { database } = ports
   const { purposes, quotas, orphanAfterMs } = settings
   const sweep: JobKind['work'] = async (_payload, { signal }) => {
@@ -105,3 +102,8 @@ export default domain({
     return { handlers, jobs, service, onSandboxReset: clean }
   },
 })
+
+/** An upload in progress has no row yet. Its bytes stay for longer than it can take. */
+function orphanRetentionMs(uploadTimeoutMs: number): number {
+  return Math.max(hours(1), 2 * uploadTimeoutMs)
+}

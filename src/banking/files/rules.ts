@@ -12,22 +12,6 @@ const purpose = z.strictObject({
     ),
 })
 
-const quota = (owner: string) =>
-  z.strictObject({
-    filesPerDay: positive.describe(
-      `Maximum number of uploads by ${owner} per UTC day, deleted files included. Further uploads get 429.`,
-    ),
-    bytesPerDay: positive.describe(
-      `Maximum total size in bytes of uploads by ${owner} per UTC day, deleted files included. Further uploads get 429.`,
-    ),
-    files: positive.describe(
-      `Maximum number of files stored by ${owner}. Further uploads get 422 \`FILE.QUOTA_EXCEEDED\`.`,
-    ),
-    bytes: positive.describe(
-      `Maximum total size in bytes of files stored by ${owner}. Further uploads get 422 \`FILE.QUOTA_EXCEEDED\`.`,
-    ),
-  })
-
 export const fileSettings = z.strictObject({
   purposes: z
     .record(z.enum(filePurpose.codes), purpose)
@@ -67,7 +51,24 @@ export interface Usage {
   bytes: number
 }
 
-export const exceededPart = (usage: Usage, quota: Quota): 'day' | 'total' | null => {
+export function exceededPart(usage: Usage, quota: Quota): 'day' | 'total' | null {
   if (usage.files > quota.files || usage.bytes > quota.bytes) return 'total'
   return usage.filesToday > quota.filesPerDay || usage.bytesToday > quota.bytesPerDay ? 'day' : null
+}
+
+function quota(owner: string) {
+  return z.strictObject({
+    filesPerDay: positive.describe(
+      `Maximum number of uploads by ${owner} per UTC day, deleted files included. Further uploads get 429.`,
+    ),
+    bytesPerDay: positive.describe(
+      `Maximum total size in bytes of uploads by ${owner} per UTC day, deleted files included. Further uploads get 429.`,
+    ),
+    files: positive.describe(
+      `Maximum number of files stored by ${owner}. Further uploads get 422 \`FILE.QUOTA_EXCEEDED\`.`,
+    ),
+    bytes: positive.describe(
+      `Maximum total size in bytes of files stored by ${owner}. Further uploads get 422 \`FILE.QUOTA_EXCEEDED\`.`,
+    ),
+  })
 }

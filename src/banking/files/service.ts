@@ -27,25 +27,12 @@ export interface PurposeRule {
 
 export type PurposeRules = Readonly<Record<FilePurpose, PurposeRule>>
 
-/** Throws VALIDATION.INVALID_PARAMETER for a purpose of a domain that is off. */
-const parsePurpose = (text: string | undefined, offered: readonly string[]): FilePurpose => {
-  const found = filePurpose.codes.find((code) => code === text && offered.includes(code))
-  if (!found) throw invalid('purpose')
-  return found
-}
-
-const assertPurpose = ({ maxBytes, types }: PurposeRule, file: { size: number; type: string }): void => {
-  if (!types.includes(file.type)) throw invalid('file', 'the purpose does not allow this type')
-  if (file.size > maxBytes) throw new Refusal('REQUEST.TOO_LARGE', { field: 'file', internal: 'file' })
-}
-
-export const servesPurpose = (
+export function servesPurpose(
   { maxBytes, types }: PurposeRule,
   file: { contentType: string; sizeBytes: number },
-): boolean => types.includes(file.contentType) && file.sizeBytes <= maxBytes
-
-/** In an upload, the purpose can follow the file, so its limit is not yet known. */
-const maxBytesOf = (rules: PurposeRules): number => Math.max(...Object.values(rules).map((rule) => rule.maxBytes))
+): boolean {
+  return types.includes(file.contentType) && file.sizeBytes <= maxBytes
+}
 
 export interface FilePorts {
   database: Database
@@ -59,61 +46,15 @@ export interface FilePorts {
   orphanAfterMs: number
 }
 
-const storeFile = (
-  ports: FilePorts,
-  workspaceId: WorkspaceId,
-  file: Omit<FileRow, 'status'>,
-  auditContext: AuditContext,
-) =>
-  ports.transaction(async (tx) => {
-    if (!(await claimBlob(tx, file.blobKey)))
-      throw new Refusal('SYSTEM.UNAVAILABLE', {
-        retryAfter: 1,
-        internal: 'the sweep deleted the bytes before a row referenced them',
-      })
-    const { accountId, at } = auditContext
-    await countUpload(tx, { accountId, workspaceId }, file.sizeBytes, ports.quotas, at)
-    await insertFile(tx, { ...file, workspaceId, createdBy: accountId })
-    const { purpose, contentType, sizeBytes } = file
-    await recordSuccess(tx, auditContext, {
-      workspaceId,
-      targetId: file.id,
-      detail: { purpose, contentType, sizeBytes },
-    })
-  })
-
-const isQuotaRefusal = (error: unknown): boolean =>
-  error instanceof Refusal && (error.code === 'FILE.QUOTA_EXCEEDED' || error.code === 'ACCESS.RATE_LIMITED')
-
-/** Stores nothing if the upload is rejected or interrupted. */
-const receiveUpload = async ({ blobs, purposes, deployment }: FilePorts, blobKey: string, form: Upload) => {
-  const maxBytes = maxBytesOf(purposes)
-  let isStored = false
-  try {
-    const { fields, received } = await readForm(form, { maxBytes, fields: ['purpose'] }, async (part) => {
-      const content = await storeContent(blobs, blobKey, part, maxBytes)
-      isStored = true
-      return content
-    })
-    const purpose: FilePurpose = parsePurpose(fields.purpose, deployment.codesOf('filePurpose'))
-    assertPurpose(purposes[purpose], { size: received.sizeBytes, type: received.contentType })
-    return { ...received, purpose }
-  } catch (error) {
-    // If this deletion fails, the sweep deletes the bytes.
-    if (isStored) await blobs.delete(blobKey).catch(() => undefined)
-    throw error
-  }
-}
-
 /**
  * Keeps the bytes if the transaction fails, because the commit can have succeeded despite the error. The sweep deletes
  * unreferenced bytes. Throws ACCESS.RATE_LIMITED or FILE.QUOTA_EXCEEDED if a quota is used up.
  */
-export const uploadFile = async (
+export async function uploadFile(
   ports: FilePorts,
   { workspaceId, form }: { workspaceId: WorkspaceId; form: Upload },
   auditContext: AuditContext,
-): Promise<FileRow> => {
+): Promise<FileRow> {
   const { accountId, at } = auditContext
   await assertMayUpload(ports.database, { accountId, workspaceId }, ports.quotas, at)
   const blobKey = `files/${ports.ids.next<'blob'>()}`
@@ -133,28 +74,28 @@ export const uploadFile = async (
   return { ...file, status: 'AVAILABLE' }
 }
 
-export const findFile = async (
+export async function findFile(
   store: Database | Tx,
   workspaceId: WorkspaceId,
   fileId: string,
-): Promise<FileRow | undefined> => {
+): Promise<FileRow | undefined> {
   const file = await fileById(store, workspaceId, fileId)
   return file?.status === 'AVAILABLE' ? file : undefined
 }
 
-export const readFile = async ({ database }: FilePorts, workspaceId: WorkspaceId, fileId: string): Promise<FileRow> => {
+export async function readFile({ database }: FilePorts, workspaceId: WorkspaceId, fileId: string): Promise<FileRow> {
   const file = assertFound(await findFile(database, workspaceId, fileId), 'no such file')
   return file
 }
 
 /** The next sweep deletes the bytes. Throws STATE.CONFLICT for a proof, which operators and auditors need. */
-export const deleteFile = (
+export function deleteFile(
   { transaction }: FilePorts,
   workspaceId: WorkspaceId,
   fileId: string,
   auditContext: AuditContext,
-): Promise<void> =>
-  transaction(async (tx) => {
+): Promise<void> {
+  return transaction(async (tx) => {
     const deleted = await markDeleted(tx, workspaceId, fileId)
     if (!deleted) {
       if (await findFile(tx, workspaceId, fileId)) throw conflict('a proof')
@@ -164,14 +105,80 @@ export const deleteFile = (
     await addOrphanBlobs(tx, [deleted.blobKey], auditContext.at)
     await recordSuccess(tx, auditContext, { workspaceId, targetId: fileId, detail: { sizeBytes: deleted.sizeBytes } })
   })
+}
 
 /** Supports ranges and conditional requests. */
-export const downloadFile = async (
+export async function downloadFile(
   ports: FilePorts,
   workspaceId: WorkspaceId,
   fileId: string,
   request: DownloadRequest,
-): Promise<StreamReply> => {
+): Promise<StreamReply> {
   const file = await readFile(ports, workspaceId, fileId)
   return download(ports.blobs, { ...file, key: file.blobKey }, request)
+}
+
+/** Stores nothing if the upload is rejected or interrupted. */
+async function receiveUpload({ blobs, purposes, deployment }: FilePorts, blobKey: string, form: Upload) {
+  const maxBytes = maxBytesOf(purposes)
+  let isStored = false
+  try {
+    const { fields, received } = await readForm(form, { maxBytes, fields: ['purpose'] }, async (part) => {
+      const content = await storeContent(blobs, blobKey, part, maxBytes)
+      isStored = true
+      return content
+    })
+    const purpose: FilePurpose = parsePurpose(fields.purpose, deployment.codesOf('filePurpose'))
+    assertPurpose(purposes[purpose], { size: received.sizeBytes, type: received.contentType })
+    return { ...received, purpose }
+  } catch (error) {
+    // If this deletion fails, the sweep deletes the bytes.
+    if (isStored) await blobs.delete(blobKey).catch(() => undefined)
+    throw error
+  }
+}
+
+/** In an upload, the purpose can follow the file, so its limit is not yet known. */
+function maxBytesOf(rules: PurposeRules): number {
+  return Math.max(...Object.values(rules).map((rule) => rule.maxBytes))
+}
+
+/** Throws VALIDATION.INVALID_PARAMETER for a purpose of a domain that is off. */
+function parsePurpose(text: string | undefined, offered: readonly string[]): FilePurpose {
+  const found = filePurpose.codes.find((code) => code === text && offered.includes(code))
+  if (!found) throw invalid('purpose')
+  return found
+}
+
+function assertPurpose({ maxBytes, types }: PurposeRule, file: { size: number; type: string }): void {
+  if (!types.includes(file.type)) throw invalid('file', 'the purpose does not allow this type')
+  if (file.size > maxBytes) throw new Refusal('REQUEST.TOO_LARGE', { field: 'file', internal: 'file' })
+}
+
+function storeFile(
+  ports: FilePorts,
+  workspaceId: WorkspaceId,
+  file: Omit<FileRow, 'status'>,
+  auditContext: AuditContext,
+) {
+  return ports.transaction(async (tx) => {
+    if (!(await claimBlob(tx, file.blobKey)))
+      throw new Refusal('SYSTEM.UNAVAILABLE', {
+        retryAfter: 1,
+        internal: 'the sweep deleted the bytes before a row referenced them',
+      })
+    const { accountId, at } = auditContext
+    await countUpload(tx, { accountId, workspaceId }, file.sizeBytes, ports.quotas, at)
+    await insertFile(tx, { ...file, workspaceId, createdBy: accountId })
+    const { purpose, contentType, sizeBytes } = file
+    await recordSuccess(tx, auditContext, {
+      workspaceId,
+      targetId: file.id,
+      detail: { purpose, contentType, sizeBytes },
+    })
+  })
+}
+
+function isQuotaRefusal(error: unknown): boolean {
+  return error instanceof Refusal && (error.code === 'FILE.QUOTA_EXCEEDED' || error.code === 'ACCESS.RATE_LIMITED')
 }

@@ -32,7 +32,7 @@ export interface NewFile extends Omit<FileRow, 'status'> {
   createdBy: AccountId
 }
 
-export const insertFile = async (tx: Tx, file: NewFile): Promise<void> => {
+export async function insertFile(tx: Tx, file: NewFile): Promise<void> {
   await tx
     .insertInto('files')
     .values({
@@ -51,13 +51,14 @@ export const insertFile = async (tx: Tx, file: NewFile): Promise<void> => {
     .execute()
 }
 
-export const fileById = (store: Database | Tx, workspace: WorkspaceId, id: string): Promise<FileRow | undefined> =>
-  store
+export function fileById(store: Database | Tx, workspace: WorkspaceId, id: string): Promise<FileRow | undefined> {
+  return store
     .selectFrom('files')
     .select(columns)
     .where('workspace_biz_id', '=', workspace)
     .where('biz_id', '=', id)
     .executeTakeFirst()
+}
 
 export interface DeletedFile {
   blobKey: string
@@ -68,8 +69,8 @@ export interface DeletedFile {
 const deletedColumns = ['blob_key as blobKey', 'created_by as createdBy', 'size_bytes as sizeBytes'] as const
 
 /** Returns undefined if the file is not available, or is a proof. */
-export const markDeleted = (tx: Tx, workspace: WorkspaceId, id: string): Promise<DeletedFile | undefined> =>
-  tx
+export function markDeleted(tx: Tx, workspace: WorkspaceId, id: string): Promise<DeletedFile | undefined> {
+  return tx
     .updateTable('files')
     .set({ file_status: 'DELETED' })
     .where('workspace_biz_id', '=', workspace)
@@ -78,10 +79,11 @@ export const markDeleted = (tx: Tx, workspace: WorkspaceId, id: string): Promise
     .where('is_proof', '=', false)
     .returning(deletedColumns)
     .executeTakeFirst()
+}
 
 /** Returns undefined if the file is not available. */
-export const markProof = (tx: Tx, workspace: WorkspaceId, id: string): Promise<FileRow | undefined> =>
-  tx
+export function markProof(tx: Tx, workspace: WorkspaceId, id: string): Promise<FileRow | undefined> {
+  return tx
     .updateTable('files')
     .set({ is_proof: true })
     .where('workspace_biz_id', '=', workspace)
@@ -89,9 +91,10 @@ export const markProof = (tx: Tx, workspace: WorkspaceId, id: string): Promise<F
     .where('file_status', '=', 'AVAILABLE')
     .returning(columns)
     .executeTakeFirst()
+}
 
 /** Returns the files that were available. */
-export const deleteFilesOf = async (tx: Tx, workspace: WorkspaceId): Promise<DeletedFile[]> => {
+export async function deleteFilesOf(tx: Tx, workspace: WorkspaceId): Promise<DeletedFile[]> {
   const deleted = await tx
     .deleteFrom('files')
     .where('workspace_biz_id', '=', workspace)

@@ -7,7 +7,7 @@ export type UsageOwner = { scope: 'ACCOUNT'; id: AccountId } | { scope: 'WORKSPA
 
 const none: Usage = { files: 0, bytes: 0, filesToday: 0, bytesToday: 0 }
 
-export const readUsage = async (database: Database, { scope, id }: UsageOwner, day: string): Promise<Usage> => {
+export async function readUsage(database: Database, { scope, id }: UsageOwner, day: string): Promise<Usage> {
   const found = await database
     .selectFrom('file_usage')
     .select(['files', 'bytes', 'day', 'day_files as filesToday', 'day_bytes as bytesToday'])
@@ -20,7 +20,7 @@ export const readUsage = async (database: Database, { scope, id }: UsageOwner, d
 }
 
 /** Locks the owner's counters until the transaction ends. */
-export const addUsage = async (tx: Tx, { scope, id }: UsageOwner, size: number, day: string): Promise<Usage> => {
+export async function addUsage(tx: Tx, { scope, id }: UsageOwner, size: number, day: string): Promise<Usage> {
   const sameDay = sql<boolean>`file_usage.day >= excluded.day`
   return tx
     .insertInto('file_usage')
@@ -38,11 +38,11 @@ export const addUsage = async (tx: Tx, { scope, id }: UsageOwner, size: number, 
     .executeTakeFirstOrThrow()
 }
 
-export const subtractUsage = async (
+export async function subtractUsage(
   tx: Tx,
   { scope, id }: UsageOwner,
   { files, bytes }: { files: number; bytes: number },
-): Promise<void> => {
+): Promise<void> {
   await tx
     .updateTable('file_usage')
     .set((row) => ({ files: row('files', '-', files), bytes: row('bytes', '-', bytes) }))

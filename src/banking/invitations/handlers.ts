@@ -22,24 +22,7 @@ import {
 } from './service.ts'
 import type { InvitationRow } from './store.ts'
 
-const toInvitationView = (words: Words, row: InvitationRow, locale: Locale) => ({
-  bizId: row.id,
-  workspaceBizId: row.workspaceId,
-  workspaceName: row.workspaceName,
-  inviteeEmail: row.email,
-  roleBizId: row.roleId,
-  roleName: row.roleName,
-  inviterBizId: row.inviterId,
-  invitationStatus: words.coded(invitationStatus, row.status, locale),
-  declineReason: row.declineReason,
-  message: row.message,
-  expiresAt: toIso(row.expiresAt),
-  respondedAt: toIsoOrNull(row.respondedAt),
-  createdAt: toIso(row.createdAt),
-  updatedAt: toIso(row.updatedAt),
-})
-
-export const createHandlers = (ports: InvitationPorts & { words: Words }): HandlerTable => {
+export function createHandlers(ports: InvitationPorts & { words: Words }): HandlerTable {
   const { words } = ports
   return createHandlerTable(contract, {
     listMyInvitations: async ({ caller, query, receivedAt, locale }) => {
@@ -77,4 +60,23 @@ export const createHandlers = (ports: InvitationPorts & { words: Words }): Handl
       return toInvitationView(words, await declineInvitation(ports, input, auditContextOf(request)), request.locale)
     },
   })
+}
+
+function toInvitationView(words: Words, row: InvitationRow, locale: Locale) {
+  return {
+    bizId: row.id,
+    workspaceBizId: row.workspaceId,
+    workspaceName: row.workspaceName,
+    inviteeEmail: row.email,
+    roleBizId: row.roleId,
+    roleName: row.roleName,
+    inviterBizId: row.inviterId,
+    invitationStatus: words.coded(invitationStatus, row.status, locale),
+    declineReason: row.declineReason,
+    message: row.message,
+    expiresAt: toIso(row.expiresAt),
+    respondedAt: toIsoOrNull(row.respondedAt),
+    createdAt: toIso(row.createdAt),
+    updatedAt: toIso(row.updatedAt),
+  }
 }

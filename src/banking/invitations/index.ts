@@ -13,9 +13,11 @@ import { type InvitationPorts, suspendInvitations } from './service.ts'
 
 export type { InvitationPorts } from './service.ts'
 
-export const createInvitations = (ports: InvitationPorts & { words: Words }): { handlers: HandlerTable } => ({
-  handlers: createHandlers(ports),
-})
+export function createInvitations(ports: InvitationPorts & { words: Words }): { handlers: HandlerTable } {
+  return {
+    handlers: createHandlers(ports),
+  }
+}
 
 export default domain({
   name: 'invitations',

@@ -34,14 +34,16 @@ export type InvitationSettings = z.output<typeof invitationSettings>
 
 export const limitPeriod = days(1)
 
-export const lifeDays = ({ lifeMs }: InvitationSettings): number => lifeMs / days(1)
+export function lifeDays({ lifeMs }: InvitationSettings): number {
+  return lifeMs / days(1)
+}
 
 /** Invitations are limited because each one emails a stranger. */
-export const assertWithinLimits = (
+export function assertWithinLimits(
   { exhausted, pending }: { exhausted: ExhaustedLimit | null; pending: number },
   { maxPending }: InvitationSettings,
   at: Instant,
-): void => {
+): void {
   if (exhausted !== null) {
     const { name, limit, since } = exhausted
     throw rateLimited(addMs(since, limitPeriod) - at, 'daily limit of invitations', {

@@ -90,21 +90,19 @@ export interface InvitationContext {
   access: WorkspaceAccess
 }
 
-/** Returns only a verified address. */
-const ownEmail = async (store: Database | Tx, id: AccountId): Promise<string | undefined> =>
-  (await personById(store, id))?.verifiedEmail ?? undefined
-
-export const listWorkspaceInvitations = (
+export function listWorkspaceInvitations(
   { database }: InvitationPorts,
   { workspaceId, status }: { workspaceId: WorkspaceId; status: InvitationStatus | undefined },
   at: Instant,
-): Promise<InvitationRow[]> => listInvitations(database, { workspaceId }, status, at)
+): Promise<InvitationRow[]> {
+  return listInvitations(database, { workspaceId }, status, at)
+}
 
-export const listMyInvitations = async (
+export async function listMyInvitations(
   { database }: InvitationPorts,
   { accountId, status }: { accountId: AccountId; status: InvitationStatus | undefined },
   at: Instant,
-): Promise<InvitationRow[]> => {
+): Promise<InvitationRow[]> {
   const email = await ownEmail(database, accountId)
   return email === undefined ? [] : listInvitations(database, { email }, status, at)
 }
@@ -117,69 +115,15 @@ export interface CreateInvitationInput {
   locale: Locale
 }
 
-const found = (row: InvitationRow | undefined): InvitationRow =>
-  assertFound(row, 'no such invitation for this workspace or address')
-
-const storeInvitation = (
-  { transaction, ids, members, settings, assertSessionOpen }: InvitationPorts,
-  { email, roleId, message }: CreateInvitationInput,
-  { caller, auditContext, access }: InvitationContext,
-): Promise<InvitationRow> =>
-  transaction(async (tx) => {
-    const workspaceId = access.id
-    await members.assertAccess(tx, auditContext.accountId, access)
-    // Locks the inviter, too, so that parallel requests cannot exceed the limits.
-    await assertSessionOpen(tx, caller)
-    const role = assertFound(await roleIn(tx, workspaceId, roleId), 'no such role in this workspace')
-    await members.assertMayGrant(tx, { caller, access, at: auditContext.at }, role)
-    const recipient = { workspaceId, inviterId: auditContext.accountId, email }
-    const exhausted = await findExhaustedLimit(tx, recipient, addMs(auditContext.at, -limitPeriod), settings)
-    const pending = await countPending(tx, workspaceId, auditContext.at)
-    assertWithinLimits({ exhausted, pending }, settings, auditContext.at)
-    // Look up unknown addresses, too. Otherwise the response time would reveal which addresses have an account.
-    const invitee = (await personByEmail(tx, email))?.accountId ?? ids.next<'account'>()
-    if (await members.find(tx, invitee, workspaceId)) throw conflict('the account is already a member')
-    await expireOverdue(tx, workspaceId, email, auditContext.at)
-    const id = ids.next<'invitation'>()
-    const offer = { roleId, roleName: role.name, message, expiresAt: addMs(auditContext.at, settings.lifeMs) }
-    if (!(await insertInvitation(tx, { ...recipient, ...offer, id }, auditContext.at)))
-      throw conflict('an invitation to this address is pending')
-    await recordSuccess(tx, auditContext, { workspaceId, targetId: id, detail: { role: roleId } })
-    return found(await invitationById(tx, id, { workspaceId }, auditContext.at))
-  })
-
-/** Emails an invitation in the invitee's language, or in `fallback` if the invitee has no account. */
-const mailInvitation = async (
-  { database, mailer, portalUrl, settings }: InvitationPorts,
-  invitation: InvitationRow,
-  fallback: Locale,
-): Promise<void> => {
-  const inviter = await personById(database, invitation.inviterId)
-  const invitee = await personByEmail(database, invitation.email)
-  await mailer.send({
-    to: invitation.email,
-    template: 'invitations.workspace-invitation',
-    locale: invitee ? parseLocale(invitee.language) : fallback,
-    values: {
-      inviter: inviter?.name ?? '',
-      workspace: invitation.workspaceName,
-      role: invitation.roleName,
-      message: invitation.message ?? '',
-      days: String(lifeDays(settings)),
-      url: portalUrl,
-    },
-  })
-}
-
 /**
  * Cancels the invitation if the email cannot be sent. Throws VALIDATION.INVALID_PARAMETER if the portal refuses the
  * mail domain.
  */
-export const createInvitation = async (
+export async function createInvitation(
   ports: InvitationPorts,
   input: CreateInvitationInput,
   context: InvitationContext,
-): Promise<InvitationRow> => {
+): Promise<InvitationRow> {
   if (ports.isRefusedEmail(input.email)) throw invalid('email', 'a refused mail domain')
   const invitation = await storeInvitation(ports, input, context)
   try {
@@ -199,12 +143,12 @@ export interface CancelInvitationInput {
   failure?: string
 }
 
-export const cancelInvitation = (
+export function cancelInvitation(
   { transaction }: InvitationPorts,
   { workspaceId, id, failure }: CancelInvitationInput,
   auditContext: AuditContext,
-): Promise<InvitationRow> =>
-  transaction(async (tx) => {
+): Promise<InvitationRow> {
+  return transaction(async (tx) => {
     const invitation = found(await invitationById(tx, id, { workspaceId }, auditContext.at))
     if (!(await settleInvitation(tx, invitation, 'CANCELLED', null, auditContext.at)))
       throw conflict(`the invitation is ${invitation.status}`)
@@ -213,17 +157,19 @@ export const cancelInvitation = (
     else await recordRefusal(tx, auditContext, { ...target, detail: { reason: failure } })
     return found(await invitationById(tx, id, { workspaceId }, auditContext.at))
   })
+}
 
-export const suspendInvitations = (tx: Tx, { accountId, at }: RecoveredAccount): Promise<number> =>
-  suspendInvitationsOf(tx, accountId, at)
+export function suspendInvitations(tx: Tx, { accountId, at }: RecoveredAccount): Promise<number> {
+  return suspendInvitationsOf(tx, accountId, at)
+}
 
 /** The caller must be able to grant the role. */
-export const confirmInvitation = (
+export function confirmInvitation(
   { transaction, members, assertSessionOpen }: InvitationPorts,
   { id }: { id: InvitationId },
   { caller, auditContext, access }: InvitationContext,
-): Promise<InvitationRow> =>
-  transaction(async (tx) => {
+): Promise<InvitationRow> {
+  return transaction(async (tx) => {
     const workspaceId = access.id
     await members.assertAccess(tx, auditContext.accountId, access)
     await assertSessionOpen(tx, caller)
@@ -237,43 +183,15 @@ export const confirmInvitation = (
     await recordSuccess(tx, auditContext, { workspaceId, targetId: id })
     return found(await invitationById(tx, id, { workspaceId }, auditContext.at))
   })
-
-const respondToInvitation = (
-  { transaction }: InvitationPorts,
-  id: InvitationId,
-  auditContext: AuditContext,
-  respond: (tx: Tx, invitation: InvitationRow) => Promise<void>,
-): Promise<InvitationRow> =>
-  transaction(async (tx) => {
-    const email = (await ownEmail(tx, auditContext.accountId)) ?? ''
-    const invitation = found(await invitationById(tx, id, { email }, auditContext.at))
-    await respond(tx, invitation)
-    await recordSuccess(tx, auditContext, { workspaceId: invitation.workspaceId, targetId: id })
-    return found(await invitationById(tx, id, { email }, auditContext.at))
-  })
-
-/**
- * Returns the current access of the inviter and of the member who confirmed the invitation. It is undefined if the
- * account is not active or cannot enter the workspace.
- */
-const grantorAccess = async (
-  { members }: InvitationPorts,
-  tx: Tx,
-  { inviterId, confirmedBy, workspaceId }: InvitationRow,
-): Promise<(WorkspaceAccess | undefined)[]> => {
-  const found: (WorkspaceAccess | undefined)[] = []
-  for (const id of new Set([inviterId, confirmedBy ?? inviterId].toSorted()))
-    found.push((await lockPerson(tx, id))?.isActive ? await members.accessOf(tx, id, workspaceId) : undefined)
-  return found
 }
 
 /** Inviter and confirmer must still be able to grant the role, because their permissions can have changed. */
-export const acceptInvitation = (
+export function acceptInvitation(
   ports: InvitationPorts,
   id: InvitationId,
   auditContext: AuditContext,
-): Promise<InvitationRow> =>
-  respondToInvitation(ports, id, auditContext, async (tx, invitation) => {
+): Promise<InvitationRow> {
+  return respondToInvitation(ports, id, auditContext, async (tx, invitation) => {
     const { workspaceId, roleId, inviterId, confirmedBy } = invitation
     const { accountId: memberId, at } = auditContext
     const workspace = await ports.members.lock(tx, workspaceId)
@@ -301,13 +219,106 @@ export const acceptInvitation = (
       await ports.notices.queue(tx, { kind, workspaceId, actorId: inviterId, memberId, gives, at })
     }
   })
+}
 
-export const declineInvitation = (
+export function declineInvitation(
   ports: InvitationPorts,
   { id, reason }: { id: InvitationId; reason: string },
   auditContext: AuditContext,
-): Promise<InvitationRow> =>
-  respondToInvitation(ports, id, auditContext, async (tx, invitation) => {
+): Promise<InvitationRow> {
+  return respondToInvitation(ports, id, auditContext, async (tx, invitation) => {
     if (!(await settleInvitation(tx, invitation, 'DECLINED', reason, auditContext.at)))
       throw conflict(`the invitation is ${invitation.status}`)
   })
+}
+
+/** Returns only a verified address. */
+async function ownEmail(store: Database | Tx, id: AccountId): Promise<string | undefined> {
+  return (await personById(store, id))?.verifiedEmail ?? undefined
+}
+
+function storeInvitation(
+  { transaction, ids, members, settings, assertSessionOpen }: InvitationPorts,
+  { email, roleId, message }: CreateInvitationInput,
+  { caller, auditContext, access }: InvitationContext,
+): Promise<InvitationRow> {
+  return transaction(async (tx) => {
+    const workspaceId = access.id
+    await members.assertAccess(tx, auditContext.accountId, access)
+    // Locks the inviter, too, so that parallel requests cannot exceed the limits.
+    await assertSessionOpen(tx, caller)
+    const role = assertFound(await roleIn(tx, workspaceId, roleId), 'no such role in this workspace')
+    await members.assertMayGrant(tx, { caller, access, at: auditContext.at }, role)
+    const recipient = { workspaceId, inviterId: auditContext.accountId, email }
+    const exhausted = await findExhaustedLimit(tx, recipient, addMs(auditContext.at, -limitPeriod), settings)
+    const pending = await countPending(tx, workspaceId, auditContext.at)
+    assertWithinLimits({ exhausted, pending }, settings, auditContext.at)
+    // Look up unknown addresses, too. Otherwise the response time would reveal which addresses have an account.
+    const invitee = (await personByEmail(tx, email))?.accountId ?? ids.next<'account'>()
+    if (await members.find(tx, invitee, workspaceId)) throw conflict('the account is already a member')
+    await expireOverdue(tx, workspaceId, email, auditContext.at)
+    const id = ids.next<'invitation'>()
+    const offer = { roleId, roleName: role.name, message, expiresAt: addMs(auditContext.at, settings.lifeMs) }
+    if (!(await insertInvitation(tx, { ...recipient, ...offer, id }, auditContext.at)))
+      throw conflict('an invitation to this address is pending')
+    await recordSuccess(tx, auditContext, { workspaceId, targetId: id, detail: { role: roleId } })
+    return found(await invitationById(tx, id, { workspaceId }, auditContext.at))
+  })
+}
+
+function found(row: InvitationRow | undefined): InvitationRow {
+  return assertFound(row, 'no such invitation for this workspace or address')
+}
+
+/** Emails an invitation in the invitee's language, or in `fallback` if the invitee has no account. */
+async function mailInvitation(
+  { database, mailer, portalUrl, settings }: InvitationPorts,
+  invitation: InvitationRow,
+  fallback: Locale,
+): Promise<void> {
+  const inviter = await personById(database, invitation.inviterId)
+  const invitee = await personByEmail(database, invitation.email)
+  await mailer.send({
+    to: invitation.email,
+    template: 'invitations.workspace-invitation',
+    locale: invitee ? parseLocale(invitee.language) : fallback,
+    values: {
+      inviter: inviter?.name ?? '',
+      workspace: invitation.workspaceName,
+      role: invitation.roleName,
+      message: invitation.message ?? '',
+      days: String(lifeDays(settings)),
+      url: portalUrl,
+    },
+  })
+}
+
+function respondToInvitation(
+  { transaction }: InvitationPorts,
+  id: InvitationId,
+  auditContext: AuditContext,
+  respond: (tx: Tx, invitation: InvitationRow) => Promise<void>,
+): Promise<InvitationRow> {
+  return transaction(async (tx) => {
+    const email = (await ownEmail(tx, auditContext.accountId)) ?? ''
+    const invitation = found(await invitationById(tx, id, { email }, auditContext.at))
+    await respond(tx, invitation)
+    await recordSuccess(tx, auditContext, { workspaceId: invitation.workspaceId, targetId: id })
+    return found(await invitationById(tx, id, { email }, auditContext.at))
+  })
+}
+
+/**
+ * Returns the current access of the inviter and of the member who confirmed the invitation. It is undefined if the
+ * account is not active or cannot enter the workspace.
+ */
+async function grantorAccess(
+  { members }: InvitationPorts,
+  tx: Tx,
+  { inviterId, confirmedBy, workspaceId }: InvitationRow,
+): Promise<(WorkspaceAccess | undefined)[]> {
+  const found: (WorkspaceAccess | undefined)[] = []
+  for (const id of new Set([inviterId, confirmedBy ?? inviterId].toSorted()))
+    found.push((await lockPerson(tx, id))?.isActive ? await members.accessOf(tx, id, workspaceId) : undefined)
+  return found
+}

@@ -8,44 +8,6 @@ export type InvitationId = BizId<'invitation'>
 
 const open = ['PENDING', 'SUSPENDED'] as const
 
-/** Returns the status at an instant. A pending or suspended invitation past `expires_at` counts as EXPIRED. */
-const statusAt = (at: Instant) =>
-  sql<InvitationStatus>`
-    CASE WHEN i.invitation_status IN ('PENDING', 'SUSPENDED') AND i.expires_at <= ${timestamptz(at)} THEN 'EXPIRED'
-         ELSE i.invitation_status END`
-
-/** The same as `statusAt`, in a form for which PostgreSQL can use an index. */
-const hasStatus = (status: InvitationStatus, at: Instant) => {
-  const stored = sql<SqlBool>`i.invitation_status = ${status}`
-  if (status === 'PENDING' || status === 'SUSPENDED')
-    return sql<SqlBool>`${stored} AND i.expires_at > ${timestamptz(at)}`
-  if (status !== 'EXPIRED') return stored
-  return sql<SqlBool>`i.invitation_status IN ('EXPIRED', 'PENDING', 'SUSPENDED')
-    AND (${stored} OR i.expires_at <= ${timestamptz(at)})`
-}
-
-const invitations = (store: Database | Tx, at: Instant) =>
-  store
-    .selectFrom('invitations as i')
-    .innerJoin('workspaces as w', 'w.biz_id', 'i.workspace_biz_id')
-    .select([
-      'i.biz_id as id',
-      'i.workspace_biz_id as workspaceId',
-      'w.workspace_name as workspaceName',
-      'i.invitee_email as email',
-      'i.role_biz_id as roleId',
-      'i.role_name as roleName',
-      'i.inviter_biz_id as inviterId',
-      'i.enabled_by as confirmedBy',
-      'i.decline_reason as declineReason',
-      'i.message',
-      'i.expires_at as expiresAt',
-      'i.responded_at as respondedAt',
-      'i.created_at as createdAt',
-      'i.updated_at as updatedAt',
-      statusAt(at).as('status'),
-    ])
-
 export interface InvitationRow {
   id: InvitationId
   workspaceId: WorkspaceId
@@ -67,12 +29,12 @@ export interface InvitationRow {
 
 export type Side = { workspaceId: WorkspaceId } | { email: string }
 
-export const listInvitations = (
+export function listInvitations(
   database: Database,
   side: Side,
   status: InvitationStatus | undefined,
   at: Instant,
-): Promise<InvitationRow[]> => {
+): Promise<InvitationRow[]> {
   let found = invitations(database, at)
   found =
     'email' in side
@@ -82,12 +44,12 @@ export const listInvitations = (
   return found.orderBy('i.created_at', 'desc').orderBy('i.biz_id', 'desc').limit(500).execute()
 }
 
-export const invitationById = (
+export function invitationById(
   store: Database | Tx,
   id: InvitationId,
   side: Side,
   at: Instant,
-): Promise<InvitationRow | undefined> => {
+): Promise<InvitationRow | undefined> {
   const found = invitations(store, at).where('i.biz_id', '=', id)
   return (
     'email' in side
@@ -108,7 +70,7 @@ export interface NewInvitation {
 }
 
 /** Allows a new invitation despite the unique index. */
-export const expireOverdue = async (tx: Tx, workspaceId: WorkspaceId, email: string, at: Instant): Promise<void> => {
+export async function expireOverdue(tx: Tx, workspaceId: WorkspaceId, email: string, at: Instant): Promise<void> {
   await tx
     .updateTable('invitations')
     .set({ invitation_status: 'EXPIRED' })
@@ -120,7 +82,7 @@ export const expireOverdue = async (tx: Tx, workspaceId: WorkspaceId, email: str
 }
 
 /** Returns false if the address already has a pending one. */
-export const insertInvitation = async (tx: Tx, invitation: NewInvitation, at: Instant): Promise<boolean> => {
+export async function insertInvitation(tx: Tx, invitation: NewInvitation, at: Instant): Promise<boolean> {
   const inserted = await tx
     .insertInto('invitations')
     .values({
@@ -147,7 +109,7 @@ export const insertInvitation = async (tx: Tx, invitation: NewInvitation, at: In
  * Covers all workspaces. Suspends what the account created, and what a suspect of the recovery created or confirmed.
  * `is_suspect` is in src/banking/members/suspicion-schema.ts.
  */
-export const suspendInvitationsOf = async (tx: Tx, inviterId: AccountId, at: Instant): Promise<number> => {
+export async function suspendInvitationsOf(tx: Tx, inviterId: AccountId, at: Instant): Promise<number> {
   const recovery = [sql`${inviterId}::uuid`, timestamptz(at)]
   const suspects = sql<SqlBool>`ANY (suspects_of(${sql.join(recovery)}))`
   const suspected = sql<SqlBool>`
@@ -165,11 +127,11 @@ export const suspendInvitationsOf = async (tx: Tx, inviterId: AccountId, at: Ins
 }
 
 /** Returns false if it is not suspended or has expired. */
-export const restoreInvitation = async (
+export async function restoreInvitation(
   tx: Tx,
   { workspaceId, id }: Pick<InvitationRow, 'workspaceId' | 'id'>,
   { confirmedBy, at }: { confirmedBy: AccountId; at: Instant },
-): Promise<boolean> => {
+): Promise<boolean> {
   const restored = await tx
     .updateTable('invitations')
     .set({ invitation_status: 'PENDING', enabled_by: confirmedBy, enabled_at: toDate(at), updated_at: toDate(at) })
@@ -183,13 +145,13 @@ export const restoreInvitation = async (
 }
 
 /** A suspended invitation can only be cancelled. Returns false if it has another status. */
-export const settleInvitation = async (
+export async function settleInvitation(
   tx: Tx,
   { workspaceId, id }: Pick<InvitationRow, 'workspaceId' | 'id'>,
   status: 'ACCEPTED' | 'DECLINED' | 'CANCELLED',
   declineReason: string | null,
   at: Instant,
-): Promise<boolean> => {
+): Promise<boolean> {
   const settled = await tx
     .updateTable('invitations')
     .set({
@@ -218,12 +180,12 @@ interface Recipient {
  * addresses and to this one. An inviter's count covers all workspaces, so neither opening nor leaving workspaces raises
  * the limit. If several limits apply, returns the one that lasts longest.
  */
-export const findExhaustedLimit = async (
+export async function findExhaustedLimit(
   tx: Tx,
   { workspaceId, inviterId, email }: Recipient,
   since: Instant,
   { maxPerDay, maxPerDayToAddress }: Pick<InvitationSettings, 'maxPerDay' | 'maxPerDayToAddress'>,
-): Promise<ExhaustedLimit | null> => {
+): Promise<ExhaustedLimit | null> {
   const newest = tx
     .selectFrom('invitations')
     .select('created_at')
@@ -259,7 +221,7 @@ export const findExhaustedLimit = async (
 }
 
 /** Counts suspended invitations, too. */
-export const countPending = async (tx: Tx, workspaceId: WorkspaceId, at: Instant): Promise<number> => {
+export async function countPending(tx: Tx, workspaceId: WorkspaceId, at: Instant): Promise<number> {
   const { pending } = await tx
     .selectFrom('invitations')
     .where('workspace_biz_id', '=', workspaceId)
@@ -280,38 +242,86 @@ export interface Person {
   language: string
 }
 
-const people = (store: Database | Tx) =>
-  store
-    .selectFrom('accounts')
-    .select(['biz_id', 'account_name', 'account_status', 'email_canonical', 'email_verified_at', 'default_language'])
-    .where('portal', '=', 'CONSUMER')
-
-type Found = Awaited<ReturnType<ReturnType<typeof people>['executeTakeFirstOrThrow']>>
-
-const personOf = (row: Found | undefined): Person | undefined =>
-  row && {
-    accountId: row.biz_id,
-    name: row.account_name,
-    isActive: row.account_status === 'ACTIVE',
-    verifiedEmail: row.email_verified_at === null ? null : row.email_canonical,
-    language: row.default_language,
-  }
-
-export const personById = async (store: Database | Tx, id: AccountId): Promise<Person | undefined> =>
-  personOf(await people(store).where('biz_id', '=', id).executeTakeFirst())
+export async function personById(store: Database | Tx, id: AccountId): Promise<Person | undefined> {
+  return personOf(await people(store).where('biz_id', '=', id).executeTakeFirst())
+}
 
 /** Locks the account, so that its recovery suspends what it grants. */
-export const lockPerson = async (tx: Tx, id: AccountId): Promise<Person | undefined> =>
-  personOf(await people(tx).where('biz_id', '=', id).forShare().executeTakeFirst())
+export async function lockPerson(tx: Tx, id: AccountId): Promise<Person | undefined> {
+  return personOf(await people(tx).where('biz_id', '=', id).forShare().executeTakeFirst())
+}
 
 /** The address must be in canonical form. */
-export const personByEmail = async (store: Database | Tx, email: string): Promise<Person | undefined> =>
-  personOf(await people(store).where('email_canonical', '=', email).executeTakeFirst())
+export async function personByEmail(store: Database | Tx, email: string): Promise<Person | undefined> {
+  return personOf(await people(store).where('email_canonical', '=', email).executeTakeFirst())
+}
 
-export const roleIn = (tx: Tx, workspaceId: WorkspaceId, id: RoleId): Promise<OfferedRole | undefined> =>
-  tx
+export function roleIn(tx: Tx, workspaceId: WorkspaceId, id: RoleId): Promise<OfferedRole | undefined> {
+  return tx
     .selectFrom('roles')
     .select(['biz_id as id', 'role_name as name', 'role_type as type', 'permission_codes as permissionCodes'])
     .where('workspace_biz_id', '=', workspaceId)
     .where('biz_id', '=', id)
     .executeTakeFirst()
+}
+
+function invitations(store: Database | Tx, at: Instant) {
+  return store
+    .selectFrom('invitations as i')
+    .innerJoin('workspaces as w', 'w.biz_id', 'i.workspace_biz_id')
+    .select([
+      'i.biz_id as id',
+      'i.workspace_biz_id as workspaceId',
+      'w.workspace_name as workspaceName',
+      'i.invitee_email as email',
+      'i.role_biz_id as roleId',
+      'i.role_name as roleName',
+      'i.inviter_biz_id as inviterId',
+      'i.enabled_by as confirmedBy',
+      'i.decline_reason as declineReason',
+      'i.message',
+      'i.expires_at as expiresAt',
+      'i.responded_at as respondedAt',
+      'i.created_at as createdAt',
+      'i.updated_at as updatedAt',
+      statusAt(at).as('status'),
+    ])
+}
+
+/** Returns the status at an instant. A pending or suspended invitation past `expires_at` counts as EXPIRED. */
+function statusAt(at: Instant) {
+  return sql<InvitationStatus>`
+    CASE WHEN i.invitation_status IN ('PENDING', 'SUSPENDED') AND i.expires_at <= ${timestamptz(at)} THEN 'EXPIRED'
+         ELSE i.invitation_status END`
+}
+
+/** The same as `statusAt`, in a form for which PostgreSQL can use an index. */
+function hasStatus(status: InvitationStatus, at: Instant) {
+  const stored = sql<SqlBool>`i.invitation_status = ${status}`
+  if (status === 'PENDING' || status === 'SUSPENDED')
+    return sql<SqlBool>`${stored} AND i.expires_at > ${timestamptz(at)}`
+  if (status !== 'EXPIRED') return stored
+  return sql<SqlBool>`i.invitation_status IN ('EXPIRED', 'PENDING', 'SUSPENDED')
+    AND (${stored} OR i.expires_at <= ${timestamptz(at)})`
+}
+
+type Found = Awaited<ReturnType<ReturnType<typeof people>['executeTakeFirstOrThrow']>>
+
+function personOf(row: Found | undefined): Person | undefined {
+  return (
+    row && {
+      accountId: row.biz_id,
+      name: row.account_name,
+      isActive: row.account_status === 'ACTIVE',
+      verifiedEmail: row.email_verified_at === null ? null : row.email_canonical,
+      language: row.default_language,
+    }
+  )
+}
+
+function people(store: Database | Tx) {
+  return store
+    .selectFrom('accounts')
+    .select(['biz_id', 'account_name', 'account_status', 'email_canonical', 'email_verified_at', 'default_language'])
+    .where('portal', '=', 'CONSUMER')
+}

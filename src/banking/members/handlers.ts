@@ -28,53 +28,7 @@ import {
 } from './service.ts'
 import type { MemberQuery, MemberRow, MembershipRow } from './store.ts'
 
-const toRecord = (value: unknown): Record<string, unknown> | null =>
-  typeof value === 'object' && value !== null ? { ...value } : null
-
-const toSharedFields = (words: Words, row: MembershipRow, locale: Locale) => ({
-  userBizId: row.accountId,
-  workspaceBizId: row.workspaceId,
-  workspaceRoleBizId: row.roleId,
-  workspaceRoleName: row.roleName,
-  joinSource: words.coded(joinSource, row.joinSource, locale),
-  isOwner: row.roleType === 'OWNER',
-  enterable: isEnterable(row),
-  defaultEligible: isDefaultEligible(row),
-  policyConfig: toRecord(row.policyConfig),
-  createdAt: toIso(row.createdAt),
-  updatedAt: toIso(row.updatedAt),
-})
-
-const toMembershipView = (words: Words, row: MembershipRow, locale: Locale): z.input<typeof Membership> => ({
-  ...toSharedFields(words, row, locale),
-  workspaceName: row.workspaceName,
-  workspaceKind: words.coded(workspaceKind, row.workspaceKind, locale),
-  institutionBizId: row.institutionId,
-  isDefault: row.isDefault,
-})
-
-const toMemberView = (words: Words, row: MemberRow, locale: Locale) => ({
-  ...toSharedFields(words, row, locale),
-  accountName: row.accountName,
-  accountEmail: row.accountEmail,
-  suspendedAt: toIsoOrNull(row.suspendedAt),
-})
-
-type Query = Request<typeof contract.listMembers>['query']
-
-const toMemberQuery = (workspaceId: WorkspaceId, query: Query): MemberQuery => {
-  const { roleBizId, accountName: name, accountEmail: email, startTime, endTime, ...paging } = query
-  return {
-    ...paging,
-    workspaceId,
-    name,
-    email,
-    roleId: roleBizId === undefined ? undefined : bizId(roleBizId),
-    ...parseInterval({ startTime, endTime }),
-  }
-}
-
-export const createHandlers = (ports: MemberPorts & { words: Words }): HandlerTable => {
+export function createHandlers(ports: MemberPorts & { words: Words }): HandlerTable {
   const { words } = ports
   return createHandlerTable(contract, {
     listMyWorkspaces: async ({ caller, locale }) =>
@@ -100,4 +54,57 @@ export const createHandlers = (ports: MemberPorts & { words: Words }): HandlerTa
       return toMemberView(words, await limitMember(ports, limits, auditContextOf(request)), request.locale)
     },
   })
+}
+
+function toMembershipView(words: Words, row: MembershipRow, locale: Locale): z.input<typeof Membership> {
+  return {
+    ...toSharedFields(words, row, locale),
+    workspaceName: row.workspaceName,
+    workspaceKind: words.coded(workspaceKind, row.workspaceKind, locale),
+    institutionBizId: row.institutionId,
+    isDefault: row.isDefault,
+  }
+}
+
+function toSharedFields(words: Words, row: MembershipRow, locale: Locale) {
+  return {
+    userBizId: row.accountId,
+    workspaceBizId: row.workspaceId,
+    workspaceRoleBizId: row.roleId,
+    workspaceRoleName: row.roleName,
+    joinSource: words.coded(joinSource, row.joinSource, locale),
+    isOwner: row.roleType === 'OWNER',
+    enterable: isEnterable(row),
+    defaultEligible: isDefaultEligible(row),
+    policyConfig: toRecord(row.policyConfig),
+    createdAt: toIso(row.createdAt),
+    updatedAt: toIso(row.updatedAt),
+  }
+}
+
+function toRecord(value: unknown): Record<string, unknown> | null {
+  return typeof value === 'object' && value !== null ? { ...value } : null
+}
+
+type Query = Request<typeof contract.listMembers>['query']
+
+function toMemberQuery(workspaceId: WorkspaceId, query: Query): MemberQuery {
+  const { roleBizId, accountName: name, accountEmail: email, startTime, endTime, ...paging } = query
+  return {
+    ...paging,
+    workspaceId,
+    name,
+    email,
+    roleId: roleBizId === undefined ? undefined : bizId(roleBizId),
+    ...parseInterval({ startTime, endTime }),
+  }
+}
+
+function toMemberView(words: Words, row: MemberRow, locale: Locale) {
+  return {
+    ...toSharedFields(words, row, locale),
+    accountName: row.accountName,
+    accountEmail: row.accountEmail,
+    suspendedAt: toIsoOrNull(row.suspendedAt),
+  }
 }

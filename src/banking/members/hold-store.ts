@@ -17,32 +17,30 @@ export interface Gain {
   grantedBy: AccountId | null
 }
 
-const payoutsSince = (payouts: readonly Permission[], at: Instant): string =>
-  JSON.stringify(Object.fromEntries(payouts.map((code) => [code, at])))
-
 /** For a new row. */
-export const newGainColumns = ({ payouts, becomesOwner, grantedBy }: Gain, at: Instant) => ({
-  payouts_since: payoutsSince(payouts, at),
-  ...(becomesOwner && { owner_since: toDate(at) }),
-  granted_by: grantedBy,
-  granted_at: toDate(at),
-})
+export function newGainColumns({ payouts, becomesOwner, grantedBy }: Gain, at: Instant) {
+  return {
+    payouts_since: payoutsSince(payouts, at),
+    ...(becomesOwner && { owner_since: toDate(at) }),
+    granted_by: grantedBy,
+    granted_at: toDate(at),
+  }
+}
 
-const withPayoutsSince = (payouts: readonly Permission[], at: Instant) =>
-  sql<string>`payouts_since || ${payoutsSince(payouts, at)}::jsonb`
-
-export const gainColumns = (gain: Gain, at: Instant) => ({
-  ...newGainColumns(gain, at),
-  payouts_since: withPayoutsSince(gain.payouts, at),
-})
+export function gainColumns(gain: Gain, at: Instant) {
+  return {
+    ...newGainColumns(gain, at),
+    payouts_since: withPayoutsSince(gain.payouts, at),
+  }
+}
 
 /** All members of the role gain the payout permissions. */
-export const holdMembersOf = async (
+export async function holdMembersOf(
   tx: Tx,
   { workspaceId, roleId }: { workspaceId: WorkspaceId; roleId: RoleId },
   payouts: readonly Permission[],
   at: Instant,
-): Promise<void> => {
+): Promise<void> {
   await tx
     .updateTable('memberships')
     .set({ payouts_since: withPayoutsSince(payouts, at) })
@@ -55,11 +53,11 @@ export const holdMembersOf = async (
  * Records that a member has added permissions to a role. Repeated additions keep one row per member of the role, unless
  * the grantor or the member has been given other permissions in between.
  */
-export const recordGrowth = async (
+export async function recordGrowth(
   tx: Tx,
   { workspaceId, roleId }: { workspaceId: WorkspaceId; roleId: RoleId },
   { grantedBy, at }: { grantedBy: AccountId; at: Instant },
-): Promise<void> => {
+): Promise<void> {
   await sql`
     WITH gained AS (
       SELECT account_biz_id FROM memberships
@@ -77,4 +75,12 @@ export const recordGrowth = async (
     INSERT INTO membership_grants (workspace_biz_id, grantor_biz_id, grantee_biz_id, granted_at, by_role)
     SELECT ${workspaceId}, ${grantedBy}, account_biz_id, ${timestamptz(at)}, true FROM gained
     WHERE account_biz_id NOT IN (SELECT grantee_biz_id FROM repeated)`.execute(tx)
+}
+
+function payoutsSince(payouts: readonly Permission[], at: Instant): string {
+  return JSON.stringify(Object.fromEntries(payouts.map((code) => [code, at])))
+}
+
+function withPayoutsSince(payouts: readonly Permission[], at: Instant) {
+  return sql<string>`payouts_since || ${payoutsSince(payouts, at)}::jsonb`
 }

@@ -69,12 +69,14 @@ export const memberSettings = z.strictObject({
   }),
 })
 
-export const membershipSettings = (
+export function membershipSettings(
   { workspaces, payoutHoldMs }: z.output<typeof memberSettings>,
   stepUpMs: number,
-): MembershipsPorts['settings'] => ({ ...workspaces, payoutHoldMs, stepUpMs })
+): MembershipsPorts['settings'] {
+  return { ...workspaces, payoutHoldMs, stepUpMs }
+}
 
-export const createMembers = (ports: MembersPorts): Members => {
+export function createMembers(ports: MembersPorts): Members {
   const rules = new AccessRules(ports.permissionTable)
   const memberships = new Memberships({ ...ports, rules })
   const notices = createOwnerNotices(ports)

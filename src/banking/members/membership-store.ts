@@ -12,37 +12,6 @@ export interface MembershipId {
   accountId: AccountId
 }
 
-/** Leaving and joining again must not remove the limits. */
-const storeFormerLimits = async (
-  tx: Tx,
-  { workspaceId, accountId }: MembershipId,
-  policyConfig: unknown,
-): Promise<void> => {
-  const limits = {
-    workspace_biz_id: workspaceId,
-    account_biz_id: accountId,
-    policy_config: JSON.stringify(policyConfig),
-  }
-  // The row can already exist if the account joined again before it was stored.
-  await tx
-    .insertInto('former_membership_limits')
-    .values(limits)
-    .onConflict((conflict) =>
-      conflict.columns(['workspace_biz_id', 'account_biz_id']).doUpdateSet({ policy_config: limits.policy_config }),
-    )
-    .execute()
-}
-
-const removeFormerLimits = async (tx: Tx, { workspaceId, accountId }: MembershipId): Promise<unknown> => {
-  const former = await tx
-    .deleteFrom('former_membership_limits')
-    .where('workspace_biz_id', '=', workspaceId)
-    .where('account_biz_id', '=', accountId)
-    .returning('policy_config')
-    .executeTakeFirst()
-  return former?.policy_config ?? null
-}
-
 /** Limits of a membership in addition to its role: see `rules.ts`. */
 export type PolicyConfig = {
   enterable?: boolean | undefined
@@ -51,12 +20,12 @@ export type PolicyConfig = {
 }
 
 /** Clears the default flag if the limits do not allow it. */
-export const setLimits = async (
+export async function setLimits(
   tx: Tx,
   member: MembershipId,
   policyConfig: PolicyConfig | null,
   at: Instant,
-): Promise<void> => {
+): Promise<void> {
   await tx
     .updateTable('memberships')
     .set({
@@ -70,12 +39,7 @@ export const setLimits = async (
 }
 
 /** Locks all memberships of the account to serialize concurrent calls. */
-export const makeDefault = async (
-  tx: Tx,
-  accountId: AccountId,
-  workspaceId: WorkspaceId,
-  at: Instant,
-): Promise<void> => {
+export async function makeDefault(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId, at: Instant): Promise<void> {
   await tx
     .selectFrom('memberships')
     .select('workspace_biz_id')
@@ -105,12 +69,68 @@ export interface NewMembership extends MembershipId {
 /** A founder gains nothing. */
 type AddedMembership = NewMembership & { gain: Gain | null }
 
-const insertMembership = async (
+/**
+ * Returns false if the account is already a member. The first membership that can be the default becomes it. For
+ * concurrent calls, the unique index allows only one default.
+ */
+export async function addMembership(tx: Tx, member: AddedMembership, at: Instant): Promise<boolean> {
+  const current = findDefault(await membershipsOf(tx, member.accountId))
+  const policyConfig = await removeFormerLimits(tx, member)
+  const limited = { ...member, policyConfig }
+  const isFirst = !current && mayBeDefault(policyConfig)
+  return (isFirst && (await insertMembership(tx, limited, true, at))) || insertMembership(tx, limited, false, at)
+}
+
+export async function removeMembership(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<void> {
+  const ended = await tx
+    .deleteFrom('memberships')
+    .where('account_biz_id', '=', accountId)
+    .where('workspace_biz_id', '=', workspaceId)
+    .returning('policy_config')
+    .executeTakeFirst()
+  if (ended && ended.policy_config !== null)
+    await storeFormerLimits(tx, { workspaceId, accountId }, ended.policy_config)
+}
+
+/** A null `gain` keeps the start of the hold. */
+export async function setRole(
+  tx: Tx,
+  member: MembershipId,
+  { roleId, gain }: { roleId: RoleId; gain: Gain | null },
+  at: Instant,
+): Promise<void> {
+  await tx
+    .updateTable('memberships')
+    .set({ role_biz_id: roleId, updated_at: toDate(at), ...(gain && gainColumns(gain, at)) })
+    .where('account_biz_id', '=', member.accountId)
+    .where('workspace_biz_id', '=', member.workspaceId)
+    .execute()
+}
+
+/** Deletes the memberships that ended too long ago to count. */
+export async function deleteFormerMemberships(database: Database): Promise<void> {
+  const retention = `${formerMemberHours} hours`
+  await sql`DELETE FROM former_memberships WHERE ended_at <= clock_timestamp() - ${retention}::interval`.execute(
+    database,
+  )
+}
+
+async function removeFormerLimits(tx: Tx, { workspaceId, accountId }: MembershipId): Promise<unknown> {
+  const former = await tx
+    .deleteFrom('former_membership_limits')
+    .where('workspace_biz_id', '=', workspaceId)
+    .where('account_biz_id', '=', accountId)
+    .returning('policy_config')
+    .executeTakeFirst()
+  return former?.policy_config ?? null
+}
+
+async function insertMembership(
   tx: Tx,
   member: AddedMembership & { policyConfig: unknown },
   isDefault: boolean,
   at: Instant,
-): Promise<boolean> => {
+): Promise<boolean> {
   const inserted = await tx
     .insertInto('memberships')
     .values({
@@ -130,48 +150,23 @@ const insertMembership = async (
   return inserted !== undefined
 }
 
-/**
- * Returns false if the account is already a member. The first membership that can be the default becomes it. For
- * concurrent calls, the unique index allows only one default.
- */
-export const addMembership = async (tx: Tx, member: AddedMembership, at: Instant): Promise<boolean> => {
-  const current = findDefault(await membershipsOf(tx, member.accountId))
-  const policyConfig = await removeFormerLimits(tx, member)
-  const limited = { ...member, policyConfig }
-  const isFirst = !current && mayBeDefault(policyConfig)
-  return (isFirst && (await insertMembership(tx, limited, true, at))) || insertMembership(tx, limited, false, at)
-}
-
-export const removeMembership = async (tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<void> => {
-  const ended = await tx
-    .deleteFrom('memberships')
-    .where('account_biz_id', '=', accountId)
-    .where('workspace_biz_id', '=', workspaceId)
-    .returning('policy_config')
-    .executeTakeFirst()
-  if (ended && ended.policy_config !== null)
-    await storeFormerLimits(tx, { workspaceId, accountId }, ended.policy_config)
-}
-
-/** A null `gain` keeps the start of the hold. */
-export const setRole = async (
+/** Leaving and joining again must not remove the limits. */
+async function storeFormerLimits(
   tx: Tx,
-  member: MembershipId,
-  { roleId, gain }: { roleId: RoleId; gain: Gain | null },
-  at: Instant,
-): Promise<void> => {
+  { workspaceId, accountId }: MembershipId,
+  policyConfig: unknown,
+): Promise<void> {
+  const limits = {
+    workspace_biz_id: workspaceId,
+    account_biz_id: accountId,
+    policy_config: JSON.stringify(policyConfig),
+  }
+  // The row can already exist if the account joined again before it was stored.
   await tx
-    .updateTable('memberships')
-    .set({ role_biz_id: roleId, updated_at: toDate(at), ...(gain && gainColumns(gain, at)) })
-    .where('account_biz_id', '=', member.accountId)
-    .where('workspace_biz_id', '=', member.workspaceId)
+    .insertInto('former_membership_limits')
+    .values(limits)
+    .onConflict((conflict) =>
+      conflict.columns(['workspace_biz_id', 'account_biz_id']).doUpdateSet({ policy_config: limits.policy_config }),
+    )
     .execute()
-}
-
-/** Deletes the memberships that ended too long ago to count. */
-export const deleteFormerMemberships = async (database: Database): Promise<void> => {
-  const retention = `${formerMemberHours} hours`
-  await sql`DELETE FROM former_memberships WHERE ended_at <= clock_timestamp() - ${retention}::interval`.execute(
-    database,
-  )
 }

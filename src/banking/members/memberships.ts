@@ -55,22 +55,12 @@ export interface MembershipsPorts {
   lockWorkspace(tx: Tx, id: WorkspaceId): Promise<LockedWorkspace | undefined>
 }
 
-/** Another active owner must be able to run the workspace. */
-const assertOwnerRemains = async (tx: Tx, { roleType, workspaceId, accountId }: MemberKey): Promise<void> => {
-  if (roleType !== 'OWNER') return
-  const others = await otherOwners(tx, workspaceId, accountId)
-  if (!others.some(({ policyConfig }) => mayActAsOwner(policyConfig))) throw new Refusal('WORKSPACE.LAST_OWNER')
-}
-
 /** A member who gives permissions to others. */
 export interface Grantor {
   caller: Caller
   access: WorkspaceAccess
   at: Instant
 }
-
-const payoutHold = (remainingMs: number): Refusal =>
-  new Refusal('ACCESS.PAYOUT_HOLD', { internal: 'gained recently', retryAfter: wholeSeconds(remainingMs) })
 
 /**
  * Reads and changes memberships, also for other domains. Lock the workspace before any change, because the check for
@@ -296,4 +286,15 @@ export class Memberships {
     await assertOwnerRemains(tx, member)
     await removeMembership(tx, member.accountId, member.workspaceId)
   }
+}
+
+function payoutHold(remainingMs: number): Refusal {
+  return new Refusal('ACCESS.PAYOUT_HOLD', { internal: 'gained recently', retryAfter: wholeSeconds(remainingMs) })
+}
+
+/** Another active owner must be able to run the workspace. */
+async function assertOwnerRemains(tx: Tx, { roleType, workspaceId, accountId }: MemberKey): Promise<void> {
+  if (roleType !== 'OWNER') return
+  const others = await otherOwners(tx, workspaceId, accountId)
+  if (!others.some(({ policyConfig }) => mayActAsOwner(policyConfig))) throw new Refusal('WORKSPACE.LAST_OWNER')
 }

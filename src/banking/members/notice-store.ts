@@ -4,7 +4,7 @@ import type { AccountId, WorkspaceId } from '../../kernel/index.ts'
 /** Maximum number of owners who get a notice. */
 const maxRecipients = 100
 
-export const ownersOf = async (tx: Tx, workspaceId: WorkspaceId): Promise<AccountId[]> => {
+export async function ownersOf(tx: Tx, workspaceId: WorkspaceId): Promise<AccountId[]> {
   const rows = await tx
     .selectFrom('memberships as m')
     .innerJoin('roles as r', (join) =>
@@ -21,16 +21,18 @@ export const ownersOf = async (tx: Tx, workspaceId: WorkspaceId): Promise<Accoun
   return rows.map(({ accountId }) => accountId)
 }
 
-export const personById = (
+export function personById(
   database: Database,
   id: AccountId,
-): Promise<{ email: string; language: string } | undefined> =>
-  database
+): Promise<{ email: string; language: string } | undefined> {
+  return database
     .selectFrom('accounts')
     .select(['email', 'default_language as language'])
     .where('biz_id', '=', id)
     .executeTakeFirst()
+}
 
-export const workspaceName = async (database: Database, id: WorkspaceId): Promise<string | undefined> =>
-  (await database.selectFrom('workspaces').select('workspace_name').where('biz_id', '=', id).executeTakeFirst())
+export async function workspaceName(database: Database, id: WorkspaceId): Promise<string | undefined> {
+  return (await database.selectFrom('workspaces').select('workspace_name').where('biz_id', '=', id).executeTakeFirst())
     ?.workspace_name
+}

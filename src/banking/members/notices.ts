@@ -19,8 +19,6 @@ import { ownersOf, personById, workspaceName } from './notice-store.ts'
 
 const noticeJob = 'members.ownerNotice'
 
-const idOf = <Kind extends string>() => z.string().transform((text) => bizId<Kind>(text))
-
 const NoticeMail = z.object({
   recipientId: idOf<'account'>(),
   kind: z.string(),
@@ -34,32 +32,14 @@ const NoticeMail = z.object({
 })
 type NoticeMail = z.output<typeof NoticeMail>
 
-const assertDeclared = (words: Words, kind: string): void => {
-  const key = `notice.owners.${kind}.event`
-  if (words.text(key, 'en') === key) throw new TypeError(`no domain declares the notice ${kind}`)
+export function createOwnerNotices({ ids, words }: { ids: Ids; words: Words }): OwnerNotices {
+  return {
+    queue: async (tx, notice) => {
+      assertDeclared(words, notice.kind)
+      await queueNotice(tx, ids, notice)
+    },
+  }
 }
-
-/** Also informs an owner who has just lost the role. */
-const queueNotice = async (tx: Tx, ids: Ids, notice: OwnerNotice): Promise<void> => {
-  const { kind, workspaceId, actorId, memberId = null, about = '', gives, at } = notice
-  const owners = await ownersOf(tx, workspaceId)
-  const recipients = new Set(kind === 'OWNER_REMOVED' && memberId !== null ? [...owners, memberId] : owners)
-  const mails = [...recipients].map(
-    (recipientId): NoticeMail => ({ recipientId, kind, workspaceId, actorId, memberId, about, gives, at }),
-  )
-  await enqueueJobs(
-    tx,
-    ids,
-    mails.map((payload) => ({ kind: noticeJob, payload, at })),
-  )
-}
-
-export const createOwnerNotices = ({ ids, words }: { ids: Ids; words: Words }): OwnerNotices => ({
-  queue: async (tx, notice) => {
-    assertDeclared(words, notice.kind)
-    await queueNotice(tx, ids, notice)
-  },
-})
 
 export interface NoticeMailPorts {
   database: Database
@@ -74,31 +54,44 @@ export interface NoticeMailPorts {
 /** With the job runner's backoff, the attempts outlast a mail server outage of half an hour. */
 const maxAttempts = 10
 
-/**
- * Counts the first attempt only, so that a mail server outage does not use up the limit. The first notice of a day about
- * a member, or about a role or key that gets a power, is always within the limit: repetitions about others cannot hide
- * it.
- */
-const isWithinLimit = async (
-  { cache, maxPerDay }: NoticeMailPorts,
-  { kind, recipientId, memberId, about, gives }: NoticeMail,
-  attempt: number,
-): Promise<boolean> => {
-  if (attempt > 1) return true
-  const countOf = async (key: string) => (await cache.increment(`notice-${key}`, days(1))).count
-  const limit = `${gives === undefined ? kind : `${kind}-${gives}`}:${recipientId}`
-  const subject = memberId ?? (gives === undefined ? null : about)
-  if (subject !== null && (await countOf(`${limit}:${subject}`)) === 1) return true
-  return (await countOf(limit)) <= maxPerDay
+/** If the process dies before the job is marked as done, the email is sent again. */
+export function ownerNoticeJob(ports: NoticeMailPorts): JobKind {
+  return {
+    name: noticeJob,
+    attempts: maxAttempts,
+    work: (payload, facts) => mailNotice(ports, NoticeMail.parse(payload), facts),
+  }
 }
 
-const toMinutesUtc = (at: Instant): string => `${toIso(at).slice(0, 16).replace('T', ' ')} UTC`
+function idOf<Kind extends string>() {
+  return z.string().transform((text) => bizId<Kind>(text))
+}
 
-const mailNotice = async (
+function assertDeclared(words: Words, kind: string): void {
+  const key = `notice.owners.${kind}.event`
+  if (words.text(key, 'en') === key) throw new TypeError(`no domain declares the notice ${kind}`)
+}
+
+/** Also informs an owner who has just lost the role. */
+async function queueNotice(tx: Tx, ids: Ids, notice: OwnerNotice): Promise<void> {
+  const { kind, workspaceId, actorId, memberId = null, about = '', gives, at } = notice
+  const owners = await ownersOf(tx, workspaceId)
+  const recipients = new Set(kind === 'OWNER_REMOVED' && memberId !== null ? [...owners, memberId] : owners)
+  const mails = [...recipients].map(
+    (recipientId): NoticeMail => ({ recipientId, kind, workspaceId, actorId, memberId, about, gives, at }),
+  )
+  await enqueueJobs(
+    tx,
+    ids,
+    mails.map((payload) => ({ kind: noticeJob, payload, at })),
+  )
+}
+
+async function mailNotice(
   ports: NoticeMailPorts,
   notice: NoticeMail,
   { attempt, drop }: Pick<JobFacts, 'attempt' | 'drop'>,
-): Promise<void> => {
+): Promise<void> {
   const { database, mailer, words, portalUrl } = ports
   const { kind, recipientId, workspaceId, actorId, memberId, about, at } = notice
   assertDeclared(words, kind)
@@ -123,9 +116,24 @@ const mailNotice = async (
   })
 }
 
-/** If the process dies before the job is marked as done, the email is sent again. */
-export const ownerNoticeJob = (ports: NoticeMailPorts): JobKind => ({
-  name: noticeJob,
-  attempts: maxAttempts,
-  work: (payload, facts) => mailNotice(ports, NoticeMail.parse(payload), facts),
-})
+/**
+ * Counts the first attempt only, so that a mail server outage does not use up the limit. The first notice of a day about
+ * a member, or about a role or key that gets a power, is always within the limit: repetitions about others cannot hide
+ * it.
+ */
+async function isWithinLimit(
+  { cache, maxPerDay }: NoticeMailPorts,
+  { kind, recipientId, memberId, about, gives }: NoticeMail,
+  attempt: number,
+): Promise<boolean> {
+  if (attempt > 1) return true
+  const countOf = async (key: string) => (await cache.increment(`notice-${key}`, days(1))).count
+  const limit = `${gives === undefined ? kind : `${kind}-${gives}`}:${recipientId}`
+  const subject = memberId ?? (gives === undefined ? null : about)
+  if (subject !== null && (await countOf(`${limit}:${subject}`)) === 1) return true
+  return (await countOf(limit)) <= maxPerDay
+}
+
+function toMinutesUtc(at: Instant): string {
+  return `${toIso(at).slice(0, 16).replace('T', ' ')} UTC`
+}

@@ -17,10 +17,10 @@ export interface MembershipGrant {
 }
 
 /** Returns the grants since an instant in each workspace where an account has given permissions since, in order. */
-export const grantsAround = async (
+export async function grantsAround(
   tx: Tx,
   { accountId, since }: { accountId: AccountId; since: Instant },
-): Promise<MembershipGrant[]> => {
+): Promise<MembershipGrant[]> {
   const { rows } = await sql<MembershipGrant>`
     SELECT id, workspace_biz_id AS "workspaceId", grantor_biz_id AS "grantorId", grantee_biz_id AS "granteeId",
            granted_at AS at, by_role AS "byRole", revoked_at IS NOT NULL AS "isRevoked"
@@ -35,7 +35,7 @@ export const grantsAround = async (
 export type FoundMember = MembershipId & { roleType: RoleType }
 
 /** Returns the given accounts that are members and not suspended. */
-export const membersAmong = async (tx: Tx, members: readonly MembershipId[]): Promise<FoundMember[]> => {
+export async function membersAmong(tx: Tx, members: readonly MembershipId[]): Promise<FoundMember[]> {
   const { rows } = await sql<FoundMember>`
     SELECT m.workspace_biz_id AS "workspaceId", m.account_biz_id AS "accountId", r.role_type AS "roleType"
     FROM jsonb_to_recordset(${JSON.stringify(members)}::jsonb) AS s("workspaceId" uuid, "accountId" uuid)
@@ -46,7 +46,7 @@ export const membersAmong = async (tx: Tx, members: readonly MembershipId[]): Pr
   return rows
 }
 
-export const revokeGrants = async (tx: Tx, ids: readonly string[], at: Instant): Promise<void> => {
+export async function revokeGrants(tx: Tx, ids: readonly string[], at: Instant): Promise<void> {
   await sql`UPDATE membership_grants SET revoked_at = ${timestamptz(at)}
     WHERE id = ANY (${ids}::bigint[]) AND revoked_at IS NULL`.execute(tx)
 }
@@ -59,11 +59,11 @@ export interface Suspicion {
   until: Instant | null
 }
 
-export const storeSuspicions = async (
+export async function storeSuspicions(
   tx: Tx,
   { accountId, at }: { accountId: AccountId; at: Instant },
   suspicions: readonly Suspicion[],
-): Promise<void> => {
+): Promise<void> {
   await tx
     .insertInto('suspicions')
     .values(
@@ -80,7 +80,7 @@ export const storeSuspicions = async (
 }
 
 /** Whether the member's permissions are from an account that was recovered since, and from nobody else. */
-export const isSuspect = async (tx: Tx, { workspaceId, accountId }: MembershipId): Promise<boolean> => {
+export async function isSuspect(tx: Tx, { workspaceId, accountId }: MembershipId): Promise<boolean> {
   const { rows } = await sql<{ isSuspect: boolean }>`
     SELECT EXISTS (
       SELECT FROM suspicions s
@@ -93,11 +93,7 @@ export const isSuspect = async (tx: Tx, { workspaceId, accountId }: MembershipId
   return rows[0]?.isSuspect !== false
 }
 
-export const suspendMembership = async (
-  tx: Tx,
-  { workspaceId, accountId }: MembershipId,
-  at: Instant,
-): Promise<void> => {
+export async function suspendMembership(tx: Tx, { workspaceId, accountId }: MembershipId, at: Instant): Promise<void> {
   await tx
     .updateTable('memberships')
     .set({ suspended_at: toDate(at), is_default: false, updated_at: toDate(at) })
@@ -107,12 +103,12 @@ export const suspendMembership = async (
 }
 
 /** Returns false if the membership is not suspended. */
-export const restoreMembership = async (
+export async function restoreMembership(
   tx: Tx,
   { workspaceId, accountId }: MembershipId,
   gain: Gain,
   at: Instant,
-): Promise<boolean> => {
+): Promise<boolean> {
   const restored = await tx
     .updateTable('memberships')
     .set({ suspended_at: null, updated_at: toDate(at), ...gainColumns(gain, at) })
@@ -125,7 +121,7 @@ export const restoreMembership = async (
 }
 
 /** Deletes the grants and suspicions before an instant. No recovery looks back that far. */
-export const deleteGrantsBefore = async (database: Database, at: Instant): Promise<void> => {
+export async function deleteGrantsBefore(database: Database, at: Instant): Promise<void> {
   await sql`DELETE FROM membership_grants WHERE granted_at <= ${timestamptz(at)}`.execute(database)
   await sql`DELETE FROM suspicions WHERE recovered_at <= ${timestamptz(at)}`.execute(database)
 }

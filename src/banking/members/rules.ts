@@ -33,34 +33,28 @@ type Limits = z.output<typeof Limits>
 const unlimited: Limits = { enterable: true, defaultEligible: true, readOnly: false }
 const strictest: Limits = { enterable: false, defaultEligible: false, readOnly: true }
 
-/** Invalid limits count as the strictest ones. */
-const parseLimits = (policyConfig: unknown): Limits => {
-  if (policyConfig === null) return unlimited
-  const parsed = Limits.safeParse(policyConfig)
-  return parsed.success ? parsed.data : strictest
+export function isEnterable({ workspaceStatus, policyConfig, suspendedAt }: MembershipFacts): boolean {
+  return workspaceStatus === 'ACTIVE' && suspendedAt === null && parseLimits(policyConfig).enterable
 }
 
-export const isEnterable = ({ workspaceStatus, policyConfig, suspendedAt }: MembershipFacts): boolean =>
-  workspaceStatus === 'ACTIVE' && suspendedAt === null && parseLimits(policyConfig).enterable
-
-export const mayBeDefault = (policyConfig: unknown): boolean => {
+export function mayBeDefault(policyConfig: unknown): boolean {
   const { enterable, defaultEligible } = parseLimits(policyConfig)
   return enterable && defaultEligible
 }
 
-export const mayActAsOwner = (policyConfig: unknown): boolean => {
+export function mayActAsOwner(policyConfig: unknown): boolean {
   const { enterable, readOnly } = parseLimits(policyConfig)
   return enterable && !readOnly
 }
 
 /** Nobody grants what they lack. */
-export const mayGrant = (access: WorkspaceAccess, { type, permissionCodes }: Grant): boolean => {
+export function mayGrant(access: WorkspaceAccess, { type, permissionCodes }: Grant): boolean {
   const held: ReadonlySet<string> = access.permissions
   return type === 'OWNER' ? access.isOwner : permissionCodes.every((code) => held.has(code))
 }
 
 /** Whether the later role gives a permission that the earlier one lacks. */
-export const isWidened = (before: Grant, after: Grant): boolean => {
+export function isWidened(before: Grant, after: Grant): boolean {
   if (before.type === 'OWNER') return false
   return after.type === 'OWNER' || after.permissionCodes.some((code) => !before.permissionCodes.includes(code))
 }
@@ -74,22 +68,26 @@ export interface HoldFacts {
 const PayoutsSince = z.record(z.string(), z.int().transform(toInstant))
 
 /** Becoming OWNER starts the hold of every payout permission. Returns null for one that was never gained. */
-export const gainedAt = ({ ownerSince, payoutsSince }: HoldFacts, permission: Permission): Instant | null => {
+export function gainedAt({ ownerSince, payoutsSince }: HoldFacts, permission: Permission): Instant | null {
   const since = PayoutsSince.parse(payoutsSince)[permission] ?? null
   return ownerSince !== null && (since === null || ownerSince > since) ? ownerSince : since
 }
 
 /** Returns 0 without a hold. */
-export const holdRemaining = (since: Instant | null, at: Instant, holdMs: number): number =>
-  since === null ? 0 : Math.max(0, since + holdMs - at)
+export function holdRemaining(since: Instant | null, at: Instant, holdMs: number): number {
+  return since === null ? 0 : Math.max(0, since + holdMs - at)
+}
 
-export const isDefaultEligible = (membership: MembershipFacts): boolean =>
-  isEnterable(membership) && mayBeDefault(membership.policyConfig)
+export function isDefaultEligible(membership: MembershipFacts): boolean {
+  return isEnterable(membership) && mayBeDefault(membership.policyConfig)
+}
 
 /** The memberships must have the order of membershipsOf. */
-export const findDefault = <M extends MembershipFacts & { isDefault: boolean }>(
+export function findDefault<M extends MembershipFacts & { isDefault: boolean }>(
   memberships: readonly M[],
-): M | undefined => memberships.find(({ isDefault }) => isDefault) ?? memberships.find(isDefaultEligible)
+): M | undefined {
+  return memberships.find(({ isDefault }) => isDefault) ?? memberships.find(isDefaultEligible)
+}
 
 export class AccessRules {
   readonly #all: ReadonlySet<Permission>
@@ -126,4 +124,11 @@ export class AccessRules {
     const permissions = parseLimits(policyConfig).readOnly ? held.intersection(this.#reads) : held
     return { id: workspaceId, isOwner, permissions }
   }
+}
+
+/** Invalid limits count as the strictest ones. */
+function parseLimits(policyConfig: unknown): Limits {
+  if (policyConfig === null) return unlimited
+  const parsed = Limits.safeParse(policyConfig)
+  return parsed.success ? parsed.data : strictest
 }

@@ -41,19 +41,19 @@ export interface MemberPorts {
 
 /** Throws the same refusal as authorization, after which a membership can end. */
 /** Marks the membership for requests without a workspace as the default. */
-export const listMyMemberships = async ({ database }: MemberPorts, accountId: AccountId): Promise<MembershipRow[]> => {
+export async function listMyMemberships({ database }: MemberPorts, accountId: AccountId): Promise<MembershipRow[]> {
   const all = await membershipsOf(database, accountId)
   const current = findDefault(all)
   return all.map((row) => ({ ...row, isDefault: row === current }))
 }
 
 /** Throws if the membership cannot be the default. */
-export const setDefaultMembership = (
+export function setDefaultMembership(
   { transaction }: MemberPorts,
   workspaceId: WorkspaceId,
   auditContext: AuditContext,
-): Promise<MembershipRow> =>
-  transaction(async (tx) => {
+): Promise<MembershipRow> {
+  return transaction(async (tx) => {
     await makeDefault(tx, auditContext.accountId, workspaceId, auditContext.at)
     // The lock prevents a change of the limits before the commit.
     const found = await membershipIn(tx, auditContext.accountId, workspaceId)
@@ -64,18 +64,19 @@ export const setDefaultMembership = (
     await recordSuccess(tx, auditContext, { workspaceId, targetId: auditContext.accountId })
     return membership
   })
+}
 
 /**
  * Throws WORKSPACE.LAST_OWNER if no owner would remain, and ACCESS.STEP_UP_REQUIRED if an owner leaves without a
  * step-up: a stolen session must not give the workspace to the other owners.
  */
-export const leaveWorkspace = (
+export function leaveWorkspace(
   { transaction, memberships, notices, settings }: MemberPorts,
   workspaceId: WorkspaceId,
   caller: Caller,
   auditContext: AuditContext,
-): Promise<void> =>
-  transaction(async (tx) => {
+): Promise<void> {
+  return transaction(async (tx) => {
     await memberships.lock(tx, workspaceId)
     const { accountId, at } = auditContext
     const found = await memberships.find(tx, accountId, workspaceId)
@@ -86,15 +87,17 @@ export const leaveWorkspace = (
       await notices.queue(tx, { kind: 'OWNER_REMOVED', workspaceId, actorId: accountId, memberId: accountId, at })
     await recordSuccess(tx, auditContext, { workspaceId, targetId: auditContext.accountId })
   })
+}
 
-export const listMembers = ({ database }: MemberPorts, query: MemberQuery): Promise<Page<MemberRow>> =>
-  listMemberRows(database, query)
+export function listMembers({ database }: MemberPorts, query: MemberQuery): Promise<Page<MemberRow>> {
+  return listMemberRows(database, query)
+}
 
 /** For operators: does not require a membership. */
-export const listMembersOf = async (
+export async function listMembersOf(
   { database, hasWorkspace }: MemberPorts,
   query: MemberQuery,
-): Promise<Page<MemberRow>> => {
+): Promise<Page<MemberRow>> {
   if (!(await hasWorkspace(query.workspaceId))) throw notFound('no such workspace')
   return listMemberRows(database, query)
 }
@@ -108,12 +111,12 @@ export interface MemberLimits {
 }
 
 /** Owners learn of new limits of an owner: operators can make another account an owner afterwards. */
-export const limitMember = (
+export function limitMember(
   { transaction, memberships, notices }: MemberPorts,
   { workspaceId, accountId, policyConfig, reason }: MemberLimits,
   auditContext: AuditContext,
-): Promise<MemberRow> =>
-  transaction(async (tx) => {
+): Promise<MemberRow> {
+  return transaction(async (tx) => {
     await memberships.lock(tx, workspaceId)
     // Without this check, operators could remove their own limits.
     await memberships.assertOutsider(tx, auditContext.accountId, workspaceId)
@@ -126,26 +129,14 @@ export const limitMember = (
     await recordSuccess(tx, auditContext, { workspaceId, targetId: accountId, detail })
     return memberIn(tx, workspaceId, accountId)
   })
-
-const findByWorkspace = (database: Database, caller: Caller, id: string): Promise<MembershipRow | undefined> =>
-  isBizId(id)
-    ? membershipIn(database, caller.accountId, bizId<'workspace'>(id) satisfies WorkspaceId)
-    : Promise.resolve(undefined)
-
-const readDefault = async (database: Database, caller: Caller): Promise<MembershipRow> => {
-  const first = await firstMembershipOf(database, caller.accountId)
-  if (first?.isDefault) return first
-  const found = first && findDefault(await membershipsOf(database, caller.accountId))
-  if (!found) throw new Refusal('ACCESS.WORKSPACE_REQUIRED', { internal: 'no workspace is eligible as the default' })
-  return found
 }
 
 /** Does not require that the caller can enter. Uses the same refusal as entering. */
-export const identifyWorkspace = async (
+export async function identifyWorkspace(
   database: Database,
   caller: Caller,
   workspaceId: string,
-): Promise<WorkspaceAccess> => {
+): Promise<WorkspaceAccess> {
   const membership = await findByWorkspace(database, caller, workspaceId)
   if (!membership) throw denied('not a member of this workspace')
   return { id: membership.workspaceId, isOwner: false, permissions: new Set() }
@@ -161,15 +152,29 @@ export interface AccessPorts {
  * (docs/decisions/0008-cached-access.md). An unknown id, a malformed id and the id of another workspace get the same
  * refusal.
  */
-export const enterWorkspace = async (
+export async function enterWorkspace(
   { database, rules }: AccessPorts,
   caller: Caller,
   workspaceId: string | null,
-): Promise<WorkspaceAccess> => {
+): Promise<WorkspaceAccess> {
   const membership = await (workspaceId === null
     ? readDefault(database, caller)
     : findByWorkspace(database, caller, workspaceId))
   if (!membership) throw denied('not a member of this workspace')
   if (!isEnterable(membership)) throw denied('the membership does not allow entering the workspace')
   return rules.accessOf(membership)
+}
+
+function findByWorkspace(database: Database, caller: Caller, id: string): Promise<MembershipRow | undefined> {
+  return isBizId(id)
+    ? membershipIn(database, caller.accountId, bizId<'workspace'>(id) satisfies WorkspaceId)
+    : Promise.resolve(undefined)
+}
+
+async function readDefault(database: Database, caller: Caller): Promise<MembershipRow> {
+  const first = await firstMembershipOf(database, caller.accountId)
+  if (first?.isDefault) return first
+  const found = first && findDefault(await membershipsOf(database, caller.accountId))
+  if (!found) throw new Refusal('ACCESS.WORKSPACE_REQUIRED', { internal: 'no workspace is eligible as the default' })
+  return found
 }

@@ -36,18 +36,6 @@ const membershipColumns = [
   'r.permission_codes as permissionCodes',
 ] as const
 
-/** The caller adds the condition for the account or workspace. */
-const joinedMemberships = (store: Store) =>
-  store
-    .selectFrom('memberships as m')
-    .innerJoin('workspaces as w', 'w.biz_id', 'm.workspace_biz_id')
-    .innerJoin('roles as r', (join) =>
-      join.onRef('r.workspace_biz_id', '=', 'm.workspace_biz_id').onRef('r.biz_id', '=', 'm.role_biz_id'),
-    )
-
-const memberships = (store: Store, accountId: RawBuilder<AccountId>) =>
-  joinedMemberships(store).where('m.account_biz_id', '=', accountId).select(membershipColumns)
-
 type RowOf<Q> = Q extends SelectQueryBuilder<infer _DB, infer _TB, infer O> ? O : never
 export type MembershipRow = RowOf<ReturnType<typeof memberships>>
 
@@ -56,7 +44,7 @@ const membership = statement((store, parameter: Param<{ accountId: AccountId; wo
 )
 
 /** Serializes what a member grants with the recovery that suspends the member. */
-export const lockMembership = async (tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<void> => {
+export async function lockMembership(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<void> {
   await tx
     .selectFrom('memberships')
     .select('account_biz_id')
@@ -66,24 +54,26 @@ export const lockMembership = async (tx: Tx, accountId: AccountId, workspaceId: 
     .execute()
 }
 
-export const membershipIn = (
+export function membershipIn(
   store: Store,
   accountId: AccountId,
   workspaceId: WorkspaceId,
-): Promise<MembershipRow | undefined> => membership.first(store, { accountId, workspaceId })
+): Promise<MembershipRow | undefined> {
+  return membership.first(store, { accountId, workspaceId })
+}
 
 /** src/ledger/schema/duties.ts defines the SQL function. */
-export const isPersonIn = async (store: Store, accountId: AccountId, workspaceId: WorkspaceId): Promise<boolean> => {
+export async function isPersonIn(store: Store, accountId: AccountId, workspaceId: WorkspaceId): Promise<boolean> {
   const { rows } = await sql<{ isMember: boolean }>`
     SELECT is_person_in(${accountId}, ARRAY[${workspaceId}::uuid]) AS "isMember"`.execute(store)
   return rows[0]?.isMember !== false
 }
 
 /** Whether an operator account of the person has acted on the workspace: see src/ledger/schema/duties.ts. */
-export const hasPersonDecided = async (
+export async function hasPersonDecided(
   tx: Tx,
   { accountId, workspaceId }: Pick<MembershipRow, 'accountId' | 'workspaceId'>,
-): Promise<boolean> => {
+): Promise<boolean> {
   const { rows } = await sql<{ hasDecided: boolean }>`
     SELECT has_person_decided(${accountId}, ${workspaceId}) AS "hasDecided"`.execute(tx)
   return rows[0]?.hasDecided !== false
@@ -98,15 +88,17 @@ const orderedMemberships = statement((store, parameter: Param<{ accountId: Accou
     .limit(parameter('limit')),
 )
 
-export const membershipsOf = (store: Store, accountId: AccountId): Promise<MembershipRow[]> =>
-  orderedMemberships.all(store, { accountId, limit: null })
+export function membershipsOf(store: Store, accountId: AccountId): Promise<MembershipRow[]> {
+  return orderedMemberships.all(store, { accountId, limit: null })
+}
 
 /** Returns the first membership of an account, in the order of `membershipsOf`. */
-export const firstMembershipOf = (store: Store, accountId: AccountId): Promise<MembershipRow | undefined> =>
-  orderedMemberships.first(store, { accountId, limit: 1 })
+export function firstMembershipOf(store: Store, accountId: AccountId): Promise<MembershipRow | undefined> {
+  return orderedMemberships.first(store, { accountId, limit: 1 })
+}
 
 /** Locks the account, so that it cannot join another workspace concurrently. */
-export const countMemberships = async (tx: Tx, accountId: AccountId): Promise<number> => {
+export async function countMemberships(tx: Tx, accountId: AccountId): Promise<number> {
   await tx.selectFrom('accounts').select('biz_id').where('biz_id', '=', accountId).forNoKeyUpdate().execute()
   const { count } = await tx
     .selectFrom('memberships')
@@ -116,47 +108,36 @@ export const countMemberships = async (tx: Tx, accountId: AccountId): Promise<nu
   return count
 }
 
-const ownersOf = (tx: Tx, workspaceId: WorkspaceId) =>
-  tx
-    .selectFrom('memberships as m')
-    .innerJoin('roles as r', (join) =>
-      join.onRef('r.workspace_biz_id', '=', 'm.workspace_biz_id').onRef('r.biz_id', '=', 'm.role_biz_id'),
-    )
-    .where('m.workspace_biz_id', '=', workspaceId)
-    .innerJoin('accounts as a', 'a.biz_id', 'm.account_biz_id')
-    .where('r.role_type', '=', 'OWNER')
-    .where('m.suspended_at', 'is', null)
-    .where('a.account_status', '=', 'ACTIVE')
-    .select(['m.account_biz_id as accountId', 'm.policy_config as policyConfig'])
-    .orderBy('a.biz_id')
-    .forShare('a')
-
 type Owner = Pick<MembershipRow, 'accountId' | 'policyConfig'>
 
 /** Locks the accounts in the order of their ids, so that none of them is suspended concurrently. */
-export const activeOwners = (tx: Tx, workspaceId: WorkspaceId): Promise<Owner[]> => ownersOf(tx, workspaceId).execute()
+export function activeOwners(tx: Tx, workspaceId: WorkspaceId): Promise<Owner[]> {
+  return ownersOf(tx, workspaceId).execute()
+}
 
 /** Like `activeOwners`, without one account. */
-export const otherOwners = (tx: Tx, workspaceId: WorkspaceId, accountId: AccountId): Promise<Owner[]> =>
-  ownersOf(tx, workspaceId).where('m.account_biz_id', '!=', accountId).execute()
+export function otherOwners(tx: Tx, workspaceId: WorkspaceId, accountId: AccountId): Promise<Owner[]> {
+  return ownersOf(tx, workspaceId).where('m.account_biz_id', '!=', accountId).execute()
+}
 
-export const ownerRoleOf = async (tx: Tx, workspaceId: WorkspaceId): Promise<RoleId> => {
+export async function ownerRoleOf(tx: Tx, workspaceId: WorkspaceId): Promise<RoleId> {
   const role = tx.selectFrom('roles').select('biz_id as id').where('workspace_biz_id', '=', workspaceId)
   return (await role.where('role_type', '=', 'OWNER').executeTakeFirstOrThrow()).id
 }
 
-export const roleIn = (tx: Tx, { workspaceId, roleId }: { workspaceId: WorkspaceId; roleId: RoleId }): Promise<Grant> =>
-  tx
+export function roleIn(tx: Tx, { workspaceId, roleId }: { workspaceId: WorkspaceId; roleId: RoleId }): Promise<Grant> {
+  return tx
     .selectFrom('roles')
     .select(['role_type as type', 'permission_codes as permissionCodes'])
     .where('workspace_biz_id', '=', workspaceId)
     .where('biz_id', '=', roleId)
     .executeTakeFirstOrThrow()
+}
 
-export const roleNameIn = async (
+export async function roleNameIn(
   tx: Tx,
   { workspaceId, roleId }: { workspaceId: WorkspaceId; roleId: RoleId },
-): Promise<string | undefined> => {
+): Promise<string | undefined> {
   const role = tx.selectFrom('roles').select('role_name as name').where('workspace_biz_id', '=', workspaceId)
   return (await role.where('biz_id', '=', roleId).executeTakeFirst())?.name
 }
@@ -181,18 +162,75 @@ export interface MemberQuery extends PageRequest {
 
 const sortColumns = { createdAt: 'm.created_at', updatedAt: 'm.updated_at', accountName: 'a.account_name' } as const
 
-const membersIn = (store: Store, workspaceId: WorkspaceId) =>
-  joinedMemberships(store)
-    .innerJoin('accounts as a', 'a.biz_id', 'm.account_biz_id')
-    .where('m.workspace_biz_id', '=', workspaceId)
-
 const memberColumns = [...membershipColumns, 'a.account_name as accountName', 'a.email as accountEmail'] as const
 
-export const memberIn = (tx: Tx, workspaceId: WorkspaceId, accountId: AccountId): Promise<MemberRow> =>
-  membersIn(tx, workspaceId).where('m.account_biz_id', '=', accountId).select(memberColumns).executeTakeFirstOrThrow()
+export function memberIn(tx: Tx, workspaceId: WorkspaceId, accountId: AccountId): Promise<MemberRow> {
+  return membersIn(tx, workspaceId)
+    .where('m.account_biz_id', '=', accountId)
+    .select(memberColumns)
+    .executeTakeFirstOrThrow()
+}
+
+export function listMembers(database: Database, query: MemberQuery): Promise<Page<MemberRow>> {
+  const keys = sortedKeys(database, query).orderBy('m.account_biz_id', query.sortOrder)
+  const sorted = readByKeys(keys, (page) =>
+    membersIn(database, query.workspaceId)
+      .where('m.account_biz_id', 'in', page)
+      .select(memberColumns)
+      .orderBy(sortColumns[query.sortBy], query.sortOrder)
+      .orderBy('m.account_biz_id', query.sortOrder),
+  )
+  return readPage(matchingMembers(database, query), sorted, query)
+}
+
+function memberships(store: Store, accountId: RawBuilder<AccountId>) {
+  return joinedMemberships(store).where('m.account_biz_id', '=', accountId).select(membershipColumns)
+}
+
+/** The caller adds the condition for the account or workspace. */
+function joinedMemberships(store: Store) {
+  return store
+    .selectFrom('memberships as m')
+    .innerJoin('workspaces as w', 'w.biz_id', 'm.workspace_biz_id')
+    .innerJoin('roles as r', (join) =>
+      join.onRef('r.workspace_biz_id', '=', 'm.workspace_biz_id').onRef('r.biz_id', '=', 'm.role_biz_id'),
+    )
+}
+
+function ownersOf(tx: Tx, workspaceId: WorkspaceId) {
+  return tx
+    .selectFrom('memberships as m')
+    .innerJoin('roles as r', (join) =>
+      join.onRef('r.workspace_biz_id', '=', 'm.workspace_biz_id').onRef('r.biz_id', '=', 'm.role_biz_id'),
+    )
+    .where('m.workspace_biz_id', '=', workspaceId)
+    .innerJoin('accounts as a', 'a.biz_id', 'm.account_biz_id')
+    .where('r.role_type', '=', 'OWNER')
+    .where('m.suspended_at', 'is', null)
+    .where('a.account_status', '=', 'ACTIVE')
+    .select(['m.account_biz_id as accountId', 'm.policy_config as policyConfig'])
+    .orderBy('a.biz_id')
+    .forShare('a')
+}
+
+function membersIn(store: Store, workspaceId: WorkspaceId) {
+  return joinedMemberships(store)
+    .innerJoin('accounts as a', 'a.biz_id', 'm.account_biz_id')
+    .where('m.workspace_biz_id', '=', workspaceId)
+}
+
+function sortedKeys(database: Database, query: MemberQuery) {
+  const keys = matchingMembers(database, query).select('m.account_biz_id')
+  if (query.sortBy !== 'accountName') return keys.orderBy(sortColumns[query.sortBy], query.sortOrder)
+  return keys.orderBy(
+    ({ selectFrom }) =>
+      selectFrom('accounts as a').select('a.account_name').whereRef('a.biz_id', '=', 'm.account_biz_id'),
+    query.sortOrder,
+  )
+}
 
 /** The count and the search for keys join accounts only if a filter or the order needs them. */
-const matchingMembers = (database: Database, { workspaceId, roleId, name, email, from, to }: MemberQuery) => {
+function matchingMembers(database: Database, { workspaceId, roleId, name, email, from, to }: MemberQuery) {
   let found = database
     .selectFrom('memberships as m')
     .where('m.workspace_biz_id', '=', workspaceId)
@@ -207,26 +245,4 @@ const matchingMembers = (database: Database, { workspaceId, roleId, name, email,
     if (email) account = account.where(containsEmail('a.email_canonical', email))
     return exists(account)
   })
-}
-
-const sortedKeys = (database: Database, query: MemberQuery) => {
-  const keys = matchingMembers(database, query).select('m.account_biz_id')
-  if (query.sortBy !== 'accountName') return keys.orderBy(sortColumns[query.sortBy], query.sortOrder)
-  return keys.orderBy(
-    ({ selectFrom }) =>
-      selectFrom('accounts as a').select('a.account_name').whereRef('a.biz_id', '=', 'm.account_biz_id'),
-    query.sortOrder,
-  )
-}
-
-export const listMembers = (database: Database, query: MemberQuery): Promise<Page<MemberRow>> => {
-  const keys = sortedKeys(database, query).orderBy('m.account_biz_id', query.sortOrder)
-  const sorted = readByKeys(keys, (page) =>
-    membersIn(database, query.workspaceId)
-      .where('m.account_biz_id', 'in', page)
-      .select(memberColumns)
-      .orderBy(sortColumns[query.sortBy], query.sortOrder)
-      .orderBy('m.account_biz_id', query.sortOrder),
-  )
-  return readPage(matchingMembers(database, query), sorted, query)
 }

@@ -24,7 +24,7 @@ type StatusRequest =
   | Request<typeof contract.suspendAccount>
   | Request<typeof contract.reactivateAccount>
 
-export const createAccountHandlers = (ports: AccountPorts): HandlerTable => {
+export function createAccountHandlers(ports: AccountPorts): HandlerTable {
   const { words } = ports
 
   const changeStatus = async (request: StatusRequest, command: AccountCommand) => {
@@ -53,7 +53,7 @@ export const createAccountHandlers = (ports: AccountPorts): HandlerTable => {
   })
 }
 
-export const createLedgerHandlers = (ports: LedgerPorts): HandlerTable => {
+export function createLedgerHandlers(ports: LedgerPorts): HandlerTable {
   const check = new LedgerCheck(ports)
   return createHandlerTable(contract, {
     checkLedgerInvariants: async () => toInvariantsView(await check.run()),
@@ -71,7 +71,7 @@ export interface AuditPorts {
   words: Words
 }
 
-export const createAuditHandlers = ({ database, clock, words }: AuditPorts): HandlerTable => {
+export function createAuditHandlers({ database, clock, words }: AuditPorts): HandlerTable {
   const verifier = new AuditVerifier({ database, clock })
   return createHandlerTable(contract, {
     listAuditLog: async ({ query, locale }) => {

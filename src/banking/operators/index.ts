@@ -31,11 +31,15 @@ export interface Operators {
   countPendingApprovals(): Promise<ReadonlyMap<Portal, number>>
 }
 
-export const createOperators = (ports: OperatorsPorts): Operators => ({
-  handlers: new Map([...createAccountHandlers(ports), ...createLedgerHandlers(ports), ...createAuditHandlers(ports)]),
-  jobs: [{ name: decisionMailJob, attempts: 10, work: (payload) => mailDecision(ports, DecisionMail.parse(payload)) }],
-  countPendingApprovals: () => countPendingApprovals(ports.database),
-})
+export function createOperators(ports: OperatorsPorts): Operators {
+  return {
+    handlers: new Map([...createAccountHandlers(ports), ...createLedgerHandlers(ports), ...createAuditHandlers(ports)]),
+    jobs: [
+      { name: decisionMailJob, attempts: 10, work: (payload) => mailDecision(ports, DecisionMail.parse(payload)) },
+    ],
+    countPendingApprovals: () => countPendingApprovals(ports.database),
+  }
+}
 
 declare module '../../api/ports.ts' {
   interface DomainServices {

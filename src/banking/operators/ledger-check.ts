@@ -37,10 +37,10 @@ export class LedgerCheck {
 }
 
 /** Throws RESOURCE.NOT_FOUND for an unknown order. */
-export const listOrderPostings = async (
+export async function listOrderPostings(
   { ledger }: Pick<LedgerPorts, 'ledger'>,
   id: OrderId,
-): Promise<{ orderType: string; postings: readonly Posting[] }> => {
+): Promise<{ orderType: string; postings: readonly Posting[] }> {
   const orderType = assertFound(await ledger.readOrderType(id), 'no such order')
   return { orderType, postings: await ledger.listPostings(id) }
 }

@@ -20,21 +20,15 @@ export const statusChanges = {
 export type AccountCommand = keyof typeof statusChanges
 
 /** All accounts of a person have the same key. */
-export const assertAnotherPerson = (actor: { personKey: string }, subject: { personKey: string }): void => {
+export function assertAnotherPerson(actor: { personKey: string }, subject: { personKey: string }): void {
   if (actor.personKey === subject.personKey) throw denied('the caller’s own account')
 }
 
-export const assertStatus = (current: AccountStatus, { from }: Pick<StatusChange, 'from'>): void => {
+export function assertStatus(current: AccountStatus, { from }: Pick<StatusChange, 'from'>): void {
   if (current !== from) throw conflict(`the account is ${current}, not ${from}`)
 }
 
 const incoming = 'recharge:approve'
-
-/** Every role can read everything. */
-const withDuties =
-  (selects: (permission: Permission) => boolean) =>
-  (permission: Permission): boolean =>
-    permission.endsWith(':read') || selects(permission)
 
 /**
  * The roles of `portico operator create`. Only an administrator has more than one of these duties: confirm incoming
@@ -47,4 +41,9 @@ export const operatorRoles: Record<string, (permission: Permission) => boolean> 
   confirmer: withDuties((permission) => permission === incoming),
   verifier: withDuties((permission) => /:(verify|reveal)$/.test(permission)),
   settler: withDuties((permission) => /:(settle|reveal)$/.test(permission)),
+}
+
+/** Every role can read everything. */
+function withDuties(selects: (permission: Permission) => boolean) {
+  return (permission: Permission): boolean => permission.endsWith(':read') || selects(permission)
 }

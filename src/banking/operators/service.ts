@@ -52,30 +52,14 @@ export interface AccountPorts {
 
 export const decisionMailJob = 'operators.mailDecision'
 
-/**
- * Locks both accounts, so that two operators cannot suspend each other concurrently and a suspended operator cannot
- * complete a decision.
- */
-const lockSubject = async (
-  tx: Tx,
-  actorId: AccountId,
-  id: AccountId,
-): Promise<{ actor: AccountRow; account: AccountRow }> => {
-  const accounts = await lockAccounts(tx, [actorId, id])
-  const actor = accounts.find((one) => one.id === actorId)
-  if (actor?.status !== 'ACTIVE')
-    throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the operator has just been suspended' })
-  const account = accounts.find((one) => one.id === id)
-  if (!account) throw notFound('no such account')
-  return { actor, account }
-}
-
-export const listAccounts = (
+export function listAccounts(
   { database }: Pick<AccountPorts, 'database'>,
   query: AccountQuery,
-): Promise<Page<AccountRow>> => listAccountRows(database, query)
+): Promise<Page<AccountRow>> {
+  return listAccountRows(database, query)
+}
 
-export const readAccount = async ({ database }: AccountPorts, id: AccountId): Promise<AccountRow> => {
+export async function readAccount({ database }: AccountPorts, id: AccountId): Promise<AccountRow> {
   const account = assertFound(await accountById(database, id), 'no such account')
   return account
 }
@@ -87,11 +71,11 @@ export interface ChangeAccountInput {
 }
 
 /** Suspending ends the account's sessions. Rejecting freezes the workspace that its registration opened. */
-export const changeAccountStatus = async (
+export async function changeAccountStatus(
   ports: AccountPorts,
   { id, command, reason }: ChangeAccountInput,
   auditContext: AuditContext,
-): Promise<AccountRow> => {
+): Promise<AccountRow> {
   const { changed, ended } = await ports.transaction(async (tx) => {
     const { actor, account } = await lockSubject(tx, auditContext.accountId, id)
     assertAnotherPerson(actor, account)
@@ -109,11 +93,11 @@ export const changeAccountStatus = async (
   return changed
 }
 
-export const terminateSessions = async (
+export async function terminateSessions(
   ports: AccountPorts,
   id: AccountId,
   auditContext: AuditContext,
-): Promise<{ ended: number; suspended: Record<string, number> }> => {
+): Promise<{ ended: number; suspended: Record<string, number> }> {
   const { ended, suspended } = await ports.transaction(async (tx) => {
     const { account } = await lockSubject(tx, auditContext.accountId, id)
     const sessions = await ports.endSessions(tx, account, 'TERMINATED', auditContext.at)
@@ -137,10 +121,10 @@ export interface DecisionMail {
   reason: string
 }
 
-export const mailDecision = async (
+export async function mailDecision(
   ports: Pick<AccountPorts, 'database' | 'mailer' | 'words' | 'signInUrl'>,
   { accountId, decision, reason }: DecisionMail,
-): Promise<void> => {
+): Promise<void> {
   const account = await accountById(ports.database, accountId)
   if (!account) return
   const locale = parseLocale(account.language)
@@ -150,4 +134,22 @@ export const mailDecision = async (
     url: ports.signInUrl(account.portal),
   }
   await ports.mailer.send({ to: account.email, template: 'account-decision', locale, values })
+}
+
+/**
+ * Locks both accounts, so that two operators cannot suspend each other concurrently and a suspended operator cannot
+ * complete a decision.
+ */
+async function lockSubject(
+  tx: Tx,
+  actorId: AccountId,
+  id: AccountId,
+): Promise<{ actor: AccountRow; account: AccountRow }> {
+  const accounts = await lockAccounts(tx, [actorId, id])
+  const actor = accounts.find((one) => one.id === actorId)
+  if (actor?.status !== 'ACTIVE')
+    throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the operator has just been suspended' })
+  const account = accounts.find((one) => one.id === id)
+  if (!account) throw notFound('no such account')
+  return { actor, account }
 }

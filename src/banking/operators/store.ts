@@ -38,26 +38,29 @@ export interface AccountRow extends ProfileRow {
   lastLoginAt: Instant | null
 }
 
-export const accountById = (store: Store, id: AccountId): Promise<AccountRow | undefined> =>
-  store.selectFrom('accounts').select(accountColumns).where('biz_id', '=', id).executeTakeFirst()
+export function accountById(store: Store, id: AccountId): Promise<AccountRow | undefined> {
+  return store.selectFrom('accounts').select(accountColumns).where('biz_id', '=', id).executeTakeFirst()
+}
 
 /** Locks in the order of ids. Sign-ins wait for the lock. */
-export const lockAccounts = (tx: Tx, ids: readonly AccountId[]): Promise<AccountRow[]> =>
-  tx
+export function lockAccounts(tx: Tx, ids: readonly AccountId[]): Promise<AccountRow[]> {
+  return tx
     .selectFrom('accounts')
     .select(accountColumns)
     .where('biz_id', 'in', ids)
     .orderBy('biz_id')
     .forNoKeyUpdate()
     .execute()
+}
 
-export const setAccountStatus = (tx: Tx, id: AccountId, status: AccountStatus, at: Instant): Promise<AccountRow> =>
-  tx
+export function setAccountStatus(tx: Tx, id: AccountId, status: AccountStatus, at: Instant): Promise<AccountRow> {
+  return tx
     .updateTable('accounts')
     .set({ account_status: status, updated_at: toDate(at) })
     .where('biz_id', '=', id)
     .returning(accountColumns)
     .executeTakeFirstOrThrow()
+}
 
 export interface AccountQuery extends PageRequest {
   status?: AccountStatus | undefined
@@ -72,7 +75,7 @@ export interface AccountQuery extends PageRequest {
 
 const sortColumns = { createdAt: 'created_at', updatedAt: 'updated_at', accountEmail: 'email_canonical' } as const
 
-export const listAccounts = (store: Store, query: AccountQuery): Promise<Page<AccountRow>> => {
+export function listAccounts(store: Store, query: AccountQuery): Promise<Page<AccountRow>> {
   let found = store.selectFrom('accounts')
   if (query.status) found = found.where('account_status', '=', query.status)
   if (query.portal) found = found.where('portal', '=', query.portal)
@@ -93,7 +96,7 @@ export const listAccounts = (store: Store, query: AccountQuery): Promise<Page<Ac
 }
 
 /** The status is a literal, so that the query plan uses the partial index. */
-export const countPendingApprovals = async (store: Store): Promise<ReadonlyMap<Portal, number>> => {
+export async function countPendingApprovals(store: Store): Promise<ReadonlyMap<Portal, number>> {
   const rows = await store
     .selectFrom('accounts')
     .where(sql<boolean>`account_status = 'PENDING_APPROVAL'`)
@@ -131,19 +134,7 @@ export interface AuditQuery extends PageRequest {
   sortOrder: 'asc' | 'desc'
 }
 
-const findAudit = (database: Database, query: AuditQuery) => {
-  let found = database.selectFrom('audit_log')
-  if (query.actorId) found = found.where('actor_biz_id', '=', query.actorId)
-  if (query.workspaceId) found = found.where('workspace_biz_id', '=', query.workspaceId)
-  if (query.action) found = found.where('action', '=', query.action)
-  if (query.targetId) found = found.where('target_biz_id', '=', query.targetId)
-  if (query.outcome) found = found.where('outcome', '=', query.outcome)
-  if (query.from !== undefined) found = found.where('at', '>=', timestamptz(query.from))
-  if (query.to !== undefined) found = found.where('at', '<=', timestamptz(query.to))
-  return found
-}
-
-export const listAuditLog = (database: Database, query: AuditQuery) => {
+export function listAuditLog(database: Database, query: AuditQuery) {
   const found = findAudit(database, query)
   const keys = found.select('biz_id').orderBy('at', query.sortOrder).orderBy('biz_id', query.sortOrder)
   const sorted = readByKeys(keys, (page) =>
@@ -158,3 +149,15 @@ export const listAuditLog = (database: Database, query: AuditQuery) => {
 }
 
 export type AuditRow = Awaited<ReturnType<typeof listAuditLog>>['items'][number]
+
+function findAudit(database: Database, query: AuditQuery) {
+  let found = database.selectFrom('audit_log')
+  if (query.actorId) found = found.where('actor_biz_id', '=', query.actorId)
+  if (query.workspaceId) found = found.where('workspace_biz_id', '=', query.workspaceId)
+  if (query.action) found = found.where('action', '=', query.action)
+  if (query.targetId) found = found.where('target_biz_id', '=', query.targetId)
+  if (query.outcome) found = found.where('outcome', '=', query.outcome)
+  if (query.from !== undefined) found = found.where('at', '>=', timestamptz(query.from))
+  if (query.to !== undefined) found = found.where('at', '<=', timestamptz(query.to))
+  return found
+}

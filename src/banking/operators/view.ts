@@ -13,52 +13,63 @@ import type { Posting } from '../../ledger/index.ts'
 import type { LedgerReport } from './ledger-check.ts'
 import type { AccountRow, AuditRow } from './store.ts'
 
-export const toAccountView = (words: Words, row: AccountRow, locale: Locale) => ({
-  ...toProfileView(words, row, locale),
-  lastLoginAt: toIsoOrNull(row.lastLoginAt),
-})
+export function toAccountView(words: Words, row: AccountRow, locale: Locale) {
+  return {
+    ...toProfileView(words, row, locale),
+    lastLoginAt: toIsoOrNull(row.lastLoginAt),
+  }
+}
 
-const toHex = (bytes: Uint8Array | null): string | null => (bytes === null ? null : Buffer.from(bytes).toString('hex'))
+export function toAuditView(words: Words, row: AuditRow, locale: Locale) {
+  return {
+    bizId: row.id,
+    sequence: row.sequence,
+    at: toIso(row.at),
+    portal: words.coded(accountPortal, row.portal, locale),
+    actorBizId: row.actorId,
+    workspaceBizId: row.workspaceId,
+    action: row.action,
+    targetBizId: row.targetId,
+    outcome: words.coded(auditOutcome, row.outcome, locale),
+    requestId: row.requestId,
+    clientIp: row.clientIp,
+    detail: toRecord(row.detail),
+    previousHash: toHex(row.previousHash),
+    hash: toHex(row.hash),
+  }
+}
 
-const toRecord = (value: unknown): Record<string, unknown> =>
-  typeof value === 'object' && value !== null ? { ...value } : {}
+export function toInvariantsView({ checkedAt, checks }: LedgerReport) {
+  return {
+    holds: checks.every(({ violations }) => violations === 0),
+    checkedAt: toIso(checkedAt),
+    checks: checks.map(({ name, violations }) => ({ name, holds: violations === 0, violations })),
+  }
+}
 
-export const toAuditView = (words: Words, row: AuditRow, locale: Locale) => ({
-  bizId: row.id,
-  sequence: row.sequence,
-  at: toIso(row.at),
-  portal: words.coded(accountPortal, row.portal, locale),
-  actorBizId: row.actorId,
-  workspaceBizId: row.workspaceId,
-  action: row.action,
-  targetBizId: row.targetId,
-  outcome: words.coded(auditOutcome, row.outcome, locale),
-  requestId: row.requestId,
-  clientIp: row.clientIp,
-  detail: toRecord(row.detail),
-  previousHash: toHex(row.previousHash),
-  hash: toHex(row.hash),
-})
+export function toPostingView(posting: Posting, orderBizId: OrderId, orderType: string) {
+  return {
+    bizId: posting.bizId,
+    orderType,
+    orderBizId,
+    ledgerAccount: accountName(posting),
+    walletBizId: posting.kind === 'WALLET' ? posting.account : null,
+    amount: formatMoney(posting.amount),
+    currency: posting.amount.currency,
+    createdAt: toIso(posting.createdAt),
+  }
+}
 
-export const toInvariantsView = ({ checkedAt, checks }: LedgerReport) => ({
-  holds: checks.every(({ violations }) => violations === 0),
-  checkedAt: toIso(checkedAt),
-  checks: checks.map(({ name, violations }) => ({ name, holds: violations === 0, violations })),
-})
+function toRecord(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? { ...value } : {}
+}
+
+function toHex(bytes: Uint8Array | null): string | null {
+  return bytes === null ? null : Buffer.from(bytes).toString('hex')
+}
 
 /** A sandbox has one account per currency instead of the house accounts. */
-const accountName = ({ kind, workspace, amount }: Posting): string => {
+function accountName({ kind, workspace, amount }: Posting): string {
   if (kind === 'WALLET') return kind
   return `${workspace === null ? kind : 'SANDBOX'}:${amount.currency}`
 }
-
-export const toPostingView = (posting: Posting, orderBizId: OrderId, orderType: string) => ({
-  bizId: posting.bizId,
-  orderType,
-  orderBizId,
-  ledgerAccount: accountName(posting),
-  walletBizId: posting.kind === 'WALLET' ? posting.account : null,
-  amount: formatMoney(posting.amount),
-  currency: posting.amount.currency,
-  createdAt: toIso(posting.createdAt),
-})

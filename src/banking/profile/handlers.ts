@@ -4,7 +4,7 @@ import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import { type ProfilePorts, readProfile, updateProfile } from './service.ts'
 
-export const createHandlers = (ports: ProfilePorts & { words: Words }): HandlerTable => {
+export function createHandlers(ports: ProfilePorts & { words: Words }): HandlerTable {
   const { words } = ports
   return createHandlerTable(contract, {
     readProfile: async ({ caller, locale }) => toProfileView(words, await readProfile(ports, caller.accountId), locale),

@@ -9,9 +9,11 @@ import type { ProfilePorts } from './service.ts'
  * `service.ts`.
  */
 
-export const createProfile = (ports: ProfilePorts & { words: Words }): { handlers: HandlerTable } => ({
-  handlers: createHandlers(ports),
-})
+export function createProfile(ports: ProfilePorts & { words: Words }): { handlers: HandlerTable } {
+  return {
+    handlers: createHandlers(ports),
+  }
+}
 
 export default domain({
   name: 'profile',

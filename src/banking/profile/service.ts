@@ -11,23 +11,24 @@ export interface ProfilePorts {
   isCountry(alpha2: string): boolean
 }
 
-const assertExists = (row: ProfileRow | undefined): ProfileRow => {
-  if (!row) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the account no longer exists' })
-  return row
+export async function readProfile({ database }: ProfilePorts, id: AccountId): Promise<ProfileRow> {
+  return assertExists(await profileById(database, id))
 }
 
-export const readProfile = async ({ database }: ProfilePorts, id: AccountId): Promise<ProfileRow> =>
-  assertExists(await profileById(database, id))
-
-export const updateProfile = async (
+export async function updateProfile(
   { transaction, isCountry }: ProfilePorts,
   changes: ProfileChanges,
   auditContext: AuditContext,
-): Promise<ProfileRow> => {
+): Promise<ProfileRow> {
   if (changes.country !== undefined && !isCountry(changes.country)) throw invalid('defaultCountry')
   return transaction(async (tx) => {
     const changed = assertExists(await updateProfileRow(tx, auditContext.accountId, changes, auditContext.at))
     await recordSuccess(tx, auditContext, { workspaceId: null, targetId: auditContext.accountId })
     return changed
   })
+}
+
+function assertExists(row: ProfileRow | undefined): ProfileRow {
+  if (!row) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the account no longer exists' })
+  return row
 }

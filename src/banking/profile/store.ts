@@ -18,8 +18,9 @@ const columns = [
   'default_country as country',
 ] as const
 
-export const profileById = (database: Database, id: AccountId): Promise<ProfileRow | undefined> =>
-  database.selectFrom('accounts').select(columns).where('biz_id', '=', id).executeTakeFirst()
+export function profileById(database: Database, id: AccountId): Promise<ProfileRow | undefined> {
+  return database.selectFrom('accounts').select(columns).where('biz_id', '=', id).executeTakeFirst()
+}
 
 /** An undefined field is not changed. */
 export interface ProfileChanges {
@@ -30,13 +31,13 @@ export interface ProfileChanges {
   country: string | undefined
 }
 
-export const updateProfile = (
+export function updateProfile(
   tx: Tx,
   id: AccountId,
   { name, phone, language, timezone, country }: ProfileChanges,
   at: Instant,
-): Promise<ProfileRow | undefined> =>
-  tx
+): Promise<ProfileRow | undefined> {
+  return tx
     .updateTable('accounts')
     .set({
       updated_at: toDate(at),
@@ -49,3 +50,4 @@ export const updateProfile = (
     .where('biz_id', '=', id)
     .returning(columns)
     .executeTakeFirst()
+}

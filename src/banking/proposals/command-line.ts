@@ -20,29 +20,13 @@ export interface CommandLinePorts {
 
 const reason = 'portico CLI'
 
-const lockAccount = async (tx: Tx, id: AccountId): Promise<PersonRow> => {
-  const [account] = await lockPeople(tx, [id])
-  if (!account) throw new Error('the account no longer exists')
-  return account
-}
-
-const record = async (
-  { clock, ids, onChanged }: CommandLinePorts,
-  tx: Tx,
-  { kind, account, detail }: { kind: ProposalKind; account: PersonRow; detail: Record<string, string> },
-): Promise<void> => {
-  await onChanged(tx, detail)
-  const notice = { kind, subjectId: account.id, subjectEmail: account.email, reason }
-  await queueNotices(tx, ids, notice, 'DONE', clock.now())
-}
-
 /** Returns the new list, or null if nothing changed. */
-export const changePermissions = (
+export function changePermissions(
   ports: CommandLinePorts,
   operatorId: AccountId,
   { add = [], remove = [] }: { add?: readonly Permission[]; remove?: readonly Permission[] },
-): Promise<readonly Permission[] | null> =>
-  ports.transaction(async (tx) => {
+): Promise<readonly Permission[] | null> {
+  return ports.transaction(async (tx) => {
     const account = await lockAccount(tx, operatorId)
     const { permissions: from } = account
     const to = [...new Set([...from, ...add])].filter((code) => !remove.includes(code))
@@ -51,17 +35,35 @@ export const changePermissions = (
     await record(ports, tx, { kind: 'PERMISSIONS', account, detail: { from: from.join(','), to: to.join(',') } })
     return to
   })
+}
 
 /** Throws STATE.CONFLICT if an owner can run the workspace. */
-export const restoreOwner = (
+export function restoreOwner(
   ports: CommandLinePorts &
     Pick<EffectPorts, 'notices'> & { members: Pick<EffectPorts['members'], 'lock' | 'restoreOwner'> },
   { workspaceId, accountId }: { workspaceId: WorkspaceId; accountId: AccountId },
-): Promise<void> =>
-  ports.transaction(async (tx) => {
+): Promise<void> {
+  return ports.transaction(async (tx) => {
     if (!(await ports.members.lock(tx, workspaceId))) throw new Error('the workspace does not exist')
     const account = await lockAccount(tx, accountId)
     if (account.status !== 'ACTIVE') throw new Error('the account is not active')
     await giveOwnership(ports, tx, workspaceId, accountId, ports.clock.now())
     await record(ports, tx, { kind: 'RESTORE_OWNER', account, detail: { account: accountId } })
   })
+}
+
+async function lockAccount(tx: Tx, id: AccountId): Promise<PersonRow> {
+  const [account] = await lockPeople(tx, [id])
+  if (!account) throw new Error('the account no longer exists')
+  return account
+}
+
+async function record(
+  { clock, ids, onChanged }: CommandLinePorts,
+  tx: Tx,
+  { kind, account, detail }: { kind: ProposalKind; account: PersonRow; detail: Record<string, string> },
+): Promise<void> {
+  await onChanged(tx, detail)
+  const notice = { kind, subjectId: account.id, subjectEmail: account.email, reason }
+  await queueNotices(tx, ids, notice, 'DONE', clock.now())
+}

@@ -48,11 +48,11 @@ export interface EffectPorts {
 }
 
 /** Throws STATE.CONFLICT if the proposal could not take effect now. */
-export const assertApplicable = async (
+export async function assertApplicable(
   { members, factors }: EffectPorts,
   tx: Tx,
   { kind, workspaceId, subject }: Pick<ProposalRow, 'kind' | 'workspaceId'> & { subject: PersonRow },
-): Promise<void> => {
+): Promise<void> {
   if (kind === 'RESET_FACTOR' && !(await factors.areSet(tx, subject)))
     throw conflict('the account has no factor to reset')
   if (workspaceId === null) return
@@ -61,25 +61,25 @@ export const assertApplicable = async (
 }
 
 /** The earlier owners learn of it, too. Throws STATE.CONFLICT if an owner can run the workspace. */
-export const giveOwnership = async (
+export async function giveOwnership(
   { members, notices }: { members: Pick<EffectPorts['members'], 'restoreOwner'>; notices: OwnerNotices },
   tx: Tx,
   workspaceId: WorkspaceId,
   accountId: AccountId,
   at: Instant,
-): Promise<void> => {
+): Promise<void> {
   await members.restoreOwner(tx, { workspaceId, accountId }, at)
   await notices.queue(tx, { kind: 'OWNER_ADDED', workspaceId, actorId: null, memberId: accountId, gives: 'PAYOUT', at })
 }
 
 /** Returns the sessions that it ended. */
-export const applyProposal = async (
+export async function applyProposal(
   ports: EffectPorts,
   tx: Tx,
   proposal: ProposalRow,
   subject: PersonRow,
   at: Instant,
-): Promise<SessionId[]> => {
+): Promise<SessionId[]> {
   await assertApplicable(ports, tx, { ...proposal, subject })
   if (proposal.workspaceId !== null) await giveOwnership(ports, tx, proposal.workspaceId, subject.id, at)
   if (proposal.kind === 'RESET_FACTOR') return ports.factors.reset(tx, subject, at)
@@ -103,16 +103,31 @@ export interface ScheduledPorts extends EffectPorts {
 /** Also the action of the job's audit entries. */
 export const scheduledJob = 'proposals.execute'
 
+const batchSize = 100
+
+/** A reset that fails does not prevent the others. */
+export async function runScheduled(
+  ports: ScheduledPorts,
+  { jobId, signal }: Pick<JobFacts, 'jobId' | 'signal'>,
+): Promise<void> {
+  const errors: unknown[] = []
+  for (const id of await listDue(ports.database, ports.clock.now(), batchSize)) {
+    if (signal.aborted) break
+    try {
+      ports.onSessionsEnded(await executeScheduled(ports, id, jobId))
+    } catch (error) {
+      errors.push(error)
+    }
+  }
+  if (errors.length > 0) throw new AggregateError(errors, `${errors.length} scheduled resets failed`)
+}
+
 /**
  * Cancels the reset if the account has used a factor since the request, or if an operator who requested or confirmed it
  * has lost the right to.
  */
-const executeScheduled = async (
-  ports: ScheduledPorts,
-  id: ProposalRow['id'],
-  requestId: string,
-): Promise<SessionId[]> =>
-  ports.transaction(async (tx) => {
+async function executeScheduled(ports: ScheduledPorts, id: ProposalRow['id'], requestId: string): Promise<SessionId[]> {
+  return ports.transaction(async (tx) => {
     const at = ports.clock.now()
     if (!(await takeScheduled(tx, id, at))) return []
     const proposal = await proposalById(tx, id)
@@ -141,22 +156,4 @@ const executeScheduled = async (
     await queueNotices(tx, ports.ids, proposal, status, at)
     return ended
   })
-
-const batchSize = 100
-
-/** A reset that fails does not prevent the others. */
-export const runScheduled = async (
-  ports: ScheduledPorts,
-  { jobId, signal }: Pick<JobFacts, 'jobId' | 'signal'>,
-): Promise<void> => {
-  const errors: unknown[] = []
-  for (const id of await listDue(ports.database, ports.clock.now(), batchSize)) {
-    if (signal.aborted) break
-    try {
-      ports.onSessionsEnded(await executeScheduled(ports, id, jobId))
-    } catch (error) {
-      errors.push(error)
-    }
-  }
-  if (errors.length > 0) throw new AggregateError(errors, `${errors.length} scheduled resets failed`)
 }

@@ -21,7 +21,7 @@ import {
 import { listOperators, listProposals, type ProposalRow } from './store.ts'
 import { toOperatorView, toProposalView } from './view.ts'
 
-export const createHandlers = (ports: ProposalPorts & { words: Words }): HandlerTable => {
+export function createHandlers(ports: ProposalPorts & { words: Words }): HandlerTable {
   const { database, words } = ports
   const toView = async (row: Promise<ProposalRow>, { receivedAt, locale }: RequestContext) =>
     toProposalView(words, await row, receivedAt, locale)

@@ -27,11 +27,13 @@ export interface Proposals {
   mailJobs: JobKind[]
 }
 
-export const createProposals = (ports: ProposalsPorts): Proposals => ({
-  handlers: createHandlers(ports),
-  jobs: [{ name: scheduledJob, attempts: 1, everyMs: minutes(1), work: (_, facts) => runScheduled(ports, facts) }],
-  mailJobs: [noticeMailJob(ports)],
-})
+export function createProposals(ports: ProposalsPorts): Proposals {
+  return {
+    handlers: createHandlers(ports),
+    jobs: [{ name: scheduledJob, attempts: 1, everyMs: minutes(1), work: (_, facts) => runScheduled(ports, facts) }],
+    mailJobs: [noticeMailJob(ports)],
+  }
+}
 
 export default domain({
   name: 'proposals',

@@ -18,7 +18,7 @@ const Notice = z.object({
 })
 
 /** Call in the transaction that changes the proposal, so that the mails are sent if and only if it commits. */
-export const queueNotices = async (
+export async function queueNotices(
   tx: Tx,
   ids: Ids,
   {
@@ -29,7 +29,7 @@ export const queueNotices = async (
   }: Pick<ProposalRow, 'kind' | 'subjectId' | 'subjectEmail' | 'reason'>,
   status: ProposalStatus,
   at: Instant,
-): Promise<void> => {
+): Promise<void> {
   const managers = await operatorsWith(tx, 'operator:manage')
   const recipients = new Set([subjectId, ...managers.map(({ id }) => id)])
   const jobs = [...recipients].map((to) => ({ kind: noticeJob, payload: { to, kind, status, account, reason }, at }))
@@ -43,10 +43,18 @@ export interface NoticePorts {
   signInUrl(portal: Portal): string
 }
 
-const sendNotice = async (
+export function noticeMailJob(ports: NoticePorts): JobKind {
+  return {
+    name: noticeJob,
+    attempts: 10,
+    work: (payload) => sendNotice(ports, Notice.parse(payload)),
+  }
+}
+
+async function sendNotice(
   { database, mailer, words, signInUrl }: NoticePorts,
   { to, kind, status, account, reason }: z.output<typeof Notice>,
-): Promise<void> => {
+): Promise<void> {
   const recipient = await personById(database, to)
   if (!recipient) return
   const locale = parseLocale(recipient.language)
@@ -59,9 +67,3 @@ const sendNotice = async (
   }
   await mailer.send({ to: recipient.email, template: 'proposals.operator-proposal', locale, values })
 }
-
-export const noticeMailJob = (ports: NoticePorts): JobKind => ({
-  name: noticeJob,
-  attempts: 10,
-  work: (payload) => sendNotice(ports, Notice.parse(payload)),
-})

@@ -34,30 +34,36 @@ interface OperatorFacts {
   permissions: readonly string[]
 }
 
-export const mayAct = ({ portal, status, permissions }: OperatorFacts, permission: Permission): boolean =>
-  portal === 'SYSTEM' && status === 'ACTIVE' && permissions.includes(permission)
+export function mayAct({ portal, status, permissions }: OperatorFacts, permission: Permission): boolean {
+  return portal === 'SYSTEM' && status === 'ACTIVE' && permissions.includes(permission)
+}
 
-export const assertMayAct = (actor: OperatorFacts, permission: Permission): void => {
+export function assertMayAct(actor: OperatorFacts, permission: Permission): void {
   if (!mayAct(actor, permission)) throw denied(`lacks ${permission}, or is not active`)
 }
 
-const addedBy = ({ from, to }: PermissionChange): string[] => to.filter((code) => !from.includes(code))
-
 /** Nobody grants what they lack. */
-export const mayGrant = (actor: OperatorFacts, change: PermissionChange): boolean =>
-  addedBy(change).every((code) => actor.permissions.includes(code))
+export function mayGrant(actor: OperatorFacts, change: PermissionChange): boolean {
+  return addedBy(change).every((code) => actor.permissions.includes(code))
+}
 
-export const assertMayGrant = (actor: OperatorFacts, change: PermissionChange): void => {
+export function assertMayGrant(actor: OperatorFacts, change: PermissionChange): void {
   if (!mayGrant(actor, change)) throw denied('grants a permission that the operator lacks')
 }
 
 /** Ignores the order. */
-export const areSame = (one: readonly string[], other: readonly string[]): boolean =>
-  one.length === other.length && one.every((code) => other.includes(code))
+export function areSame(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((code) => other.includes(code))
+}
 
 /** A pending proposal is EXPIRED after its time limit. */
-export const statusAt = (
+export function statusAt(
   { status, createdAt, expiresAt }: { status: ProposalStatus; createdAt: Instant; expiresAt: Instant },
   at: Instant,
-): ProposalStatus =>
-  status === 'PENDING' && !isValidAt({ from: createdAt, until: expiresAt }, at) ? 'EXPIRED' : status
+): ProposalStatus {
+  return status === 'PENDING' && !isValidAt({ from: createdAt, until: expiresAt }, at) ? 'EXPIRED' : status
+}
+
+function addedBy({ from, to }: PermissionChange): string[] {
+  return to.filter((code) => !from.includes(code))
+}

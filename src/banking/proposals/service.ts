@@ -53,9 +53,135 @@ export interface ProposalPorts extends EffectPorts {
   onSessionsEnded(ids: readonly SessionId[]): void
 }
 
-const found = <T>(row: T | undefined, what: string): T => {
-  if (row === undefined) throw notFound(`no such ${what}`)
+export interface PermissionsInput {
+  subjectId: AccountId
+  permissionCodes: readonly string[]
+  reason: string
+}
+
+/** The proposer must hold the permissions that are added. */
+export function proposePermissions(
+  ports: ProposalPorts,
+  { subjectId, permissionCodes, reason }: PermissionsInput,
+  auditContext: AuditContext,
+): Promise<ProposalRow> {
+  return ports.transaction(async (tx) => {
+    assertKnownPermissions(permissionCodes, ports.permissions)
+    const accounts = { actorId: auditContext.accountId, subjectId }
+    const { actor, subject } = await lockParties(ports, tx, accounts, 'PERMISSIONS')
+    assertOperator(subject)
+    const change = { from: subject.permissions, to: [...permissionCodes] }
+    if (areSame(change.from, change.to)) throw conflict('the operator has exactly these permissions')
+    assertMayGrant(actor, change)
+    return store(ports, tx, { kind: 'PERMISSIONS', subject, reason, change }, auditContext)
+  })
+}
+
+/** An open proposal for the operator cannot be confirmed afterwards, because the permissions have changed. */
+export function revokePermissions(
+  ports: ProposalPorts,
+  { subjectId, permissionCodes, reason }: PermissionsInput,
+  auditContext: AuditContext,
+): Promise<ProposalRow> {
+  return ports.transaction(async (tx) => {
+    const accounts = { actorId: auditContext.accountId, subjectId }
+    const { subject } = await lockParties(ports, tx, accounts, 'PERMISSIONS')
+    assertOperator(subject)
+    const to = subject.permissions.filter((code) => !permissionCodes.includes(code))
+    if (areSame(subject.permissions, to)) throw conflict('the operator has none of these permissions')
+    await setPermissions(tx, subjectId, to, auditContext.at)
+    const change = { from: subject.permissions, to }
+    return store(ports, tx, { kind: 'PERMISSIONS', subject, reason, change, status: 'DONE' }, auditContext)
+  })
+}
+
+export function proposeOwner(
+  ports: ProposalPorts,
+  { workspaceId, subjectId, reason }: { workspaceId: WorkspaceId; subjectId: AccountId; reason: string },
+  auditContext: AuditContext,
+): Promise<ProposalRow> {
+  return ports.transaction(async (tx) => {
+    found(await ports.members.lock(tx, workspaceId), 'workspace')
+    const accounts = { actorId: auditContext.accountId, subjectId }
+    const { subject } = await lockParties(ports, tx, accounts, 'RESTORE_OWNER')
+    await ports.members.assertOutsider(tx, auditContext.accountId, workspaceId)
+    await assertApplicable(ports, tx, { kind: 'RESTORE_OWNER', workspaceId, subject })
+    return store(ports, tx, { kind: 'RESTORE_OWNER', subject, reason, workspaceId }, auditContext)
+  })
+}
+
+/**
+ * For an operator, another operator must confirm the reset. It takes effect after the delay, unless it is rejected or
+ * the account uses a factor meanwhile.
+ */
+export async function resetFactors(
+  ports: ProposalPorts,
+  { subjectId, reason }: { subjectId: AccountId; reason: string },
+  auditContext: AuditContext,
+): Promise<ProposalRow> {
+  const { row, ended } = await ports.transaction(async (tx) => {
+    const accounts = { actorId: auditContext.accountId, subjectId }
+    const { subject } = await lockParties(ports, tx, accounts, 'RESET_FACTOR')
+    await assertApplicable(ports, tx, { kind: 'RESET_FACTOR', workspaceId: null, subject })
+    const proposal = { kind: 'RESET_FACTOR', subject, reason } as const
+    if (subject.portal === 'SYSTEM') return { row: await store(ports, tx, proposal, auditContext), ended: [] }
+    const executesAt = addMs(auditContext.at, ports.settings.factorResetDelayMs)
+    const isDue = executesAt === auditContext.at
+    const stored = { ...proposal, status: isDue ? 'DONE' : 'SCHEDULED', executesAt } as const
+    const row = await store(ports, tx, stored, auditContext)
+    return { row, ended: isDue ? await applyProposal(ports, tx, row, subject, auditContext.at) : [] }
+  })
+  ports.onSessionsEnded(ended)
   return row
+}
+
+/** Of parallel confirmations, one succeeds and the others get STATE.CONFLICT. */
+export async function confirmProposal(
+  ports: ProposalPorts,
+  id: ProposalId,
+  auditContext: AuditContext,
+): Promise<ProposalRow> {
+  const { accountId: actorId, at } = auditContext
+  const { row, ended } = await ports.transaction(async (tx) => {
+    const proposal = found(await proposalById(tx, id), 'proposal')
+    const { kind, subjectId, proposedBy: proposerId, workspaceId, payload } = proposal
+    const delayMs = kind === 'RESET_FACTOR' ? ports.settings.factorResetDelayMs : 0
+    const executesAt = delayMs > 0 ? addMs(at, delayMs) : null
+    if (!(await spendProposal(tx, id, { decidedBy: actorId, executesAt }, at))) throw conflict('not pending any more')
+    if (workspaceId !== null) await ports.members.lock(tx, workspaceId)
+    const parties = await lockParties(ports, tx, { actorId, subjectId, proposerId }, kind)
+    await ports.assertDifferentPerson(tx, proposerId, actorId)
+    if (workspaceId !== null) await ports.members.assertOutsider(tx, actorId, workspaceId)
+    if (payload !== null) assertMayGrant(parties.actor, PermissionChange.parse(payload))
+    assertProposerMayStill(parties, proposal)
+    const ended = executesAt === null ? await applyProposal(ports, tx, proposal, parties.subject, at) : []
+    const confirmed = found(await proposalById(tx, id), 'proposal')
+    const detail = { kind, status: confirmed.status, subject: subjectId }
+    await recordSuccess(tx, auditContext, { workspaceId, targetId: id, detail })
+    await queueNotices(tx, ports.ids, confirmed, confirmed.status, at)
+    return { row: confirmed, ended }
+  })
+  ports.onSessionsEnded(ended)
+  return row
+}
+
+/** Throws STATE.CONFLICT if the proposal is not open. */
+export function rejectProposal(
+  ports: ProposalPorts,
+  { id, reason }: { id: ProposalId; reason: string },
+  auditContext: AuditContext,
+): Promise<ProposalRow> {
+  return ports.transaction(async (tx) => {
+    const { accountId: actorId, at } = auditContext
+    const { kind, subjectId, workspaceId } = found(await proposalById(tx, id), 'proposal')
+    if (!(await endProposal(tx, id, { status: 'REJECTED', decidedBy: actorId }, at)))
+      throw conflict('not open any more')
+    await lockParties(ports, tx, { actorId, subjectId }, kind)
+    const rejected = found(await proposalById(tx, id), 'proposal')
+    await recordSuccess(tx, auditContext, { workspaceId, targetId: id, detail: { kind, subject: subjectId, reason } })
+    await queueNotices(tx, ports.ids, { ...rejected, reason }, 'REJECTED', at)
+    return rejected
+  })
 }
 
 interface Parties {
@@ -65,12 +191,12 @@ interface Parties {
 }
 
 /** Throws if the actor lacks the permission, or decides about their own person. */
-const lockParties = async (
+async function lockParties(
   ports: ProposalPorts,
   tx: Tx,
   { actorId, subjectId, proposerId = actorId }: { actorId: AccountId; subjectId: AccountId; proposerId?: AccountId },
   kind: ProposalKind,
-): Promise<Parties> => {
+): Promise<Parties> {
   const people = await lockPeople(tx, [actorId, subjectId, proposerId])
   const personOf = (id: AccountId) => people.find((one) => one.id === id)
   const actor = personOf(actorId)
@@ -79,6 +205,15 @@ const lockParties = async (
   const subject = found(personOf(subjectId), 'account')
   await ports.assertDifferentPerson(tx, subjectId, actorId)
   return { actor, subject, proposer: found(personOf(proposerId), 'account') }
+}
+
+function found<T>(row: T | undefined, what: string): T {
+  if (row === undefined) throw notFound(`no such ${what}`)
+  return row
+}
+
+function assertOperator({ portal }: PersonRow): void {
+  if (portal !== 'SYSTEM') throw notFound('no such operator')
 }
 
 interface NewProposalInput {
@@ -92,12 +227,12 @@ interface NewProposalInput {
 }
 
 /** Throws STATE.CONFLICT if a proposal of this kind is open. */
-const store = async (
+async function store(
   { ids, settings }: ProposalPorts,
   tx: Tx,
   { kind, subject, reason, status = 'PENDING', workspaceId, change, executesAt }: NewProposalInput,
   auditContext: AuditContext,
-): Promise<ProposalRow> => {
+): Promise<ProposalRow> {
   const { at, accountId: proposedBy } = auditContext
   const proposal: NewProposal = {
     id: ids.next<'proposal'>(),
@@ -125,139 +260,8 @@ const store = async (
   return row
 }
 
-export interface PermissionsInput {
-  subjectId: AccountId
-  permissionCodes: readonly string[]
-  reason: string
-}
-
-const assertOperator = ({ portal }: PersonRow): void => {
-  if (portal !== 'SYSTEM') throw notFound('no such operator')
-}
-
-/** The proposer must hold the permissions that are added. */
-export const proposePermissions = (
-  ports: ProposalPorts,
-  { subjectId, permissionCodes, reason }: PermissionsInput,
-  auditContext: AuditContext,
-): Promise<ProposalRow> =>
-  ports.transaction(async (tx) => {
-    assertKnownPermissions(permissionCodes, ports.permissions)
-    const accounts = { actorId: auditContext.accountId, subjectId }
-    const { actor, subject } = await lockParties(ports, tx, accounts, 'PERMISSIONS')
-    assertOperator(subject)
-    const change = { from: subject.permissions, to: [...permissionCodes] }
-    if (areSame(change.from, change.to)) throw conflict('the operator has exactly these permissions')
-    assertMayGrant(actor, change)
-    return store(ports, tx, { kind: 'PERMISSIONS', subject, reason, change }, auditContext)
-  })
-
-/** An open proposal for the operator cannot be confirmed afterwards, because the permissions have changed. */
-export const revokePermissions = (
-  ports: ProposalPorts,
-  { subjectId, permissionCodes, reason }: PermissionsInput,
-  auditContext: AuditContext,
-): Promise<ProposalRow> =>
-  ports.transaction(async (tx) => {
-    const accounts = { actorId: auditContext.accountId, subjectId }
-    const { subject } = await lockParties(ports, tx, accounts, 'PERMISSIONS')
-    assertOperator(subject)
-    const to = subject.permissions.filter((code) => !permissionCodes.includes(code))
-    if (areSame(subject.permissions, to)) throw conflict('the operator has none of these permissions')
-    await setPermissions(tx, subjectId, to, auditContext.at)
-    const change = { from: subject.permissions, to }
-    return store(ports, tx, { kind: 'PERMISSIONS', subject, reason, change, status: 'DONE' }, auditContext)
-  })
-
-export const proposeOwner = (
-  ports: ProposalPorts,
-  { workspaceId, subjectId, reason }: { workspaceId: WorkspaceId; subjectId: AccountId; reason: string },
-  auditContext: AuditContext,
-): Promise<ProposalRow> =>
-  ports.transaction(async (tx) => {
-    found(await ports.members.lock(tx, workspaceId), 'workspace')
-    const accounts = { actorId: auditContext.accountId, subjectId }
-    const { subject } = await lockParties(ports, tx, accounts, 'RESTORE_OWNER')
-    await ports.members.assertOutsider(tx, auditContext.accountId, workspaceId)
-    await assertApplicable(ports, tx, { kind: 'RESTORE_OWNER', workspaceId, subject })
-    return store(ports, tx, { kind: 'RESTORE_OWNER', subject, reason, workspaceId }, auditContext)
-  })
-
-/**
- * For an operator, another operator must confirm the reset. It takes effect after the delay, unless it is rejected or
- * the account uses a factor meanwhile.
- */
-export const resetFactors = async (
-  ports: ProposalPorts,
-  { subjectId, reason }: { subjectId: AccountId; reason: string },
-  auditContext: AuditContext,
-): Promise<ProposalRow> => {
-  const { row, ended } = await ports.transaction(async (tx) => {
-    const accounts = { actorId: auditContext.accountId, subjectId }
-    const { subject } = await lockParties(ports, tx, accounts, 'RESET_FACTOR')
-    await assertApplicable(ports, tx, { kind: 'RESET_FACTOR', workspaceId: null, subject })
-    const proposal = { kind: 'RESET_FACTOR', subject, reason } as const
-    if (subject.portal === 'SYSTEM') return { row: await store(ports, tx, proposal, auditContext), ended: [] }
-    const executesAt = addMs(auditContext.at, ports.settings.factorResetDelayMs)
-    const isDue = executesAt === auditContext.at
-    const stored = { ...proposal, status: isDue ? 'DONE' : 'SCHEDULED', executesAt } as const
-    const row = await store(ports, tx, stored, auditContext)
-    return { row, ended: isDue ? await applyProposal(ports, tx, row, subject, auditContext.at) : [] }
-  })
-  ports.onSessionsEnded(ended)
-  return row
-}
-
-const assertProposerMayStill = ({ proposer }: Parties, { kind, payload }: ProposalRow): void => {
+function assertProposerMayStill({ proposer }: Parties, { kind, payload }: ProposalRow): void {
   const holds = mayAct(proposer, permissionOf[kind])
   if (!holds || (payload !== null && !mayGrant(proposer, PermissionChange.parse(payload))))
     throw conflict('the proposer has lost the rights that the proposal needs')
 }
-
-/** Of parallel confirmations, one succeeds and the others get STATE.CONFLICT. */
-export const confirmProposal = async (
-  ports: ProposalPorts,
-  id: ProposalId,
-  auditContext: AuditContext,
-): Promise<ProposalRow> => {
-  const { accountId: actorId, at } = auditContext
-  const { row, ended } = await ports.transaction(async (tx) => {
-    const proposal = found(await proposalById(tx, id), 'proposal')
-    const { kind, subjectId, proposedBy: proposerId, workspaceId, payload } = proposal
-    const delayMs = kind === 'RESET_FACTOR' ? ports.settings.factorResetDelayMs : 0
-    const executesAt = delayMs > 0 ? addMs(at, delayMs) : null
-    if (!(await spendProposal(tx, id, { decidedBy: actorId, executesAt }, at))) throw conflict('not pending any more')
-    if (workspaceId !== null) await ports.members.lock(tx, workspaceId)
-    const parties = await lockParties(ports, tx, { actorId, subjectId, proposerId }, kind)
-    await ports.assertDifferentPerson(tx, proposerId, actorId)
-    if (workspaceId !== null) await ports.members.assertOutsider(tx, actorId, workspaceId)
-    if (payload !== null) assertMayGrant(parties.actor, PermissionChange.parse(payload))
-    assertProposerMayStill(parties, proposal)
-    const ended = executesAt === null ? await applyProposal(ports, tx, proposal, parties.subject, at) : []
-    const confirmed = found(await proposalById(tx, id), 'proposal')
-    const detail = { kind, status: confirmed.status, subject: subjectId }
-    await recordSuccess(tx, auditContext, { workspaceId, targetId: id, detail })
-    await queueNotices(tx, ports.ids, confirmed, confirmed.status, at)
-    return { row: confirmed, ended }
-  })
-  ports.onSessionsEnded(ended)
-  return row
-}
-
-/** Throws STATE.CONFLICT if the proposal is not open. */
-export const rejectProposal = (
-  ports: ProposalPorts,
-  { id, reason }: { id: ProposalId; reason: string },
-  auditContext: AuditContext,
-): Promise<ProposalRow> =>
-  ports.transaction(async (tx) => {
-    const { accountId: actorId, at } = auditContext
-    const { kind, subjectId, workspaceId } = found(await proposalById(tx, id), 'proposal')
-    if (!(await endProposal(tx, id, { status: 'REJECTED', decidedBy: actorId }, at)))
-      throw conflict('not open any more')
-    await lockParties(ports, tx, { actorId, subjectId }, kind)
-    const rejected = found(await proposalById(tx, id), 'proposal')
-    await recordSuccess(tx, auditContext, { workspaceId, targetId: id, detail: { kind, subject: subjectId, reason } })
-    await queueNotices(tx, ports.ids, { ...rejected, reason }, 'REJECTED', at)
-    return rejected
-  })

@@ -43,20 +43,22 @@ export interface PersonRow {
 }
 
 /** Locks in the order of ids to prevent deadlocks. */
-export const lockPeople = (tx: Tx, ids: readonly AccountId[]): Promise<PersonRow[]> =>
-  tx
+export function lockPeople(tx: Tx, ids: readonly AccountId[]): Promise<PersonRow[]> {
+  return tx
     .selectFrom('accounts')
     .select(personColumns)
     .where('biz_id', 'in', ids)
     .orderBy('biz_id')
     .forNoKeyUpdate()
     .execute()
+}
 
-export const personById = (store: Store, id: AccountId): Promise<PersonRow | undefined> =>
-  store.selectFrom('accounts').select(personColumns).where('biz_id', '=', id).executeTakeFirst()
+export function personById(store: Store, id: AccountId): Promise<PersonRow | undefined> {
+  return store.selectFrom('accounts').select(personColumns).where('biz_id', '=', id).executeTakeFirst()
+}
 
-export const operatorsWith = (store: Store, permission: Permission): Promise<{ id: AccountId }[]> =>
-  store
+export function operatorsWith(store: Store, permission: Permission): Promise<{ id: AccountId }[]> {
+  return store
     .selectFrom('accounts')
     .select('biz_id as id')
     .where('portal', '=', 'SYSTEM')
@@ -64,13 +66,14 @@ export const operatorsWith = (store: Store, permission: Permission): Promise<{ i
     .where(sql<boolean>`${permission} = ANY (operator_permissions)`)
     .orderBy('biz_id')
     .execute()
+}
 
-export const setPermissions = async (
+export async function setPermissions(
   tx: Tx,
   id: AccountId,
   permissions: readonly Permission[],
   at: Instant,
-): Promise<void> => {
+): Promise<void> {
   await tx
     .updateTable('accounts')
     .set({ operator_permissions: [...permissions], updated_at: toDate(at) })
@@ -89,7 +92,7 @@ export interface OperatorQuery extends PageRequest {
 
 const operatorSort = { createdAt: 'created_at', accountEmail: 'email_canonical' } as const
 
-export const listOperators = (database: Database, query: OperatorQuery): Promise<Page<PersonRow>> => {
+export function listOperators(database: Database, query: OperatorQuery): Promise<Page<PersonRow>> {
   let found = database.selectFrom('accounts').where('portal', '=', 'SYSTEM')
   if (query.email) found = found.where(containsEmail('email_canonical', query.email))
   if (query.from !== undefined) found = found.where('created_at', '>=', timestamptz(query.from))
@@ -135,11 +138,9 @@ export interface ProposalRow {
   updatedAt: Instant
 }
 
-const proposals = (store: Store) =>
-  store.selectFrom('operator_proposals as p').innerJoin('accounts as a', 'a.biz_id', 'p.subject_biz_id')
-
-export const proposalById = (store: Store, id: ProposalId): Promise<ProposalRow | undefined> =>
-  proposals(store).select(proposalColumns).where('p.biz_id', '=', id).executeTakeFirst()
+export function proposalById(store: Store, id: ProposalId): Promise<ProposalRow | undefined> {
+  return proposals(store).select(proposalColumns).where('p.biz_id', '=', id).executeTakeFirst()
+}
 
 export interface NewProposal {
   id: ProposalId
@@ -155,7 +156,7 @@ export interface NewProposal {
 }
 
 /** Stores the expiry of an overdue proposal first. Returns false if the account has an open proposal of this kind. */
-export const insertProposal = async (tx: Tx, proposal: NewProposal, at: Instant): Promise<boolean> => {
+export async function insertProposal(tx: Tx, proposal: NewProposal, at: Instant): Promise<boolean> {
   const now = toDate(at)
   await tx
     .updateTable('operator_proposals')
@@ -189,12 +190,12 @@ export const insertProposal = async (tx: Tx, proposal: NewProposal, at: Instant)
 }
 
 /** Returns false if the proposal is not pending or has expired. */
-export const spendProposal = async (
+export async function spendProposal(
   tx: Tx,
   id: ProposalId,
   { decidedBy, executesAt }: { decidedBy: AccountId; executesAt: Instant | null },
   at: Instant,
-): Promise<boolean> => {
+): Promise<boolean> {
   const spent = await tx
     .updateTable('operator_proposals')
     .set({
@@ -212,12 +213,12 @@ export const spendProposal = async (
 }
 
 /** Returns false if the proposal is not open. */
-export const endProposal = async (
+export async function endProposal(
   tx: Tx,
   id: ProposalId,
   { status, decidedBy }: { status: 'REJECTED' | 'CANCELLED'; decidedBy: AccountId | null },
   at: Instant,
-): Promise<boolean> => {
+): Promise<boolean> {
   const ended = await tx
     .updateTable('operator_proposals')
     .set({ status, updated_at: toDate(at), ...(decidedBy !== null && { decided_by: decidedBy }) })
@@ -234,7 +235,7 @@ export const endProposal = async (
 }
 
 /** Returns false if another replica has taken the proposal, or if it has ended. */
-export const takeScheduled = async (tx: Tx, id: ProposalId, at: Instant): Promise<boolean> => {
+export async function takeScheduled(tx: Tx, id: ProposalId, at: Instant): Promise<boolean> {
   const taken = await tx
     .updateTable('operator_proposals')
     .set({ status: 'DONE', updated_at: toDate(at) })
@@ -246,7 +247,7 @@ export const takeScheduled = async (tx: Tx, id: ProposalId, at: Instant): Promis
   return taken !== undefined
 }
 
-export const cancelTaken = async (tx: Tx, id: ProposalId, at: Instant): Promise<void> => {
+export async function cancelTaken(tx: Tx, id: ProposalId, at: Instant): Promise<void> {
   await tx
     .updateTable('operator_proposals')
     .set({ status: 'CANCELLED', updated_at: toDate(at) })
@@ -255,7 +256,7 @@ export const cancelTaken = async (tx: Tx, id: ProposalId, at: Instant): Promise<
     .execute()
 }
 
-export const listDue = async (database: Database, at: Instant, limit: number): Promise<ProposalId[]> => {
+export async function listDue(database: Database, at: Instant, limit: number): Promise<ProposalId[]> {
   const due = await database
     .selectFrom('operator_proposals')
     .select('biz_id as id')
@@ -279,7 +280,7 @@ export interface ProposalQuery extends PageRequest {
 const proposalSort = { createdAt: 'p.created_at', updatedAt: 'p.updated_at' } as const
 
 /** The status filter sees a pending proposal after its time limit as EXPIRED. */
-export const listProposals = (database: Database, query: ProposalQuery, at: Instant): Promise<Page<ProposalRow>> => {
+export function listProposals(database: Database, query: ProposalQuery, at: Instant): Promise<Page<ProposalRow>> {
   let found = proposals(database)
   const valid = validAt('p.created_at', 'p.expires_at', at)
   if (query.status === 'EXPIRED')
@@ -294,4 +295,8 @@ export const listProposals = (database: Database, query: ProposalQuery, at: Inst
     .orderBy(proposalSort[query.sortBy], query.sortOrder)
     .orderBy('p.biz_id', query.sortOrder)
   return readPage(found, sorted, query)
+}
+
+function proposals(store: Store) {
+  return store.selectFrom('operator_proposals as p').innerJoin('accounts as a', 'a.biz_id', 'p.subject_biz_id')
 }

@@ -3,30 +3,34 @@ import { proposalKind, proposalStatus } from './contract.ts'
 import { PermissionChange, statusAt } from './rules.ts'
 import type { PersonRow, ProposalRow } from './store.ts'
 
-export const toOperatorView = (words: Words, row: PersonRow, locale: Locale) => ({
-  bizId: row.id,
-  accountEmail: row.email,
-  accountName: row.name,
-  accountStatus: words.coded(accountStatus, row.status, locale),
-  permissionCodes: row.permissions,
-  createdAt: toIso(row.createdAt),
-  updatedAt: toIso(row.updatedAt),
-})
+export function toOperatorView(words: Words, row: PersonRow, locale: Locale) {
+  return {
+    bizId: row.id,
+    accountEmail: row.email,
+    accountName: row.name,
+    accountStatus: words.coded(accountStatus, row.status, locale),
+    permissionCodes: row.permissions,
+    createdAt: toIso(row.createdAt),
+    updatedAt: toIso(row.updatedAt),
+  }
+}
 
 /** Returns a proposal. The status EXPIRED depends on `at`. */
-export const toProposalView = (words: Words, row: ProposalRow, at: Instant, locale: Locale) => ({
-  bizId: row.id,
-  proposalKind: words.coded(proposalKind, row.kind, locale),
-  proposalStatus: words.coded(proposalStatus, statusAt(row, at), locale),
-  subjectBizId: row.subjectId,
-  subjectEmail: row.subjectEmail,
-  workspaceBizId: row.workspaceId,
-  permissionCodes: row.payload === null ? null : PermissionChange.parse(row.payload).to,
-  reason: row.reason,
-  proposedBy: row.proposedBy,
-  decidedBy: row.decidedBy,
-  expiresAt: toIso(row.expiresAt),
-  executesAt: toIsoOrNull(row.executesAt),
-  createdAt: toIso(row.createdAt),
-  updatedAt: toIso(row.updatedAt),
-})
+export function toProposalView(words: Words, row: ProposalRow, at: Instant, locale: Locale) {
+  return {
+    bizId: row.id,
+    proposalKind: words.coded(proposalKind, row.kind, locale),
+    proposalStatus: words.coded(proposalStatus, statusAt(row, at), locale),
+    subjectBizId: row.subjectId,
+    subjectEmail: row.subjectEmail,
+    workspaceBizId: row.workspaceId,
+    permissionCodes: row.payload === null ? null : PermissionChange.parse(row.payload).to,
+    reason: row.reason,
+    proposedBy: row.proposedBy,
+    decidedBy: row.decidedBy,
+    expiresAt: toIso(row.expiresAt),
+    executesAt: toIsoOrNull(row.executesAt),
+    createdAt: toIso(row.createdAt),
+    updatedAt: toIso(row.updatedAt),
+  }
+}

@@ -11,13 +11,15 @@ export const expiryIntervalMs = minutes(1)
 type ExpiryPorts = { ledger: Ledger }
 
 /** Ends one batch of expired recharges and returns the number found. A null workspace selects all workspaces. */
-export const expireRecharges = (
+export function expireRecharges(
   { ledger }: ExpiryPorts,
   run: { workspace: WorkspaceId | null; requestId: string; signal?: AbortSignal },
-): Promise<number> => expireOrders(ledger, recharges, { ...run, action: expiryJob })
+): Promise<number> {
+  return expireOrders(ledger, recharges, { ...run, action: expiryJob })
+}
 
-export const runExpiryJob = (
-  ports: ExpiryPorts,
-  { jobId, signal }: Pick<JobFacts, 'jobId' | 'signal'>,
-): Promise<void> =>
-  untilNotFull(expiryBatchSize, signal, () => expireRecharges(ports, { workspace: null, requestId: jobId, signal }))
+export function runExpiryJob(ports: ExpiryPorts, { jobId, signal }: Pick<JobFacts, 'jobId' | 'signal'>): Promise<void> {
+  return untilNotFull(expiryBatchSize, signal, () =>
+    expireRecharges(ports, { workspace: null, requestId: jobId, signal }),
+  )
+}

@@ -25,34 +25,7 @@ import {
 } from './service.ts'
 import { listProofUses, type ProofUse } from './store.ts'
 
-const toUsesView = (uses: ProofUse[] | undefined) => ({
-  proofUsedBefore: uses?.map((use) => ({
-    rechargeBizId: use.order,
-    workspaceBizId: use.workspace,
-    createdAt: toIso(use.at),
-  })),
-})
-
-const toChannelView = ({ settings, tariff }: Channel, viewer: Viewer) => ({
-  channelCode: settings.channelCode,
-  channelName: settings.channelName,
-  channelType: toCodedValue(channelType, settings.channelType, viewer),
-  currency: settings.currency,
-  minAmount: formatMoney(tariff.minimum),
-  maxAmount: formatMoney(tariff.maximum),
-  fixedFee: formatMoney(tariff.fixedFee),
-  feeRate: settings.feeRate,
-  proofRequired: settings.proofRequired,
-  enabled: settings.enabled,
-})
-
-const toInput = (body: { walletBizId: string; channelCode: string; amount: string }) => ({
-  wallet: bizId<'wallet'>(body.walletBizId),
-  channelCode: body.channelCode,
-  amount: body.amount,
-})
-
-export const rechargeHandlers = (ports: RechargesPorts, words: Words): HandlerTable => {
+export function rechargeHandlers(ports: RechargesPorts, words: Words): HandlerTable {
   const { ledger, database, channels, referenceRequired } = ports
   const orders = createOrders(contract.recharges, { ledger, words }, toRechargeView)
   return createHandlerTable(contract, {
@@ -122,4 +95,37 @@ export const rechargeHandlers = (ports: RechargesPorts, words: Words): HandlerTa
       return downloadRechargeProof(ports, order, request, auditContextOf(request))
     },
   })
+}
+
+function toChannelView({ settings, tariff }: Channel, viewer: Viewer) {
+  return {
+    channelCode: settings.channelCode,
+    channelName: settings.channelName,
+    channelType: toCodedValue(channelType, settings.channelType, viewer),
+    currency: settings.currency,
+    minAmount: formatMoney(tariff.minimum),
+    maxAmount: formatMoney(tariff.maximum),
+    fixedFee: formatMoney(tariff.fixedFee),
+    feeRate: settings.feeRate,
+    proofRequired: settings.proofRequired,
+    enabled: settings.enabled,
+  }
+}
+
+function toInput(body: { walletBizId: string; channelCode: string; amount: string }) {
+  return {
+    wallet: bizId<'wallet'>(body.walletBizId),
+    channelCode: body.channelCode,
+    amount: body.amount,
+  }
+}
+
+function toUsesView(uses: ProofUse[] | undefined) {
+  return {
+    proofUsedBefore: uses?.map((use) => ({
+      rechargeBizId: use.order,
+      workspaceBizId: use.workspace,
+      createdAt: toIso(use.at),
+    })),
+  }
 }

@@ -32,7 +32,7 @@ export interface Recharges {
 }
 
 /** Throws a RangeError for an invalid amount in the settings. */
-export const createRecharges = ({ words, settings, ...infrastructure }: RechargesOptions): Recharges => {
+export function createRecharges({ words, settings, ...infrastructure }: RechargesOptions): Recharges {
   const { lifeMs, referenceRequired } = settings
   const ports = { ...infrastructure, channels: parseChannels(settings.channels), lifeMs, referenceRequired }
   return {

@@ -62,23 +62,25 @@ export interface Recharge {
 }
 
 /** Throws if the order is not a recharge. */
-export const toRecharge = ({ bizId, targetWalletBizId: wallet, data }: Order): Recharge => {
+export function toRecharge({ bizId, targetWalletBizId: wallet, data }: Order): Recharge {
   if (wallet === null) throw new TypeError(`recharge ${bizId} lacks its wallet`)
   const { amount: minor, feeAmount, currency, proofRequired, proofSha256: _, ...details } = storedData.parse(data)
   const [amount, fee] = [money(minor, currency), money(feeAmount, currency)]
   return { wallet, amount, fee, net: subtract(amount, fee), proofRequired, details }
 }
 
-export const toFiguresView = (wallet: WalletId, channelCode: string, { amount, fee, net }: Charge) => ({
-  walletBizId: wallet,
-  channelCode,
-  amount: formatMoney(amount),
-  currency: amount.currency,
-  feeAmount: formatMoney(fee),
-  netAmount: formatMoney(net),
-})
+export function toFiguresView(wallet: WalletId, channelCode: string, { amount, fee, net }: Charge) {
+  return {
+    walletBizId: wallet,
+    channelCode,
+    amount: formatMoney(amount),
+    currency: amount.currency,
+    feeAmount: formatMoney(fee),
+    netAmount: formatMoney(net),
+  }
+}
 
-export const toRechargeView = (order: Order, viewer: Viewer) => {
+export function toRechargeView(order: Order, viewer: Viewer) {
   const { wallet, details, ...charge } = toRecharge(order)
   return {
     ...toOrderView(order, rechargeStatus, viewer),
@@ -89,44 +91,39 @@ export const toRechargeView = (order: Order, viewer: Viewer) => {
   }
 }
 
-const creditedWallet = (wallet: WalletId, currency: string, workspace: WorkspaceId): Party => ({
-  label: 'target',
-  wallet,
-  workspace,
-  currency,
-  active: true,
-  currencyField: 'walletBizId',
-})
-
 /** Orders with this name count towards the daily limit of the channel. */
-export const usageOf = (channelCode: string): string => `RECHARGE ${channelCode}`
+export function usageOf(channelCode: string): string {
+  return `RECHARGE ${channelCode}`
+}
 
 /** Posts nothing until an operator confirms the payment. */
-export const newRecharge = (
+export function newRecharge(
   { amount, fee, wallet, channel: { settings, tariff } }: RechargeTerms,
   workspace: WorkspaceId,
   expiresAt: string,
-): Opening => ({
-  parties: [creditedWallet(wallet, amount.currency, workspace)],
-  order: {
-    data: {
-      channelCode: settings.channelCode,
-      proofRequired: settings.proofRequired ? 'yes' : 'no',
-      amount: amount.minor.toString(),
-      currency: amount.currency,
-      feeAmount: fee.minor.toString(),
-      expiresAt,
-      proofFileBizId: null,
-      proofSha256: null,
-      externalReference: null,
-      cancelReason: null,
-      rejectReason: null,
+): Opening {
+  return {
+    parties: [creditedWallet(wallet, amount.currency, workspace)],
+    order: {
+      data: {
+        channelCode: settings.channelCode,
+        proofRequired: settings.proofRequired ? 'yes' : 'no',
+        amount: amount.minor.toString(),
+        currency: amount.currency,
+        feeAmount: fee.minor.toString(),
+        expiresAt,
+        proofFileBizId: null,
+        proofSha256: null,
+        externalReference: null,
+        cancelReason: null,
+        rejectReason: null,
+      },
+      usage: dailyLimits(tariff, { usageOf: usageOf(settings.channelCode), amount }),
     },
-    usage: dailyLimits(tariff, { usageOf: usageOf(settings.channelCode), amount }),
-  },
-})
+  }
+}
 
-export const confirmedPostings = (order: Order) => {
+export function confirmedPostings(order: Order) {
   const recharge = toRecharge(order)
   const { wallet, amount, net, fee } = recharge
   return {
@@ -136,5 +133,16 @@ export const confirmedPostings = (order: Order) => {
       { account: 'target', amount: net.minor, flowType: 'RECHARGE' as const },
       ...feeEntries('clearing', fee),
     ],
+  }
+}
+
+function creditedWallet(wallet: WalletId, currency: string, workspace: WorkspaceId): Party {
+  return {
+    label: 'target',
+    wallet,
+    workspace,
+    currency,
+    active: true,
+    currencyField: 'walletBizId',
   }
 }

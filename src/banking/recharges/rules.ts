@@ -67,14 +67,17 @@ export interface Channel {
 /** Channels by code. */
 export type Channels = ReadonlyMap<string, Channel>
 
-export const checkRechargeSettings = (
+export function checkRechargeSettings(
   { channels }: z.output<typeof rechargeSettings>,
   { currencies }: SettingsContext,
-): string[] => currencyErrors(currencies, { 'recharge.channels': channels.map(({ currency }) => currency) })
+): string[] {
+  return currencyErrors(currencies, { 'recharge.channels': channels.map(({ currency }) => currency) })
+}
 
 /** Throws a RangeError for an invalid amount, so that an invalid setting prevents startup. */
-export const parseChannels = (settings: readonly ChannelSettings[]): Channels =>
-  new Map(settings.map((each) => [each.channelCode, { settings: each, tariff: parseTariff(each) }]))
+export function parseChannels(settings: readonly ChannelSettings[]): Channels {
+  return new Map(settings.map((each) => [each.channelCode, { settings: each, tariff: parseTariff(each) }]))
+}
 
 export interface RechargeInput {
   wallet: WalletId
@@ -92,11 +95,11 @@ export interface RechargeTerms extends Charge {
  * Throws CHANNEL.NOT_AVAILABLE, WALLET.LIMIT_EXCEEDED or WALLET.NOT_ACTIVE. Throws VALIDATION.INVALID_PARAMETER if the
  * channel and the wallet have different currencies.
  */
-export const computeTerms = (
+export function computeTerms(
   { channelCode, amount }: RechargeInput,
   wallet: Pick<Wallet, 'bizId' | 'currency' | 'status'>,
   channels: Channels,
-): RechargeTerms => {
+): RechargeTerms {
   const channel = channels.get(channelCode)
   if (!channel?.settings.enabled)
     throw new Refusal('CHANNEL.NOT_AVAILABLE', { internal: 'unknown or disabled channel' })

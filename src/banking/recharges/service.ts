@@ -35,21 +35,12 @@ export interface RechargesPorts {
   isProof(file: Downloadable): boolean
 }
 
-const readTerms = async (
-  { ledger, channels }: RechargesPorts,
-  input: RechargeInput,
-  workspace: WorkspaceId,
-): Promise<RechargeTerms> => {
-  const wallet = assertFound(await ledger.readWallet({ wallet: input.wallet, workspace }), 'unknown wallet')
-  return computeTerms(input, wallet, channels)
-}
-
 /** Throws the refusal that creating the recharge would throw. Does not count towards the daily limit. */
-export const quoteRecharge = async (
+export async function quoteRecharge(
   ports: RechargesPorts,
   input: RechargeInput,
   { workspace, actor, requestId }: { workspace: WorkspaceId; actor: AccountId; requestId: string },
-): Promise<RechargeTerms> => {
+): Promise<RechargeTerms> {
   const terms = await readTerms(ports, input, workspace)
   const { amount, channel } = terms
   const sum = { workspace, actor, currency: amount.currency, at: ports.clock.now() }
@@ -67,16 +58,13 @@ export const quoteRecharge = async (
   return terms
 }
 
-/** The ledger checks no other limit. */
-const isDailyLimit = (error: unknown): boolean => error instanceof Refusal && error.code === 'WALLET.LIMIT_EXCEEDED'
-
 /** Frees the amounts of expired recharges, which count towards the daily limit until their expiry is recorded. */
-export const openRecharge = async (
+export async function openRecharge(
   ports: RechargesPorts,
   input: RechargeInput,
   { workspace, audit: { requestId } }: CommandContext<WorkspaceId>,
   open: (opening: Opening) => Promise<Order>,
-): Promise<Order> => {
+): Promise<Order> {
   const terms = await readTerms(ports, input, workspace)
   const opening = newRecharge(terms, workspace, toIso(addMs(ports.clock.now(), ports.lifeMs)))
   try {
@@ -87,18 +75,9 @@ export const openRecharge = async (
   }
 }
 
-/** Returns errors other than a used proof or reference unchanged. */
-const toConflict = (error: unknown): unknown => {
-  const inUse = (field: string, internal: string) => new Refusal('STATE.CONFLICT', { field, internal, cause: error })
-  if (isProofInUse(error)) return inUse('fileBizId', 'another recharge of the workspace has the same proof')
-  if (isReferenceUsed(error)) return inUse('externalReference', 'another recharge of the channel has the reference')
-  return error
-}
-
 /** Executes within `transaction` after the file is kept. Turns a proof that is used twice into a refusal. */
-export const withProof =
-  ({ transaction, ledger, keepAsProof }: RechargesPorts, workspace: WorkspaceId, file: string) =>
-  async (execute: (ledger: Ledger) => Promise<Order>): Promise<Order> => {
+export function withProof({ transaction, ledger, keepAsProof }: RechargesPorts, workspace: WorkspaceId, file: string) {
+  return async (execute: (ledger: Ledger) => Promise<Order>): Promise<Order> => {
     try {
       return await transaction(async (tx) => {
         if (!(await keepAsProof(tx, workspace, file))) throw notFound('the file was deleted')
@@ -108,25 +87,26 @@ export const withProof =
       throw toConflict(error)
     }
   }
+}
 
 /** A reference confirms one recharge of a channel. */
-export const withReference =
-  ({ ledger }: RechargesPorts) =>
-  async (execute: (ledger: Ledger) => Promise<Order>): Promise<Order> => {
+export function withReference({ ledger }: RechargesPorts) {
+  return async (execute: (ledger: Ledger) => Promise<Order>): Promise<Order> => {
     try {
       return await execute(ledger)
     } catch (error) {
       throw toConflict(error)
     }
   }
+}
 
 /** Records the download in the audit log. */
-export const downloadRechargeProof = async (
+export async function downloadRechargeProof(
   ports: RechargesPorts,
   order: Order,
   request: DownloadRequest,
   auditContext: AuditContext,
-): Promise<StreamReply> => {
+): Promise<StreamReply> {
   const { proofFileBizId } = toRecharge(order).details
   const file = proofFileBizId === null ? undefined : await ports.fileOf(order.workspaceBizId, proofFileBizId)
   if (!file) throw notFound('the recharge has no proof, or its file is not available')
@@ -135,4 +115,26 @@ export const downloadRechargeProof = async (
       recordSuccess(tx, auditContext, { workspaceId: order.workspaceBizId, targetId: order.bizId }),
     )
   return download(ports.blobs, file, request)
+}
+
+async function readTerms(
+  { ledger, channels }: RechargesPorts,
+  input: RechargeInput,
+  workspace: WorkspaceId,
+): Promise<RechargeTerms> {
+  const wallet = assertFound(await ledger.readWallet({ wallet: input.wallet, workspace }), 'unknown wallet')
+  return computeTerms(input, wallet, channels)
+}
+
+/** The ledger checks no other limit. */
+function isDailyLimit(error: unknown): boolean {
+  return error instanceof Refusal && error.code === 'WALLET.LIMIT_EXCEEDED'
+}
+
+/** Returns errors other than a used proof or reference unchanged. */
+function toConflict(error: unknown): unknown {
+  const inUse = (field: string, internal: string) => new Refusal('STATE.CONFLICT', { field, internal, cause: error })
+  if (isProofInUse(error)) return inUse('fileBizId', 'another recharge of the workspace has the same proof')
+  if (isReferenceUsed(error)) return inUse('externalReference', 'another recharge of the channel has the reference')
+  return error
 }

@@ -3,10 +3,14 @@ import { type Database, sqlState, type Tx } from '../../database/index.ts'
 import type { Instant, OrderId, WorkspaceId } from '../../kernel/index.ts'
 
 /** Whether another recharge of the workspace uses the same bytes. */
-export const isProofInUse = (error: unknown): boolean => sqlState(error) === 'PR001'
+export function isProofInUse(error: unknown): boolean {
+  return sqlState(error) === 'PR001'
+}
 
 /** Whether another recharge of the channel has the reference. */
-export const isReferenceUsed = (error: unknown): boolean => sqlState(error) === 'PR002'
+export function isReferenceUsed(error: unknown): boolean {
+  return sqlState(error) === 'PR002'
+}
 
 export interface ProofUse {
   order: OrderId
@@ -18,10 +22,10 @@ export interface ProofUse {
 const maxUses = 20
 
 /** Covers all workspaces, newest first. A recharge without a proof is missing. */
-export const listProofUses = async (
+export async function listProofUses(
   database: Database,
   orders: readonly { bizId: OrderId; workspaceBizId: WorkspaceId }[],
-): Promise<ReadonlyMap<OrderId, ProofUse[]>> => {
+): Promise<ReadonlyMap<OrderId, ProofUse[]>> {
   const uses = new Map<OrderId, ProofUse[]>()
   if (orders.length === 0) return uses
   const { rows } = await sql<{ of: OrderId; order: OrderId | null; workspace: WorkspaceId; at: Instant }>`
@@ -45,7 +49,7 @@ export const listProofUses = async (
 }
 
 /** The next recharges of the sandbox can use them again. */
-export const deleteProofsAndReferences = async (tx: Tx, workspace: WorkspaceId): Promise<void> => {
+export async function deleteProofsAndReferences(tx: Tx, workspace: WorkspaceId): Promise<void> {
   await tx.deleteFrom('recharge_proofs').where('workspace_biz_id', '=', workspace).execute()
   await tx.deleteFrom('recharge_references').where('workspace_biz_id', '=', workspace).execute()
 }

@@ -4,12 +4,12 @@ import { type AccountId, type Instant, type RoleId, toDate } from '../../kernel/
 import type { RoleKey } from './store.ts'
 
 /** Records who added permissions to a role. */
-export const recordGrants = async (
+export async function recordGrants(
   tx: Tx,
   { workspaceId, id }: RoleKey,
   permissionCodes: readonly string[],
   { grantedBy, at }: { grantedBy: AccountId; at: Instant },
-): Promise<void> => {
+): Promise<void> {
   if (permissionCodes.length === 0) return
   const granted = { granted_by: grantedBy, granted_at: toDate(at) }
   const role = { workspace_biz_id: workspaceId, role_biz_id: id }
@@ -26,10 +26,10 @@ export const recordGrants = async (
  * Takes from roles the permissions that an account, a member whose permissions are from it, or such a member who is
  * suspended has added since an instant. Covers the workspaces of this recovery's suspicions. Returns the roles.
  */
-export const suspendGrantsOf = async (
+export async function suspendGrantsOf(
   tx: Tx,
   { accountId, since, at }: { accountId: AccountId; since: Instant; at: Instant },
-): Promise<RoleId[]> => {
+): Promise<RoleId[]> {
   const { rows } = await sql<{ id: RoleId }>`
     WITH granted AS (
       SELECT workspace_biz_id, role_biz_id, permission_code FROM role_grants

@@ -32,42 +32,12 @@ import {
 } from './service.ts'
 import type { RoleRow } from './store.ts'
 
-/** Returns a role. `permissions` lists all workspace permissions, which the view of the OWNER role contains. */
-const toRoleView = (words: Words, role: RoleRow, permissions: readonly Permission[], locale: Locale) => ({
-  bizId: role.id,
-  workspaceBizId: role.workspaceId,
-  roleName: role.name,
-  description: role.description,
-  roleType: words.coded(roleType, role.type, locale),
-  permissionCodes: heldCodes(role, permissions),
-  createdAt: toIso(role.createdAt),
-  updatedAt: toIso(role.updatedAt),
-})
-
-const toMemberRoleView = (
-  { accountId, roleId, roleName, roleType }: Pick<RoleMember, 'accountId' | 'roleId' | 'roleName' | 'roleType'>,
-  { workspace, receivedAt }: RequestContext & { workspace: WorkspaceAccess },
-) => ({
-  userBizId: accountId,
-  workspaceBizId: workspace.id,
-  workspaceRoleBizId: roleId,
-  workspaceRoleName: roleName,
-  isOwner: roleType === 'OWNER',
-  updatedAt: toIso(receivedAt),
-})
-
 export interface RoleHandlerPorts extends RolePorts {
   words: Words
   trees: PermissionTrees
 }
 
-const contextOf = (request: RequestContext & { caller: Caller; workspace: WorkspaceAccess }): RoleContext => ({
-  caller: request.caller,
-  auditContext: auditContextOf(request),
-  access: request.workspace,
-})
-
-export const createHandlers = (ports: RoleHandlerPorts): HandlerTable => {
+export function createHandlers(ports: RoleHandlerPorts): HandlerTable {
   const { words, trees, permissions } = ports
   const toView = (role: RoleRow, locale: Locale) => toRoleView(words, role, permissions, locale)
 
@@ -115,4 +85,40 @@ export const createHandlers = (ports: RoleHandlerPorts): HandlerTable => {
     restoreMember: async (request) =>
       toMemberRoleView(await restoreMember(ports, bizId(request.body.userBizId), contextOf(request)), request),
   })
+}
+
+/** Returns a role. `permissions` lists all workspace permissions, which the view of the OWNER role contains. */
+function toRoleView(words: Words, role: RoleRow, permissions: readonly Permission[], locale: Locale) {
+  return {
+    bizId: role.id,
+    workspaceBizId: role.workspaceId,
+    roleName: role.name,
+    description: role.description,
+    roleType: words.coded(roleType, role.type, locale),
+    permissionCodes: heldCodes(role, permissions),
+    createdAt: toIso(role.createdAt),
+    updatedAt: toIso(role.updatedAt),
+  }
+}
+
+function contextOf(request: RequestContext & { caller: Caller; workspace: WorkspaceAccess }): RoleContext {
+  return {
+    caller: request.caller,
+    auditContext: auditContextOf(request),
+    access: request.workspace,
+  }
+}
+
+function toMemberRoleView(
+  { accountId, roleId, roleName, roleType }: Pick<RoleMember, 'accountId' | 'roleId' | 'roleName' | 'roleType'>,
+  { workspace, receivedAt }: RequestContext & { workspace: WorkspaceAccess },
+) {
+  return {
+    userBizId: accountId,
+    workspaceBizId: workspace.id,
+    workspaceRoleBizId: roleId,
+    workspaceRoleName: roleName,
+    isOwner: roleType === 'OWNER',
+    updatedAt: toIso(receivedAt),
+  }
 }

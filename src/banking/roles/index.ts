@@ -20,13 +20,15 @@ export interface RolesPorts extends Omit<RolePorts, 'permissions'> {
   permissionTable: readonly TreeRow[]
 }
 
-export const createRoles = (ports: RolesPorts): { handlers: HandlerTable } => ({
-  handlers: createHandlers({
-    ...ports,
-    permissions: ports.permissionTable.map(({ code }) => code),
-    trees: new PermissionTrees(ports.permissionTable, ports.words),
-  }),
-})
+export function createRoles(ports: RolesPorts): { handlers: HandlerTable } {
+  return {
+    handlers: createHandlers({
+      ...ports,
+      permissions: ports.permissionTable.map(({ code }) => code),
+      trees: new PermissionTrees(ports.permissionTable, ports.words),
+    }),
+  }
+}
 
 const ownerNotices = ['ROLE_CREATED', 'ROLE_RENAMED', 'ROLE_WIDENED', 'MEMBER_WIDENED'] as const
 

@@ -19,9 +19,26 @@ export interface PermissionNode {
 
 /** Namespace of the ids (UUIDv5, RFC 9562), which are computed because permissions are not stored. */
 const namespace = '6f0c5f0e-3f0b-4a38-9d3a-0d1f9c1b7a52'
-const idOf = (code: string): string => v5(code, namespace)
 
-const buildTree = (table: readonly TreeRow[], words: Words, locale: Locale): PermissionNode[] => {
+/** The first permission of a group is the parent of the others, so that every node is a permission. */
+export class PermissionTrees {
+  readonly #table: readonly TreeRow[]
+  readonly #words: Words
+  readonly #trees = new Map<Locale, PermissionNode[]>()
+
+  constructor(table: readonly TreeRow[], words: Words) {
+    this.#table = table
+    this.#words = words
+  }
+
+  read(locale: Locale): PermissionNode[] {
+    const tree = this.#trees.get(locale) ?? freezeReply(buildTree(this.#table, this.#words, locale))
+    this.#trees.set(locale, tree)
+    return tree
+  }
+}
+
+function buildTree(table: readonly TreeRow[], words: Words, locale: Locale): PermissionNode[] {
   const roots = new Map<string, PermissionNode>()
   for (const { code, group, sortOrder } of table) {
     const root = roots.get(group)
@@ -43,20 +60,6 @@ const buildTree = (table: readonly TreeRow[], words: Words, locale: Locale): Per
   return [...roots.values()]
 }
 
-/** The first permission of a group is the parent of the others, so that every node is a permission. */
-export class PermissionTrees {
-  readonly #table: readonly TreeRow[]
-  readonly #words: Words
-  readonly #trees = new Map<Locale, PermissionNode[]>()
-
-  constructor(table: readonly TreeRow[], words: Words) {
-    this.#table = table
-    this.#words = words
-  }
-
-  read(locale: Locale): PermissionNode[] {
-    const tree = this.#trees.get(locale) ?? freezeReply(buildTree(this.#table, this.#words, locale))
-    this.#trees.set(locale, tree)
-    return tree
-  }
+function idOf(code: string): string {
+  return v5(code, namespace)
 }

@@ -2,25 +2,27 @@ import type { OwnerNoticeKind } from '../../api/notices.ts'
 import type { Grant } from '../../contract/permissions.ts'
 import { denied, type Permission, type RoleType, type WorkspaceAccess } from '../../kernel/index.ts'
 
-export const assertMayReassign = (access: WorkspaceAccess, current: RoleType): void => {
+export function assertMayReassign(access: WorkspaceAccess, current: RoleType): void {
   if (current === 'OWNER' && !access.isOwner) throw denied('only an owner can change the role of an owner')
 }
 
-export const assertCustom = ({ type }: { type: RoleType }): void => {
+export function assertCustom({ type }: { type: RoleType }): void {
   if (type === 'OWNER') throw denied('the OWNER role cannot be changed')
 }
 
 /** The caller must hold these permissions. */
-export const addedCodes = (before: readonly string[], after: readonly string[]): string[] =>
-  after.filter((code) => !before.includes(code))
+export function addedCodes(before: readonly string[], after: readonly string[]): string[] {
+  return after.filter((code) => !before.includes(code))
+}
 
 /** Returns undefined if the new role grants nothing more. */
-export const noticeKindOf = (before: Grant, after: Grant): OwnerNoticeKind | undefined => {
+export function noticeKindOf(before: Grant, after: Grant): OwnerNoticeKind | undefined {
   if (before.type === 'OWNER') return after.type === 'OWNER' ? undefined : 'OWNER_REMOVED'
   if (after.type === 'OWNER') return 'OWNER_ADDED'
   return addedCodes(before.permissionCodes, after.permissionCodes).length > 0 ? 'MEMBER_WIDENED' : undefined
 }
 
 /** Returns the permissions of a role in the order of `all`. OWNER has all of them. */
-export const heldCodes = ({ type, permissionCodes }: Grant, all: readonly Permission[]): Permission[] =>
-  type === 'OWNER' ? [...all] : all.filter((code) => permissionCodes.includes(code))
+export function heldCodes({ type, permissionCodes }: Grant, all: readonly Permission[]): Permission[] {
+  return type === 'OWNER' ? [...all] : all.filter((code) => permissionCodes.includes(code))
+}

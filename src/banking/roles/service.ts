@@ -91,14 +91,13 @@ export interface RoleContext {
   access: WorkspaceAccess
 }
 
-/** For the audit log. */
-const grantDetail = (permissionCodes: readonly string[]) => ({ permissions: permissionCodes.toSorted().join(',') })
+export function listRoles({ database }: RolePorts, workspaceId: WorkspaceId): Promise<RoleRow[]> {
+  return listRoleRows(database, workspaceId)
+}
 
-export const listRoles = ({ database }: RolePorts, workspaceId: WorkspaceId): Promise<RoleRow[]> =>
-  listRoleRows(database, workspaceId)
-
-export const readRole = async ({ database }: RolePorts, workspaceId: WorkspaceId, id: RoleId): Promise<RoleRow> =>
-  assertFound(await roleById(database, { workspaceId, id }), 'no such role in this workspace')
+export async function readRole({ database }: RolePorts, workspaceId: WorkspaceId, id: RoleId): Promise<RoleRow> {
+  return assertFound(await roleById(database, { workspaceId, id }), 'no such role in this workspace')
+}
 
 export interface CreateRoleInput {
   name: string
@@ -106,21 +105,8 @@ export interface CreateRoleInput {
   permissionCodes: string[]
 }
 
-/** Locks the workspace and the caller's account, against a concurrent recovery of the account. */
-const assertMayChange = async (
-  { members, assertSessionOpen }: RolePorts,
-  tx: Tx,
-  { caller, access }: RoleContext,
-): Promise<void> => {
-  await members.assertAccess(tx, caller.accountId, access)
-  await assertSessionOpen(tx, caller)
-}
-
-const grantorOf = ({ caller, access, auditContext: { at } }: RoleContext): Grantor => ({ caller, access, at })
-const grantedBy = ({ auditContext: { accountId, at } }: RoleContext): Granted => ({ grantedBy: accountId, at })
-
 /** The caller must be able to grant the permissions. */
-export const createRole = async (ports: RolePorts, input: CreateRoleInput, context: RoleContext): Promise<RoleRow> => {
+export async function createRole(ports: RolePorts, input: CreateRoleInput, context: RoleContext): Promise<RoleRow> {
   const { transaction, ids, members, notices, permissions, settings } = ports
   const { auditContext, access } = context
   assertKnownPermissions(input.permissionCodes, permissions)
@@ -143,37 +129,13 @@ export const createRole = async (ports: RolePorts, input: CreateRoleInput, conte
   })
 }
 
-/** Locks the workspace. */
-const changeRole = <T>(
-  ports: RolePorts,
-  id: RoleId,
-  context: RoleContext,
-  change: (tx: Tx, role: RoleRow) => Promise<T>,
-  detail: Record<string, string> = {},
-): Promise<T> =>
-  ports.transaction(async (tx) => {
-    const workspaceId = context.access.id
-    await assertMayChange(ports, tx, context)
-    const role = assertFound(await lockRole(tx, { workspaceId, id }), 'no such role in this workspace')
-    assertCustom(role)
-    const result = await change(tx, role)
-    await recordSuccess(tx, context.auditContext, { workspaceId, targetId: id, detail })
-    return result
-  })
-
-/** Suspended permissions count, too: they can be restored. */
-const grantOf = ({ type, permissionCodes, suspendedCodes }: RoleRow): Grant => ({
-  type,
-  permissionCodes: [...permissionCodes, ...suspendedCodes],
-})
-
 /** A role with a power needs a step-up, because members choose roles by their names. */
-export const updateRole = (
+export function updateRole(
   ports: RolePorts,
   { id, ...changes }: Pick<RoleChanges, 'name' | 'description'> & { id: RoleId },
   context: RoleContext,
-): Promise<RoleRow> =>
-  changeRole(ports, id, context, async (tx, role) => {
+): Promise<RoleRow> {
+  return changeRole(ports, id, context, async (tx, role) => {
     const { members, notices } = ports
     members.assertSteppedUpFor(grantorOf(context), grantOf(role))
     if (changes.name !== undefined && (await isNameTaken(tx, role, changes.name)))
@@ -185,64 +147,47 @@ export const updateRole = (
       await notices.queue(tx, { kind: 'ROLE_RENAMED', workspaceId: role.workspaceId, actorId, about, gives, at })
     return updateRoleRow(tx, role, changes, at)
   })
-
-/**
- * The caller must be able to grant the added permissions. The members of the role get them, held if they pay out.
- * Pending invitations to a role that gains a power must be confirmed: they were created without it.
- */
-const widenRole = async (
-  { members, notices }: RolePorts,
-  tx: Tx,
-  { role, added, permissionCodes }: { role: RoleRow; added: readonly string[]; permissionCodes: string[] },
-  context: RoleContext,
-): Promise<RoleRow> => {
-  const { workspaceId, id, type, name } = role
-  const { accountId: actorId, at } = context.auditContext
-  await members.assertMayGrant(tx, grantorOf(context), { type, permissionCodes: added })
-  await recordGrants(tx, role, added, grantedBy(context))
-  await members.recordGained(tx, { workspaceId, roleId: id }, added, grantedBy(context))
-  const gives = members.powerOf({ type, permissionCodes: added })
-  if (gives !== undefined) await suspendOffers(tx, role, at)
-  if (added.length > 0) await notices.queue(tx, { kind: 'ROLE_WIDENED', workspaceId, actorId, about: name, gives, at })
-  return updateRoleRow(tx, role, { permissionCodes }, at)
 }
 
-export const setRolePermissions = async (
+export async function setRolePermissions(
   ports: RolePorts,
   { id, permissionCodes }: { id: RoleId; permissionCodes: string[] },
   context: RoleContext,
-): Promise<RoleRow> => {
+): Promise<RoleRow> {
   assertKnownPermissions(permissionCodes, ports.permissions)
   const replace = (tx: Tx, role: RoleRow): Promise<RoleRow> =>
     widenRole(ports, tx, { role, added: addedCodes(role.permissionCodes, permissionCodes), permissionCodes }, context)
   return changeRole(ports, id, context, replace, grantDetail(permissionCodes))
 }
 
-export const listSuspendedRoles = ({ database }: RolePorts, workspaceId: WorkspaceId): Promise<RoleRow[]> =>
-  listSuspendedRoleRows(database, workspaceId)
+export function listSuspendedRoles({ database }: RolePorts, workspaceId: WorkspaceId): Promise<RoleRow[]> {
+  return listSuspendedRoleRows(database, workspaceId)
+}
 
 /** Throws STATE.CONFLICT if no permissions are suspended. */
-export const restoreRole = (ports: RolePorts, id: RoleId, context: RoleContext): Promise<RoleRow> =>
-  changeRole(ports, id, context, async (tx, role) => {
+export function restoreRole(ports: RolePorts, id: RoleId, context: RoleContext): Promise<RoleRow> {
+  return changeRole(ports, id, context, async (tx, role) => {
     const added = role.suspendedCodes
     if (added.length === 0) throw conflict('the role has no suspended permissions')
     await ports.members.assertMayRestore(tx, context.auditContext.accountId, role.workspaceId)
     return widenRole(ports, tx, { role, added, permissionCodes: [...role.permissionCodes, ...added] }, context)
   })
+}
 
-export const deleteRole = (ports: RolePorts, id: RoleId, context: RoleContext): Promise<void> =>
-  changeRole(ports, id, context, async (tx, role) => {
+export function deleteRole(ports: RolePorts, id: RoleId, context: RoleContext): Promise<void> {
+  return changeRole(ports, id, context, async (tx, role) => {
     ports.members.assertSteppedUpFor(grantorOf(context), grantOf(role))
     if (await isInUse(tx, role, context.auditContext.at)) throw conflict('a member or an invitation uses the role')
     await deleteRoleRow(tx, role)
   })
+}
 
-export const changeMemberRole = (
+export function changeMemberRole(
   ports: RolePorts,
   { accountId, roleId }: { accountId: AccountId; roleId: RoleId },
   context: RoleContext,
-): Promise<RoleRow> =>
-  ports.transaction(async (tx) => {
+): Promise<RoleRow> {
+  return ports.transaction(async (tx) => {
     const { members, notices } = ports
     const { access, auditContext } = context
     const { accountId: actorId, at } = auditContext
@@ -263,10 +208,11 @@ export const changeMemberRole = (
     await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: accountId, detail: { role: roleId } })
     return role
   })
+}
 
 /** Restoring gives the member its role again. Throws STATE.CONFLICT if the member is not suspended. */
-export const restoreMember = (ports: RolePorts, accountId: AccountId, context: RoleContext): Promise<RoleMember> =>
-  ports.transaction(async (tx) => {
+export function restoreMember(ports: RolePorts, accountId: AccountId, context: RoleContext): Promise<RoleMember> {
+  return ports.transaction(async (tx) => {
     const { access, auditContext } = context
     const { accountId: actorId, at } = auditContext
     await assertMayChange(ports, tx, context)
@@ -282,3 +228,75 @@ export const restoreMember = (ports: RolePorts, accountId: AccountId, context: R
     await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: accountId })
     return member
   })
+}
+
+function grantedBy({ auditContext: { accountId, at } }: RoleContext): Granted {
+  return { grantedBy: accountId, at }
+}
+
+/** Locks the workspace and the caller's account, against a concurrent recovery of the account. */
+async function assertMayChange(
+  { members, assertSessionOpen }: RolePorts,
+  tx: Tx,
+  { caller, access }: RoleContext,
+): Promise<void> {
+  await members.assertAccess(tx, caller.accountId, access)
+  await assertSessionOpen(tx, caller)
+}
+
+function grantorOf({ caller, access, auditContext: { at } }: RoleContext): Grantor {
+  return { caller, access, at }
+}
+
+/** For the audit log. */
+function grantDetail(permissionCodes: readonly string[]) {
+  return { permissions: permissionCodes.toSorted().join(',') }
+}
+
+/** Locks the workspace. */
+function changeRole<T>(
+  ports: RolePorts,
+  id: RoleId,
+  context: RoleContext,
+  change: (tx: Tx, role: RoleRow) => Promise<T>,
+  detail: Record<string, string> = {},
+): Promise<T> {
+  return ports.transaction(async (tx) => {
+    const workspaceId = context.access.id
+    await assertMayChange(ports, tx, context)
+    const role = assertFound(await lockRole(tx, { workspaceId, id }), 'no such role in this workspace')
+    assertCustom(role)
+    const result = await change(tx, role)
+    await recordSuccess(tx, context.auditContext, { workspaceId, targetId: id, detail })
+    return result
+  })
+}
+
+/** Suspended permissions count, too: they can be restored. */
+function grantOf({ type, permissionCodes, suspendedCodes }: RoleRow): Grant {
+  return {
+    type,
+    permissionCodes: [...permissionCodes, ...suspendedCodes],
+  }
+}
+
+/**
+ * The caller must be able to grant the added permissions. The members of the role get them, held if they pay out.
+ * Pending invitations to a role that gains a power must be confirmed: they were created without it.
+ */
+async function widenRole(
+  { members, notices }: RolePorts,
+  tx: Tx,
+  { role, added, permissionCodes }: { role: RoleRow; added: readonly string[]; permissionCodes: string[] },
+  context: RoleContext,
+): Promise<RoleRow> {
+  const { workspaceId, id, type, name } = role
+  const { accountId: actorId, at } = context.auditContext
+  await members.assertMayGrant(tx, grantorOf(context), { type, permissionCodes: added })
+  await recordGrants(tx, role, added, grantedBy(context))
+  await members.recordGained(tx, { workspaceId, roleId: id }, added, grantedBy(context))
+  const gives = members.powerOf({ type, permissionCodes: added })
+  if (gives !== undefined) await suspendOffers(tx, role, at)
+  if (added.length > 0) await notices.queue(tx, { kind: 'ROLE_WIDENED', workspaceId, actorId, about: name, gives, at })
+  return updateRoleRow(tx, role, { permissionCodes }, at)
+}

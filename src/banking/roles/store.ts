@@ -32,41 +32,45 @@ export interface RoleKey {
   id: RoleId
 }
 
-export const listRoles = (database: Database, workspaceId: WorkspaceId): Promise<RoleRow[]> =>
-  database
+export function listRoles(database: Database, workspaceId: WorkspaceId): Promise<RoleRow[]> {
+  return database
     .selectFrom('roles')
     .select(columns)
     .where('workspace_biz_id', '=', workspaceId)
     .orderBy(sql`role_type = 'OWNER'`, 'desc')
     .orderBy(sql`lower(role_name)`)
     .execute()
+}
 
-export const roleById = (store: Database | Tx, { workspaceId, id }: RoleKey): Promise<RoleRow | undefined> =>
-  store
+export function roleById(store: Database | Tx, { workspaceId, id }: RoleKey): Promise<RoleRow | undefined> {
+  return store
     .selectFrom('roles')
     .select(columns)
     .where('workspace_biz_id', '=', workspaceId)
     .where('biz_id', '=', id)
     .executeTakeFirst()
+}
 
 /** Serializes the change with the recovery of an account, which suspends permissions. */
-export const lockRole = (tx: Tx, { workspaceId, id }: RoleKey): Promise<RoleRow | undefined> =>
-  tx
+export function lockRole(tx: Tx, { workspaceId, id }: RoleKey): Promise<RoleRow | undefined> {
+  return tx
     .selectFrom('roles')
     .select(columns)
     .where('workspace_biz_id', '=', workspaceId)
     .where('biz_id', '=', id)
     .forNoKeyUpdate()
     .executeTakeFirst()
+}
 
-export const listSuspendedRoles = (database: Database, workspaceId: WorkspaceId): Promise<RoleRow[]> =>
-  database
+export function listSuspendedRoles(database: Database, workspaceId: WorkspaceId): Promise<RoleRow[]> {
+  return database
     .selectFrom('roles')
     .select(columns)
     .where('workspace_biz_id', '=', workspaceId)
     .where(sql<boolean>`suspended_codes <> '{}'`)
     .orderBy(sql`lower(role_name)`)
     .execute()
+}
 
 export interface NewRole extends RoleKey {
   name: string
@@ -75,8 +79,8 @@ export interface NewRole extends RoleKey {
 }
 
 /** Returns undefined if the name is taken. Case is ignored. */
-export const insertRole = (tx: Tx, role: NewRole, at: Instant): Promise<RoleRow | undefined> =>
-  tx
+export function insertRole(tx: Tx, role: NewRole, at: Instant): Promise<RoleRow | undefined> {
+  return tx
     .insertInto('roles')
     .values({
       biz_id: role.id,
@@ -91,6 +95,7 @@ export const insertRole = (tx: Tx, role: NewRole, at: Instant): Promise<RoleRow 
     .onConflict((conflict) => conflict.doNothing())
     .returning(columns)
     .executeTakeFirst()
+}
 
 export interface RoleChanges {
   name?: string | undefined
@@ -99,13 +104,13 @@ export interface RoleChanges {
 }
 
 /** An undefined field is not changed. New permissions replace the suspended ones, too. */
-export const updateRole = (
+export function updateRole(
   tx: Tx,
   { workspaceId, id }: RoleKey,
   { name, description, permissionCodes }: RoleChanges,
   at: Instant,
-): Promise<RoleRow> =>
-  tx
+): Promise<RoleRow> {
+  return tx
     .updateTable('roles')
     .set({
       updated_at: toDate(at),
@@ -117,9 +122,10 @@ export const updateRole = (
     .where('biz_id', '=', id)
     .returning(columns)
     .executeTakeFirstOrThrow()
+}
 
 /** Includes OWNER. */
-export const countRoles = async (tx: Tx, workspaceId: WorkspaceId): Promise<number> => {
+export async function countRoles(tx: Tx, workspaceId: WorkspaceId): Promise<number> {
   const { total } = await tx
     .selectFrom('roles')
     .where('workspace_biz_id', '=', workspaceId)
@@ -129,7 +135,7 @@ export const countRoles = async (tx: Tx, workspaceId: WorkspaceId): Promise<numb
 }
 
 /** Case is ignored. */
-export const isNameTaken = async (tx: Tx, { workspaceId, id }: RoleKey, name: string): Promise<boolean> => {
+export async function isNameTaken(tx: Tx, { workspaceId, id }: RoleKey, name: string): Promise<boolean> {
   const other = await tx
     .selectFrom('roles')
     .select('biz_id')
@@ -140,7 +146,7 @@ export const isNameTaken = async (tx: Tx, { workspaceId, id }: RoleKey, name: st
   return other !== undefined
 }
 
-export const isInUse = async (tx: Tx, { workspaceId, id }: RoleKey, at: Instant): Promise<boolean> => {
+export async function isInUse(tx: Tx, { workspaceId, id }: RoleKey, at: Instant): Promise<boolean> {
   const held = tx
     .selectFrom('memberships')
     .select('role_biz_id')
@@ -157,7 +163,7 @@ export const isInUse = async (tx: Tx, { workspaceId, id }: RoleKey, at: Instant)
 }
 
 /** Suspends the pending invitations to a role. */
-export const suspendOffers = async (tx: Tx, { workspaceId, id }: RoleKey, at: Instant): Promise<void> => {
+export async function suspendOffers(tx: Tx, { workspaceId, id }: RoleKey, at: Instant): Promise<void> {
   await tx
     .updateTable('invitations')
     .set({ invitation_status: 'SUSPENDED', updated_at: toDate(at) })
@@ -169,6 +175,6 @@ export const suspendOffers = async (tx: Tx, { workspaceId, id }: RoleKey, at: In
 }
 
 /** The foreign key prevents the deletion while a member has the role. */
-export const deleteRole = async (tx: Tx, { workspaceId, id }: RoleKey): Promise<void> => {
+export async function deleteRole(tx: Tx, { workspaceId, id }: RoleKey): Promise<void> {
   await tx.deleteFrom('roles').where('workspace_biz_id', '=', workspaceId).where('biz_id', '=', id).execute()
 }

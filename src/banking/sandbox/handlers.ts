@@ -3,10 +3,11 @@ import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import { resetSandbox, type SandboxPorts } from './service.ts'
 
-export const createHandlers = (ports: SandboxPorts): HandlerTable =>
-  createHandlerTable(contract, {
+export function createHandlers(ports: SandboxPorts): HandlerTable {
+  return createHandlerTable(contract, {
     resetSandbox: async (request) => {
       await resetSandbox(ports, { auditContext: auditContextOf(request), access: request.workspace })
       return { success: true, resetAt: toIso(request.receivedAt) }
     },
   })
+}

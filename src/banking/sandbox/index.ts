@@ -17,10 +17,12 @@ export interface Sandbox {
   seed(tx: Tx, workspaceId: WorkspaceId): Promise<void>
 }
 
-export const createSandbox = (ports: SandboxPorts): Sandbox => ({
-  handlers: createHandlers(ports),
-  seed: (tx, workspaceId) => seedSandbox(ports, workspaceId, tx),
-})
+export function createSandbox(ports: SandboxPorts): Sandbox {
+  return {
+    handlers: createHandlers(ports),
+    seed: (tx, workspaceId) => seedSandbox(ports, workspaceId, tx),
+  }
+}
 
 export default domain({
   name: 'sandbox',

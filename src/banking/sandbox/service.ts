@@ -22,43 +22,6 @@ const reason = 'SANDBOX_RESET'
 /** Balance of each default wallet, in whole units. */
 const openingUnits = '10000'
 
-/** Returns minor units. */
-const seedBalance = ({ isDefault, currency }: SandboxWallet): bigint =>
-  isDefault ? (parseMoney(openingUnits, currency)?.minor ?? 0n) : 0n
-
-/** Negative if the balance is too high. */
-const correctionOf = (wallet: SandboxWallet): Money | undefined => {
-  if (wallet.status === 'CLOSED') return undefined
-  const minor = seedBalance(wallet) - wallet.balance
-  return minor === 0n ? undefined : { minor, currency: wallet.currency }
-}
-
-/** For orders of a type without a life cycle, such as those of a domain that is off. */
-const defaultEnding = (type: OpenOrder['type']): string =>
-  Object.entries(ledgerTypes.orders).some(
-    ([name, { final }]) => name === type && !final.some((status) => status === 'CANCELLED'),
-  )
-    ? 'FAILED'
-    : 'CANCELLED'
-
-/** An order has the status of its expiry from then on, even if no job has stored that status yet. */
-const endingOf = (
-  ledger: Pick<Ledger, 'lifeCycleOf'>,
-  { type, status, expiresAt }: OpenOrder,
-  at: Instant,
-): Pick<OrderMove, 'steps' | 'data'> => {
-  const lifeCycle = ledger.lifeCycleOf(type)
-  const expiry = lifeCycle && expiryOf(lifeCycle)
-  if (expiry && expiredAt({ status, data: { expiresAt } }, expiry, at) !== null)
-    return { steps: [{ status: expiry.to, reason }] }
-  const move = Object.values(lifeCycle?.moves ?? {}).find(({ by, from }) => by === 'sandbox' && from.includes(status))
-  const field = move?.reason
-  return {
-    steps: [{ status: move?.to[0] ?? defaultEnding(type), reason }],
-    ...(field && { data: { [field]: reason } }),
-  }
-}
-
 /** Runs in the transaction of the reset. */
 export type Cleaner = (tx: Tx, workspace: { workspaceId: WorkspaceId; at: Instant }) => Promise<void>
 
@@ -79,45 +42,20 @@ export interface SandboxContext {
   access: WorkspaceAccess
 }
 
-/** The balancing entry is posted to the sandbox's CLEARING account. */
-const correctWallet = async (
-  ledger: Ledger,
-  workspace: WorkspaceId,
-  wallet: SandboxWallet,
-  actor: AccountId | null,
-): Promise<void> => {
-  const amount = correctionOf(wallet)
-  if (amount) await ledger.fundWallet({ wallet: wallet.id, workspace, amount, actor })
-}
-
-const endOrder = (ledger: Ledger, workspace: WorkspaceId, order: OpenOrder, { accountId, at }: AuditContext) =>
-  ledger.execute({
-    actor: accountId,
-    parties: [],
-    move: {
-      id: order.id,
-      type: order.type,
-      workspace,
-      expected: [order.status],
-      ...endingOf(ledger, order, at),
-      ...(order.holds && { endHolds: 'RELEASED' as const }),
-    },
-  })
-
-export const seedSandbox = async (
+export async function seedSandbox(
   { ledger }: Pick<SandboxPorts, 'ledger'>,
   workspaceId: WorkspaceId,
   tx: Tx,
-): Promise<void> => {
+): Promise<void> {
   const within = ledger.within(tx)
   for (const wallet of await lockWallets(tx, workspaceId)) await correctWallet(within, workspaceId, wallet, null)
 }
 
 /** Only owners can reset. The ledger is append-only, so new entries correct the balances and the history stays. */
-export const resetSandbox = async (
+export async function resetSandbox(
   { transaction, ledger, members, cleaners }: SandboxPorts,
   { auditContext, access }: SandboxContext,
-): Promise<void> => {
+): Promise<void> {
   if (!access.isOwner) throw denied('only an owner can reset a sandbox')
   await transaction(async (tx) => {
     const workspace = await members.assertAccess(tx, auditContext.accountId, access)
@@ -133,4 +71,69 @@ export const resetSandbox = async (
     for (const clean of cleaners) await clean(tx, { workspaceId: access.id, at: auditContext.at })
     await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: access.id })
   })
+}
+
+/** The balancing entry is posted to the sandbox's CLEARING account. */
+async function correctWallet(
+  ledger: Ledger,
+  workspace: WorkspaceId,
+  wallet: SandboxWallet,
+  actor: AccountId | null,
+): Promise<void> {
+  const amount = correctionOf(wallet)
+  if (amount) await ledger.fundWallet({ wallet: wallet.id, workspace, amount, actor })
+}
+
+/** Negative if the balance is too high. */
+function correctionOf(wallet: SandboxWallet): Money | undefined {
+  if (wallet.status === 'CLOSED') return undefined
+  const minor = seedBalance(wallet) - wallet.balance
+  return minor === 0n ? undefined : { minor, currency: wallet.currency }
+}
+
+/** Returns minor units. */
+function seedBalance({ isDefault, currency }: SandboxWallet): bigint {
+  return isDefault ? (parseMoney(openingUnits, currency)?.minor ?? 0n) : 0n
+}
+
+function endOrder(ledger: Ledger, workspace: WorkspaceId, order: OpenOrder, { accountId, at }: AuditContext) {
+  return ledger.execute({
+    actor: accountId,
+    parties: [],
+    move: {
+      id: order.id,
+      type: order.type,
+      workspace,
+      expected: [order.status],
+      ...endingOf(ledger, order, at),
+      ...(order.holds && { endHolds: 'RELEASED' as const }),
+    },
+  })
+}
+
+/** An order has the status of its expiry from then on, even if no job has stored that status yet. */
+function endingOf(
+  ledger: Pick<Ledger, 'lifeCycleOf'>,
+  { type, status, expiresAt }: OpenOrder,
+  at: Instant,
+): Pick<OrderMove, 'steps' | 'data'> {
+  const lifeCycle = ledger.lifeCycleOf(type)
+  const expiry = lifeCycle && expiryOf(lifeCycle)
+  if (expiry && expiredAt({ status, data: { expiresAt } }, expiry, at) !== null)
+    return { steps: [{ status: expiry.to, reason }] }
+  const move = Object.values(lifeCycle?.moves ?? {}).find(({ by, from }) => by === 'sandbox' && from.includes(status))
+  const field = move?.reason
+  return {
+    steps: [{ status: move?.to[0] ?? defaultEnding(type), reason }],
+    ...(field && { data: { [field]: reason } }),
+  }
+}
+
+/** For orders of a type without a life cycle, such as those of a domain that is off. */
+function defaultEnding(type: OpenOrder['type']): string {
+  return Object.entries(ledgerTypes.orders).some(
+    ([name, { final }]) => name === type && !final.some((status) => status === 'CANCELLED'),
+  )
+    ? 'FAILED'
+    : 'CANCELLED'
 }

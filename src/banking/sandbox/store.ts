@@ -16,7 +16,7 @@ export interface SandboxWallet {
 /**
  * Locks all ledger accounts, CLEARING included, in the order of their ids, as every command does, to prevent deadlocks.
  */
-export const lockWallets = async (tx: Tx, workspaceId: WorkspaceId): Promise<SandboxWallet[]> => {
+export async function lockWallets(tx: Tx, workspaceId: WorkspaceId): Promise<SandboxWallet[]> {
   const accounts = await tx
     .selectFrom('ledger_accounts as a')
     .leftJoin('wallets as w', (join) =>
@@ -41,7 +41,7 @@ export interface OpenOrder {
 }
 
 /** Some status changes do not lock a wallet, so locks on wallets are not enough. */
-export const lockOpenOrders = async (tx: Tx, workspaceId: WorkspaceId): Promise<OpenOrder[]> => {
+export async function lockOpenOrders(tx: Tx, workspaceId: WorkspaceId): Promise<OpenOrder[]> {
   const rows = await tx
     .selectFrom('orders as o')
     .where('o.workspace_biz_id', '=', workspaceId)

@@ -26,7 +26,7 @@ export interface TransfersPorts {
   ): Promise<void>
 }
 
-export const transferHandlers = ({ ledger, rules, assertNotHeld }: TransfersPorts, words: Words): HandlerTable => {
+export function transferHandlers({ ledger, rules, assertNotHeld }: TransfersPorts, words: Words): HandlerTable {
   const orders = createOrders(contract.transfers, { ledger, words }, toTransferView)
   return createHandlerTable(contract, {
     listTransfers: orders.list,

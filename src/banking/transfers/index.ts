@@ -13,14 +13,13 @@ export interface TransfersOptions extends TransferSettings, Omit<TransfersPorts,
 }
 
 /** Throws a RangeError for an invalid amount in the settings. */
-export const createTransfers = ({
-  ledger,
-  words,
-  assertNotHeld,
-  ...settings
-}: TransfersOptions): { handlers: HandlerTable } => ({
-  handlers: transferHandlers({ ledger, assertNotHeld, rules: parseTransferRules(settings) }, words),
-})
+export function createTransfers({ ledger, words, assertNotHeld, ...settings }: TransfersOptions): {
+  handlers: HandlerTable
+} {
+  return {
+    handlers: transferHandlers({ ledger, assertNotHeld, rules: parseTransferRules(settings) }, words),
+  }
+}
 
 export default domain({
   name: 'transfers',

@@ -40,16 +40,8 @@ export interface Transfer {
   failureCode: string | null
 }
 
-/** Throws if the order is not a transfer. */
-const toTransfer = (order: Order): Transfer => {
-  const { sourceWalletBizId: source, targetWalletBizId: target } = order
-  if (source === null || target === null) throw new TypeError(`transfer ${order.bizId} lacks a wallet`)
-  const { amount, feeAmount, currency, ...notes } = storedData.parse(order.data)
-  return { source, target, amount: money(amount, currency), fee: money(feeAmount, currency), ...notes }
-}
-
 /** The recipient does not see the sender's client reference. */
-export const toTransferView = (order: Order, viewer: Viewer) => {
+export function toTransferView(order: Order, viewer: Viewer) {
   const transfer = toTransfer(order)
   return {
     ...toOrderView(order, transferStatus, viewer),
@@ -66,10 +58,44 @@ export const toTransferView = (order: Order, viewer: Viewer) => {
   }
 }
 
+export function newTransfer(terms: TransferTerms, context: CommandContext<WorkspaceId>): Opening {
+  return {
+    parties: transferParties(terms, context.workspace),
+    ...(terms.needsApproval
+      ? { holds: [{ account: 'source', amount: terms.amount.minor + terms.fee.minor }] }
+      : { entries: transferEntries(terms) }),
+    order: {
+      data: {
+        amount: terms.amount.minor.toString(),
+        currency: terms.amount.currency,
+        feeAmount: terms.fee.minor.toString(),
+        failureCode: null,
+        remark: terms.remark,
+        clientReference: terms.clientReference,
+      },
+      usage: withoutApproval(terms),
+      outgoing: { amount: terms.amount, leaving: true, by: context },
+    },
+  }
+}
+
+export function approvedPostings(order: Order) {
+  const transfer = toTransfer(order)
+  return { parties: transferParties(transfer, order.workspaceBizId), entries: transferEntries(transfer) }
+}
+
+/** Throws if the order is not a transfer. */
+function toTransfer(order: Order): Transfer {
+  const { sourceWalletBizId: source, targetWalletBizId: target } = order
+  if (source === null || target === null) throw new TypeError(`transfer ${order.bizId} lacks a wallet`)
+  const { amount, feeAmount, currency, ...notes } = storedData.parse(order.data)
+  return { source, target, amount: money(amount, currency), fee: money(feeAmount, currency), ...notes }
+}
+
 type Postings = Pick<Transfer, 'source' | 'target' | 'amount' | 'fee'>
 
 /** Both wallets must be active. The source wallet must belong to the workspace. */
-const transferParties = ({ source, target, amount, fee }: Postings, workspace: WorkspaceId): Party[] => {
+function transferParties({ source, target, amount, fee }: Postings, workspace: WorkspaceId): Party[] {
   const wallet = { currency: amount.currency, active: true, currencyField: 'currency' }
   return [
     { ...wallet, label: 'source', wallet: source, workspace },
@@ -78,41 +104,20 @@ const transferParties = ({ source, target, amount, fee }: Postings, workspace: W
   ]
 }
 
-const transferEntries = ({ amount, fee }: Postings): Entry[] => [
-  { account: 'source', amount: -amount.minor, flowType: 'TRANSFER' },
-  { account: 'target', amount: amount.minor, flowType: 'TRANSFER' },
-  ...feeEntries('source', fee),
-]
+function transferEntries({ amount, fee }: Postings): Entry[] {
+  return [
+    { account: 'source', amount: -amount.minor, flowType: 'TRANSFER' },
+    { account: 'target', amount: amount.minor, flowType: 'TRANSFER' },
+    ...feeEntries('source', fee),
+  ]
+}
 
 /**
  * A rolling sum of a person's transfers that complete without approval. Transfers above its maximum need approval, so
  * that splitting an amount does not avoid it.
  */
-const withoutApproval = ({ amount, needsApproval, maxWithoutApproval: max }: TransferTerms): Usage[] =>
-  needsApproval || max === null
+function withoutApproval({ amount, needsApproval, maxWithoutApproval: max }: TransferTerms): Usage[] {
+  return needsApproval || max === null
     ? []
     : [{ of: 'PERSON', usageOf: 'TRANSFER WITHOUT APPROVAL', amount, max, exceeded: null }]
-
-export const newTransfer = (terms: TransferTerms, context: CommandContext<WorkspaceId>): Opening => ({
-  parties: transferParties(terms, context.workspace),
-  ...(terms.needsApproval
-    ? { holds: [{ account: 'source', amount: terms.amount.minor + terms.fee.minor }] }
-    : { entries: transferEntries(terms) }),
-  order: {
-    data: {
-      amount: terms.amount.minor.toString(),
-      currency: terms.amount.currency,
-      feeAmount: terms.fee.minor.toString(),
-      failureCode: null,
-      remark: terms.remark,
-      clientReference: terms.clientReference,
-    },
-    usage: withoutApproval(terms),
-    outgoing: { amount: terms.amount, leaving: true, by: context },
-  },
-})
-
-export const approvedPostings = (order: Order) => {
-  const transfer = toTransfer(order)
-  return { parties: transferParties(transfer, order.workspaceBizId), entries: transferEntries(transfer) }
 }

@@ -13,14 +13,15 @@ export const transferSettings = z.strictObject({
   ),
 })
 
-export const checkTransferSettings = (
+export function checkTransferSettings(
   { transferFee, transferApprovalFrom }: z.output<typeof transferSettings>,
   { currencies }: SettingsContext,
-): string[] =>
-  currencyErrors(currencies, {
+): string[] {
+  return currencyErrors(currencies, {
     transferFee: Object.keys(transferFee),
     transferApprovalFrom: Object.keys(transferApprovalFrom),
   })
+}
 
 /** Decimal strings, as configured. */
 export type AmountsByCurrency = Readonly<Record<string, string>>
@@ -40,14 +41,13 @@ export interface TransferRules {
   fixedFee: ReadonlyMap<string, Money>
 }
 
-const parseAmounts = (amounts: AmountsByCurrency): ReadonlyMap<string, Money> =>
-  new Map(Object.entries(amounts).map(([currency, text]) => [currency, parseConfiguredAmount(text, currency)]))
-
 /** Throws a RangeError for an invalid amount, so that an invalid setting prevents startup. */
-export const parseTransferRules = ({ approvalThreshold, fixedFee }: TransferSettings): TransferRules => ({
-  approvalThreshold: parseAmounts(approvalThreshold),
-  fixedFee: parseAmounts(fixedFee),
-})
+export function parseTransferRules({ approvalThreshold, fixedFee }: TransferSettings): TransferRules {
+  return {
+    approvalThreshold: parseAmounts(approvalThreshold),
+    fixedFee: parseAmounts(fixedFee),
+  }
+}
 
 export interface TransferInput {
   source: WalletId
@@ -65,7 +65,7 @@ export interface TransferTerms extends TransferInput {
 }
 
 /** The need for approval depends on this amount alone. */
-export const computeTerms = (input: TransferInput, { approvalThreshold, fixedFee }: TransferRules): TransferTerms => {
+export function computeTerms(input: TransferInput, { approvalThreshold, fixedFee }: TransferRules): TransferTerms {
   const { minor, currency } = input.amount
   const threshold = approvalThreshold.get(currency)
   return {
@@ -74,4 +74,8 @@ export const computeTerms = (input: TransferInput, { approvalThreshold, fixedFee
     needsApproval: threshold !== undefined && minor >= threshold.minor,
     maxWithoutApproval: threshold ? threshold.minor - 1n : null,
   }
+}
+
+function parseAmounts(amounts: AmountsByCurrency): ReadonlyMap<string, Money> {
+  return new Map(Object.entries(amounts).map(([currency, text]) => [currency, parseConfiguredAmount(text, currency)]))
 }

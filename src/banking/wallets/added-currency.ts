@@ -17,12 +17,12 @@ export interface AddedCurrencyPorts extends OpeningPorts {
 export type OpeningResult = 'OPENED' | 'EXISTS' | 'FROZEN' | 'UNKNOWN'
 
 /** Idempotent: the workspace gets at most one wallet in the currency. */
-export const openWalletIn = (
+export function openWalletIn(
   ports: AddedCurrencyPorts,
   workspaceId: WorkspaceId,
   currency: string,
-): Promise<OpeningResult> =>
-  ports.transaction(async (tx) => {
+): Promise<OpeningResult> {
+  return ports.transaction(async (tx) => {
     const workspace = await ports.lockWorkspace(tx, workspaceId)
     if (!workspace) return 'UNKNOWN'
     if (workspace.status !== 'ACTIVE') return 'FROZEN'
@@ -31,14 +31,15 @@ export const openWalletIn = (
     await ports.onOpened(tx, { workspaceId, wallet, currency })
     return 'OPENED'
   })
+}
 
 const batchSize = 100
 
 /** Uses one transaction per workspace. A call after an interruption continues with the workspaces that are left. */
-export const openWalletEverywhere = async (
+export async function openWalletEverywhere(
   ports: AddedCurrencyPorts,
   currency: string,
-): Promise<{ opened: number; frozen: number }> => {
+): Promise<{ opened: number; frozen: number }> {
   const counts = { opened: 0, frozen: 0 }
   let after: WorkspaceId | undefined
   for (;;) {

@@ -26,7 +26,7 @@ type StatusRequest =
   | Request<typeof contract.unfreezeWallet>
   | Request<typeof contract.closeWallet>
 
-export const createHandlers = (ports: WalletsPorts, words: Words): HandlerTable => {
+export function createHandlers(ports: WalletsPorts, words: Words): HandlerTable {
   const changeStatus = async (request: StatusRequest, change: WalletChange['change']) => {
     const { params, body } = request
     const input = { wallet: bizId<'wallet'>(params.wallet_id), change, reason: body.reason }

@@ -18,10 +18,12 @@ export interface Wallets {
   openWallets(tx: Database, workspace: { workspaceId: WorkspaceId; at: Instant }): Promise<void>
 }
 
-export const createWallets = (ports: WalletsPorts & { words: Words }): Wallets => ({
-  handlers: createHandlers(ports, ports.words),
-  openWallets: (tx, workspace) => openWallets(ports, tx, workspace),
-})
+export function createWallets(ports: WalletsPorts & { words: Words }): Wallets {
+  return {
+    handlers: createHandlers(ports, ports.words),
+    openWallets: (tx, workspace) => openWallets(ports, tx, workspace),
+  }
+}
 
 export default domain({
   name: 'wallets',

@@ -51,42 +51,27 @@ interface WalletScope {
   workspace: WorkspaceId
 }
 
-const openWallet = async (
-  { ledger, ids }: OpeningPorts,
-  tx: Database,
-  { workspaceId, currency, name, at }: Opening,
-): Promise<WalletId> => {
-  const bizId = ids.next<'wallet'>()
-  const wallet = { bizId, workspaceBizId: workspaceId, walletName: name, currency, isDefault: true, at }
-  await ledger.within(tx).openWallet(wallet)
-  return bizId
-}
-
-export const openWallets = async (
+export async function openWallets(
   ports: WalletsPorts,
   tx: Database,
   { workspaceId, at }: { workspaceId: WorkspaceId; at: Instant },
-): Promise<void> => {
+): Promise<void> {
   for (const currency of ports.currencies) await openWallet(ports, tx, { workspaceId, currency, name: currency, at })
 }
 
 /** The workspace must be locked. Returns undefined if it has a wallet in the currency, even a closed one. */
-export const openMissingWallet = async (
-  ports: OpeningPorts,
-  tx: Tx,
-  opening: Opening,
-): Promise<WalletId | undefined> => {
+export async function openMissingWallet(ports: OpeningPorts, tx: Tx, opening: Opening): Promise<WalletId | undefined> {
   const wallets = await ports.ledger.within(tx).listWallets(opening.workspaceId)
   return wallets.some(({ currency }) => currency === opening.currency) ? undefined : openWallet(ports, tx, opening)
 }
 
 /** Throws STATE.CONFLICT if the workspace has a wallet in the currency. */
-export const createWallet = (
+export function createWallet(
   ports: WalletsPorts,
   { currency, name }: Pick<Opening, 'currency' | 'name'>,
   { auditContext, access }: { auditContext: AuditContext; access: WorkspaceAccess },
-): Promise<Wallet> =>
-  ports.transaction(async (tx) => {
+): Promise<Wallet> {
+  return ports.transaction(async (tx) => {
     if (!ports.currencies.includes(currency)) throw invalid('currency', 'this currency is not offered')
     await ports.members.assertAccess(tx, auditContext.accountId, access)
     const opening = { workspaceId: access.id, currency, name, at: auditContext.at }
@@ -95,18 +80,19 @@ export const createWallet = (
     await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: wallet, detail: { currency } })
     return readWallet({ ledger: ports.ledger.within(tx) }, { wallet, workspace: access.id })
   })
+}
 
 /** Throws RESOURCE.NOT_FOUND for an unknown wallet. */
-export const readWallet = async ({ ledger }: Pick<WalletsPorts, 'ledger'>, scope: WalletScope): Promise<Wallet> => {
+export async function readWallet({ ledger }: Pick<WalletsPorts, 'ledger'>, scope: WalletScope): Promise<Wallet> {
   const wallet = assertFound(await ledger.readWallet(scope), 'no such wallet')
   return wallet
 }
 
 /** For a future instant, returns the balance now. */
-export const readBalance = async (
+export async function readBalance(
   { ledger, clock }: WalletsPorts,
   { at, ...scope }: WalletScope & { at: Instant | undefined },
-): Promise<{ balance: Balance; asOf: Instant }> => {
+): Promise<{ balance: Balance; asOf: Instant }> {
   const now = clock.now()
   const isPast = at !== undefined && at < now
   const balance = assertFound(
@@ -116,7 +102,7 @@ export const readBalance = async (
   return { balance, asOf: isPast ? at : now }
 }
 
-export const listFlows = async (ports: WalletsPorts, query: FlowQuery): Promise<Page<Flow>> => {
+export async function listFlows(ports: WalletsPorts, query: FlowQuery): Promise<Page<Flow>> {
   await readWallet(ports, { wallet: query.wallet, workspace: query.workspace })
   return ports.ledger.listFlows(query)
 }
@@ -134,12 +120,12 @@ export interface WalletChange {
 }
 
 /** Only an empty wallet can be closed. Operators can only freeze in workspaces that they belong to. */
-export const changeWalletStatus = (
+export function changeWalletStatus(
   { transaction, ledger, members }: WalletsPorts,
   { wallet, change, reason }: WalletChange,
   auditContext: AuditContext,
-): Promise<Wallet> =>
-  transaction(async (tx) => {
+): Promise<Wallet> {
+  return transaction(async (tx) => {
     const within = ledger.within(tx)
     const isChanged = await within.changeWalletStatus({ wallet, ...changes[change], at: auditContext.at })
     const found = assertFound(await within.readWallet({ wallet, workspace: null }), 'no such wallet')
@@ -148,3 +134,15 @@ export const changeWalletStatus = (
     await recordSuccess(tx, auditContext, { workspaceId: found.workspaceBizId, targetId: wallet, detail: { reason } })
     return found
   })
+}
+
+async function openWallet(
+  { ledger, ids }: OpeningPorts,
+  tx: Database,
+  { workspaceId, currency, name, at }: Opening,
+): Promise<WalletId> {
+  const bizId = ids.next<'wallet'>()
+  const wallet = { bizId, workspaceBizId: workspaceId, walletName: name, currency, isDefault: true, at }
+  await ledger.within(tx).openWallet(wallet)
+  return bizId
+}

@@ -2,10 +2,10 @@ import type { Database } from '../../database/index.ts'
 import type { WorkspaceId } from '../../kernel/index.ts'
 
 /** Returns up to `limit` workspaces after `after` that have no wallet in the currency, in the order of their ids. */
-export const listWorkspacesWithout = async (
+export async function listWorkspacesWithout(
   database: Database,
   { currency, after, limit }: { currency: string; after: WorkspaceId | undefined; limit: number },
-): Promise<WorkspaceId[]> => {
+): Promise<WorkspaceId[]> {
   let found = database
     .selectFrom('workspaces as o')
     .select('o.biz_id as id')

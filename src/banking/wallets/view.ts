@@ -10,30 +10,34 @@ import {
   type Wallet,
 } from '../../ledger/index.ts'
 
-export const toWalletView = (wallet: Wallet, viewer: Viewer) => ({
-  bizId: wallet.bizId,
-  workspaceBizId: wallet.workspaceBizId,
-  walletName: wallet.walletName,
-  currency: wallet.currency,
-  currencyExponent: exponentOf(wallet.currency),
-  walletStatus: toCodedValue(walletStatus, wallet.status, viewer),
-  isDefault: wallet.isDefault,
-  createdAt: toIso(wallet.createdAt),
-  updatedAt: toIso(wallet.updatedAt),
-})
+export function toWalletView(wallet: Wallet, viewer: Viewer) {
+  return {
+    bizId: wallet.bizId,
+    workspaceBizId: wallet.workspaceBizId,
+    walletName: wallet.walletName,
+    currency: wallet.currency,
+    currencyExponent: exponentOf(wallet.currency),
+    walletStatus: toCodedValue(walletStatus, wallet.status, viewer),
+    isDefault: wallet.isDefault,
+    createdAt: toIso(wallet.createdAt),
+    updatedAt: toIso(wallet.updatedAt),
+  }
+}
 
-export const toBalanceView = (balance: Balance, asOf: Instant) => ({
-  walletBizId: balance.wallet,
-  currency: balance.total.currency,
-  availableBalance: formatMoney(balance.available),
-  heldBalance: formatMoney(balance.held),
-  totalBalance: formatMoney(balance.total),
-  asOf: toIso(asOf),
-  version: balance.version,
-})
+export function toBalanceView(balance: Balance, asOf: Instant) {
+  return {
+    walletBizId: balance.wallet,
+    currency: balance.total.currency,
+    availableBalance: formatMoney(balance.available),
+    heldBalance: formatMoney(balance.held),
+    totalBalance: formatMoney(balance.total),
+    asOf: toIso(asOf),
+    version: balance.version,
+  }
+}
 
 /** Returns a flow. `direction` determines the sign of `amount`. */
-export const toFlowView = (flow: Flow, viewer: Viewer) => {
+export function toFlowView(flow: Flow, viewer: Viewer) {
   const { direction, amount } = toFlowAmountView(flow)
   return {
     bizId: flow.bizId,

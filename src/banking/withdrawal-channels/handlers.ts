@@ -21,26 +21,18 @@ import {
 } from './service.ts'
 import { type Channel, type ListedChannel, listAllChannels, listChannels } from './store.ts'
 
-export const toChannelView = ({ createdBy: _by, verifiedBy: _verifier, ...channel }: Channel, viewer: Viewer) => ({
-  ...channel,
-  channelType: toCodedValue(channelType, channel.channelType, viewer),
-  channelStatus: toCodedValue(withdrawalChannelStatus, channel.channelStatus, viewer),
-  createdAt: toIso(channel.createdAt),
-  updatedAt: toIso(channel.updatedAt),
-})
+export function toChannelView({ createdBy: _by, verifiedBy: _verifier, ...channel }: Channel, viewer: Viewer) {
+  return {
+    ...channel,
+    channelType: toCodedValue(channelType, channel.channelType, viewer),
+    channelStatus: toCodedValue(withdrawalChannelStatus, channel.channelStatus, viewer),
+    createdAt: toIso(channel.createdAt),
+    updatedAt: toIso(channel.updatedAt),
+  }
+}
 
-const toRevealedView = ({ accountNumber, ...channel }: RevealedChannel, viewer: Viewer) => ({
-  ...toChannelView(channel, viewer),
-  accountNumber,
-})
-
-const toListedChannelView = (channel: ListedChannel, viewer: Viewer) => ({
-  ...toChannelView(channel, viewer),
-  ...toWorkspaceKindView(channel.workspaceKind, viewer),
-})
-
-export const createHandlers = (ports: ChannelsPorts, words: Words): HandlerTable =>
-  createHandlerTable(contract, {
+export function createHandlers(ports: ChannelsPorts, words: Words): HandlerTable {
+  return createHandlerTable(contract, {
     listWithdrawalChannels: async (request) => {
       const channels = await listChannels(ports.database, request.workspace.id, request.query)
       return channels.map((channel) => toChannelView(channel, viewerOf(words, request)))
@@ -91,3 +83,18 @@ export const createHandlers = (ports: ChannelsPorts, words: Words): HandlerTable
       return toRevealedView(await revealChannel(ports, input, auditContextOf(request)), viewerOf(words, request))
     },
   })
+}
+
+function toListedChannelView(channel: ListedChannel, viewer: Viewer) {
+  return {
+    ...toChannelView(channel, viewer),
+    ...toWorkspaceKindView(channel.workspaceKind, viewer),
+  }
+}
+
+function toRevealedView({ accountNumber, ...channel }: RevealedChannel, viewer: Viewer) {
+  return {
+    ...toChannelView(channel, viewer),
+    accountNumber,
+  }
+}

@@ -36,22 +36,24 @@ export interface WithdrawalChannels {
   suspend(tx: Tx, account: RecoveredAccount): Promise<number>
 }
 
-export const createWithdrawalChannels = (ports: ChannelsPorts & { words: Words }): WithdrawalChannels => ({
-  handlers: createHandlers(ports, ports.words),
-  maskedAccountOf: async (workspace, channel) => {
-    const id = bizId<'withdrawalChannel'>(channel)
-    const found = workspace === null ? readAnyChannel(ports.database, id) : readChannel(ports.database, id, workspace)
-    return (await found)?.maskedAccount
-  },
-  channelOf: async (workspace, id) => {
-    const channel = await readPayoutChannel(ports.database, bizId<'withdrawalChannel'>(id), workspace)
-    if (!channel) return undefined
-    const { createdBy, verifiedBy, ...fields } = channel
-    return { ...fields, actors: verifiedBy === null ? [createdBy] : [createdBy, verifiedBy] }
-  },
-  clean: (tx, { workspaceId }) => deleteChannels(tx, workspaceId),
-  suspend: (tx, account) => suspendChannels(ports, tx, account),
-})
+export function createWithdrawalChannels(ports: ChannelsPorts & { words: Words }): WithdrawalChannels {
+  return {
+    handlers: createHandlers(ports, ports.words),
+    maskedAccountOf: async (workspace, channel) => {
+      const id = bizId<'withdrawalChannel'>(channel)
+      const found = workspace === null ? readAnyChannel(ports.database, id) : readChannel(ports.database, id, workspace)
+      return (await found)?.maskedAccount
+    },
+    channelOf: async (workspace, id) => {
+      const channel = await readPayoutChannel(ports.database, bizId<'withdrawalChannel'>(id), workspace)
+      if (!channel) return undefined
+      const { createdBy, verifiedBy, ...fields } = channel
+      return { ...fields, actors: verifiedBy === null ? [createdBy] : [createdBy, verifiedBy] }
+    },
+    clean: (tx, { workspaceId }) => deleteChannels(tx, workspaceId),
+    suspend: (tx, account) => suspendChannels(ports, tx, account),
+  }
+}
 
 const ownerNotices = ['CHANNEL_CREATED', 'CHANNEL_VERIFIED'] as const
 

@@ -106,9 +106,6 @@ export const migrations = [
   ]),
 ]
 
-const optionalText = (row: KeyedRow, column: string): string | null =>
-  row[column] === null ? null : textOf(row, column)
-
 export const keyedColumns: KeyedColumns = {
   sealed: [
     {
@@ -137,4 +134,8 @@ export const keyedColumns: KeyedColumns = {
     },
   ],
   digests: [],
+}
+
+function optionalText(row: KeyedRow, column: string): string | null {
+  return row[column] === null ? null : textOf(row, column)
 }

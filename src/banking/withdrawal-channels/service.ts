@@ -95,66 +95,6 @@ export interface ChannelContext {
   auditContext: AuditContext
 }
 
-const newChannel = (ports: ChannelsPorts, input: ChannelInput, context: CommandContext<WorkspaceId>): Channel => {
-  const at = ports.clock.now()
-  const { accountNumber, ...fields } = input
-  return {
-    ...fields,
-    bizId: ports.ids.next<'withdrawalChannel'>(),
-    workspaceBizId: context.workspace,
-    maskedAccount: maskAccount(canonicalizeAccount(input.channelType, accountNumber)),
-    channelStatus: 'PENDING_VERIFICATION',
-    rejectReason: null,
-    createdBy: context.actor,
-    verifiedBy: null,
-    createdAt: at,
-    updatedAt: at,
-  }
-}
-
-const insertNewChannel = async (
-  ports: ChannelsPorts,
-  tx: Tx,
-  input: ChannelInput,
-  context: CommandContext<WorkspaceId>,
-): Promise<Channel> => {
-  const channel = newChannel(ports, input, context)
-  const { accountNumber } = input
-  const account = {
-    sealed: ports.secretBox.seal('withdrawal-account', channel.bizId, Buffer.from(accountNumber)),
-    digests: ports.digest.candidates('withdrawal-account', ...accountParts(input)),
-  }
-  if (!(await insertChannel(tx, channel, account))) throw conflict('the workspace already has this account')
-  return channel
-}
-
-type Key = CommandContext<WorkspaceId>['key']
-
-/**
- * Hashes the body with the current and previous secret keys. An attacker could guess the account number from a plain
- * hash.
- */
-const idempotencyKeys = ({ digest }: ChannelsPorts, { key }: CommandContext<WorkspaceId>): [Key, ...Key[]] => {
-  const keyOf = (bodyDigest: Uint8Array): Key => ({ ...key, bodyHash: Buffer.from(bodyDigest).toString('hex') })
-  const [current, ...previous] = digest.candidates('withdrawal-channel-request', key.bodyHash)
-  return [keyOf(current), ...previous.map(keyOf)]
-}
-
-/** Throws REQUEST.ID_REUSED if no key has the hash of the stored body. */
-const findStored = async (
-  ledger: Pick<Ledger, 'findStoredResult'>,
-  [key, ...previous]: readonly [Key, ...Key[]],
-): Promise<{ result: unknown } | undefined> => {
-  try {
-    return await ledger.findStoredResult(key)
-  } catch (error) {
-    const [next, ...rest] = previous
-    if (next === undefined || !(error instanceof Refusal && error.code === 'REQUEST.ID_REUSED')) throw error
-    return findStored(ledger, [next, ...rest])
-  }
-}
-
-const idOf = <Kind extends string>() => z.string().transform((text) => bizId<Kind>(text))
 const instant = z.number().transform(toInstant)
 
 const storedChannel: z.ZodType<Channel> = z.object({
@@ -175,18 +115,12 @@ const storedChannel: z.ZodType<Channel> = z.object({
   updatedAt: instant,
 })
 
-const noticeOf = (kind: OwnerNoticeKind, { workspaceBizId, maskedAccount, currency }: Channel) => ({
-  kind,
-  workspaceId: workspaceBizId,
-  about: `${maskedAccount} ${currency}`,
-})
-
 /** An operator must verify the account before use. Idempotent by the request's key. */
-export const createChannel = async (
+export async function createChannel(
   ports: ChannelsPorts,
   input: ChannelInput,
   { command, caller, access: by, auditContext }: ChannelContext,
-): Promise<Channel> => {
+): Promise<Channel> {
   if (!ports.isCountry(input.country)) throw invalid('country')
   return ports.transaction(async (tx) => {
     const ledger = ports.ledger.within(tx)
@@ -212,19 +146,21 @@ export const createChannel = async (
 }
 
 /** Suspended channels get no payouts. */
-export const suspendChannels = (
+export function suspendChannels(
   { suspendYoungerThanMs }: Pick<ChannelsPorts, 'suspendYoungerThanMs'>,
   tx: Tx,
   { accountId, at }: RecoveredAccount,
-): Promise<number> => suspendChannelsOf(tx, accountId, { createdAfter: addMs(at, -suspendYoungerThanMs), at })
+): Promise<number> {
+  return suspendChannelsOf(tx, accountId, { createdAfter: addMs(at, -suspendYoungerThanMs), at })
+}
 
 /** Throws ACCESS.PAYOUT_HOLD for a recently gained permission, and STATE.CONFLICT if the channel is not suspended. */
-export const reactivateChannel = (
+export function reactivateChannel(
   { transaction, members, assertSessionOpen }: ChannelsPorts,
   { id }: { id: ChannelId },
   { caller, access, auditContext }: Omit<ChannelContext, 'command'>,
-): Promise<Channel> =>
-  transaction(async (tx) => {
+): Promise<Channel> {
+  return transaction(async (tx) => {
     const scope = { workspace: access.id, channel: id }
     await members.assertAccess(tx, auditContext.accountId, access)
     await assertSessionOpen(tx, caller)
@@ -240,6 +176,128 @@ export const reactivateChannel = (
     await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: id, detail })
     return restored
   })
+}
+
+export function verifyChannel(
+  ports: ChannelsPorts,
+  { id }: { id: ChannelId },
+  auditContext: AuditContext,
+): Promise<Channel> {
+  return decideOnChannel(ports, id, auditContext, (status) =>
+    status === 'PENDING_VERIFICATION' ? { status: 'ACTIVE', rejectReason: null } : undefined,
+  )
+}
+
+/** Disables an active or suspended channel, which then gets no further payouts. */
+export function rejectChannel(
+  ports: ChannelsPorts,
+  { id, reason }: { id: ChannelId; reason: string },
+  auditContext: AuditContext,
+): Promise<Channel> {
+  return decideOnChannel(ports, id, auditContext, (status) => {
+    const to = statusAfterRejection(status)
+    return to && { status: to, rejectReason: reason }
+  })
+}
+
+export type RevealedChannel = Channel & { accountNumber: string }
+
+/**
+ * The audit log records the reason, even if the request is refused. The entry is stored before the number is returned.
+ */
+export async function revealChannel(
+  { database, transaction, secretBox }: ChannelsPorts,
+  { id, reason }: { id: ChannelId; reason: string },
+  auditContext: AuditContext,
+): Promise<RevealedChannel> {
+  const found = await readSealedChannel(database, id)
+  if (!found) {
+    const detail = { reason: 'RESOURCE.NOT_FOUND', statedReason: reason }
+    await recordRefusal(database, auditContext, { workspaceId: null, targetId: id, detail })
+    throw notFound('no such withdrawal channel')
+  }
+  const { accountSealed, ...channel } = found
+  const accountNumber = Buffer.from(secretBox.open('withdrawal-account', id, accountSealed)).toString()
+  await transaction((tx) =>
+    recordSuccess(tx, auditContext, {
+      workspaceId: channel.workspaceBizId,
+      targetId: id,
+      detail: { statedReason: reason },
+    }),
+  )
+  return { ...channel, accountNumber }
+}
+
+function idOf<Kind extends string>() {
+  return z.string().transform((text) => bizId<Kind>(text))
+}
+
+type Key = CommandContext<WorkspaceId>['key']
+
+/**
+ * Hashes the body with the current and previous secret keys. An attacker could guess the account number from a plain
+ * hash.
+ */
+function idempotencyKeys({ digest }: ChannelsPorts, { key }: CommandContext<WorkspaceId>): [Key, ...Key[]] {
+  const keyOf = (bodyDigest: Uint8Array): Key => ({ ...key, bodyHash: Buffer.from(bodyDigest).toString('hex') })
+  const [current, ...previous] = digest.candidates('withdrawal-channel-request', key.bodyHash)
+  return [keyOf(current), ...previous.map(keyOf)]
+}
+
+/** Throws REQUEST.ID_REUSED if no key has the hash of the stored body. */
+async function findStored(
+  ledger: Pick<Ledger, 'findStoredResult'>,
+  [key, ...previous]: readonly [Key, ...Key[]],
+): Promise<{ result: unknown } | undefined> {
+  try {
+    return await ledger.findStoredResult(key)
+  } catch (error) {
+    const [next, ...rest] = previous
+    if (next === undefined || !(error instanceof Refusal && error.code === 'REQUEST.ID_REUSED')) throw error
+    return findStored(ledger, [next, ...rest])
+  }
+}
+
+async function insertNewChannel(
+  ports: ChannelsPorts,
+  tx: Tx,
+  input: ChannelInput,
+  context: CommandContext<WorkspaceId>,
+): Promise<Channel> {
+  const channel = newChannel(ports, input, context)
+  const { accountNumber } = input
+  const account = {
+    sealed: ports.secretBox.seal('withdrawal-account', channel.bizId, Buffer.from(accountNumber)),
+    digests: ports.digest.candidates('withdrawal-account', ...accountParts(input)),
+  }
+  if (!(await insertChannel(tx, channel, account))) throw conflict('the workspace already has this account')
+  return channel
+}
+
+function newChannel(ports: ChannelsPorts, input: ChannelInput, context: CommandContext<WorkspaceId>): Channel {
+  const at = ports.clock.now()
+  const { accountNumber, ...fields } = input
+  return {
+    ...fields,
+    bizId: ports.ids.next<'withdrawalChannel'>(),
+    workspaceBizId: context.workspace,
+    maskedAccount: maskAccount(canonicalizeAccount(input.channelType, accountNumber)),
+    channelStatus: 'PENDING_VERIFICATION',
+    rejectReason: null,
+    createdBy: context.actor,
+    verifiedBy: null,
+    createdAt: at,
+    updatedAt: at,
+  }
+}
+
+function noticeOf(kind: OwnerNoticeKind, { workspaceBizId, maskedAccount, currency }: Channel) {
+  return {
+    kind,
+    workspaceId: workspaceBizId,
+    about: `${maskedAccount} ${currency}`,
+  }
+}
 
 type Decision = (
   status: ChannelStatus,
@@ -249,13 +307,13 @@ type Decision = (
  * The operator must not have created the channel, and must not belong to its workspace. Throws STATE.CONFLICT if
  * `decide` returns undefined.
  */
-const decideOnChannel = (
+function decideOnChannel(
   { transaction, ledger, notices }: ChannelsPorts,
   id: ChannelId,
   auditContext: AuditContext,
   decide: Decision,
-): Promise<Channel> =>
-  transaction(async (tx) => {
+): Promise<Channel> {
+  return transaction(async (tx) => {
     const channel = assertFound(await lockChannel(tx, id), 'no such withdrawal channel')
     const within = ledger.within(tx)
     await within.assertDifferentPerson(channel.createdBy, auditContext.accountId)
@@ -273,51 +331,4 @@ const decideOnChannel = (
       await notices.queue(tx, { ...noticeOf('CHANNEL_VERIFIED', channel), actorId: null, at: auditContext.at })
     return changed
   })
-
-export const verifyChannel = (
-  ports: ChannelsPorts,
-  { id }: { id: ChannelId },
-  auditContext: AuditContext,
-): Promise<Channel> =>
-  decideOnChannel(ports, id, auditContext, (status) =>
-    status === 'PENDING_VERIFICATION' ? { status: 'ACTIVE', rejectReason: null } : undefined,
-  )
-
-/** Disables an active or suspended channel, which then gets no further payouts. */
-export const rejectChannel = (
-  ports: ChannelsPorts,
-  { id, reason }: { id: ChannelId; reason: string },
-  auditContext: AuditContext,
-): Promise<Channel> =>
-  decideOnChannel(ports, id, auditContext, (status) => {
-    const to = statusAfterRejection(status)
-    return to && { status: to, rejectReason: reason }
-  })
-
-export type RevealedChannel = Channel & { accountNumber: string }
-
-/**
- * The audit log records the reason, even if the request is refused. The entry is stored before the number is returned.
- */
-export const revealChannel = async (
-  { database, transaction, secretBox }: ChannelsPorts,
-  { id, reason }: { id: ChannelId; reason: string },
-  auditContext: AuditContext,
-): Promise<RevealedChannel> => {
-  const found = await readSealedChannel(database, id)
-  if (!found) {
-    const detail = { reason: 'RESOURCE.NOT_FOUND', statedReason: reason }
-    await recordRefusal(database, auditContext, { workspaceId: null, targetId: id, detail })
-    throw notFound('no such withdrawal channel')
-  }
-  const { accountSealed, ...channel } = found
-  const accountNumber = Buffer.from(secretBox.open('withdrawal-account', id, accountSealed)).toString()
-  await transaction((tx) =>
-    recordSuccess(tx, auditContext, {
-      workspaceId: channel.workspaceBizId,
-      targetId: id,
-      detail: { statedReason: reason },
-    }),
-  )
-  return { ...channel, accountNumber }
 }

@@ -59,7 +59,7 @@ const open = [
   sql.lit<ChannelStatus>('SUSPENDED'),
 ]
 
-export const countOpenChannels = async (tx: Tx, workspace: WorkspaceId): Promise<number> => {
+export async function countOpenChannels(tx: Tx, workspace: WorkspaceId): Promise<number> {
   const { total } = await tx
     .selectFrom('withdrawal_channels')
     .where('workspace_biz_id', '=', workspace)
@@ -73,11 +73,11 @@ export const countOpenChannels = async (tx: Tx, workspace: WorkspaceId): Promise
  * Returns false if the workspace has an open channel with the same account. The workspace must be locked. The first
  * digest is current; the others use previous secret keys.
  */
-export const insertChannel = async (
+export async function insertChannel(
   tx: Tx,
   channel: Channel,
   account: { sealed: Uint8Array; digests: readonly [Uint8Array, ...Uint8Array[]] },
-): Promise<boolean> => {
+): Promise<boolean> {
   const [digest, ...previousDigests] = account.digests
   if (previousDigests.length > 0) {
     const known = await tx
@@ -124,21 +124,14 @@ export interface ChannelFilter {
   currency?: string | undefined
 }
 
-const matchingChannels = (database: Database, { channelStatus, channelType, currency }: ChannelFilter) => {
-  let found = database.selectFrom('withdrawal_channels')
-  if (channelStatus !== undefined) found = found.where('channel_status', '=', channelStatus)
-  if (channelType !== undefined) found = found.where('channel_type', '=', channelType)
-  if (currency !== undefined) found = found.where('currency', '=', currency)
-  return found
-}
-
-export const listChannels = (database: Database, workspace: WorkspaceId, filter: ChannelFilter): Promise<Channel[]> =>
-  matchingChannels(database, filter)
+export function listChannels(database: Database, workspace: WorkspaceId, filter: ChannelFilter): Promise<Channel[]> {
+  return matchingChannels(database, filter)
     .where('workspace_biz_id', '=', workspace)
     .select(columns)
     .orderBy('created_at', 'desc')
     .orderBy('biz_id', 'desc')
     .execute()
+}
 
 export interface ChannelQuery extends ChannelFilter, PageRequest {
   /** If undefined, selects every workspace. */
@@ -156,7 +149,7 @@ const workspaceKindOfChannel = sql<WorkspaceKind>`(SELECT workspace_kind FROM wo
   WHERE w.biz_id = withdrawal_channels.workspace_biz_id)`
 
 /** For operators: covers all workspaces. */
-export const listAllChannels = (database: Database, query: ChannelQuery): Promise<Page<ListedChannel>> => {
+export function listAllChannels(database: Database, query: ChannelQuery): Promise<Page<ListedChannel>> {
   const { workspace, workspaceKind, from, to, sortBy, sortOrder } = query
   let found = matchingChannels(database, query)
   if (workspace !== undefined) found = found.where('workspace_biz_id', '=', workspace)
@@ -171,29 +164,30 @@ export const listAllChannels = (database: Database, query: ChannelQuery): Promis
   return readPage(found, ordered, query)
 }
 
-export const readChannel = (
+export function readChannel(
   database: Database | Tx,
   channel: ChannelId,
   workspace: WorkspaceId,
-): Promise<Channel | undefined> =>
-  database
+): Promise<Channel | undefined> {
+  return database
     .selectFrom('withdrawal_channels')
     .where('workspace_biz_id', '=', workspace)
     .where('biz_id', '=', channel)
     .select(columns)
     .executeTakeFirst()
+}
 
 export type PayoutChannelRow = Pick<
   Channel,
   'channelType' | 'channelStatus' | 'currency' | 'createdBy' | 'verifiedBy'
 > & { accountDigest: string }
 
-export const readPayoutChannel = (
+export function readPayoutChannel(
   database: Database,
   channel: ChannelId,
   workspace: WorkspaceId,
-): Promise<PayoutChannelRow | undefined> =>
-  database
+): Promise<PayoutChannelRow | undefined> {
+  return database
     .selectFrom('withdrawal_channels')
     .where('workspace_biz_id', '=', workspace)
     .where('biz_id', '=', channel)
@@ -201,30 +195,39 @@ export const readPayoutChannel = (
     .select(['created_by as createdBy', 'verified_by as verifiedBy'])
     .select(sql<string>`encode(account_digest, 'hex')`.as('accountDigest'))
     .executeTakeFirst()
+}
 
 /** For operators: the channel can belong to any workspace. */
-export const readAnyChannel = (database: Database, channel: ChannelId): Promise<Channel | undefined> =>
-  database.selectFrom('withdrawal_channels').where('biz_id', '=', channel).select(columns).executeTakeFirst()
+export function readAnyChannel(database: Database, channel: ChannelId): Promise<Channel | undefined> {
+  return database.selectFrom('withdrawal_channels').where('biz_id', '=', channel).select(columns).executeTakeFirst()
+}
 /** The channel can belong to any workspace. */
-export const readSealedChannel = (
+export function readSealedChannel(
   store: Database | Tx,
   channel: ChannelId,
-): Promise<(Channel & { accountSealed: Uint8Array }) | undefined> =>
-  store
+): Promise<(Channel & { accountSealed: Uint8Array }) | undefined> {
+  return store
     .selectFrom('withdrawal_channels')
     .where('biz_id', '=', channel)
     .select(columns)
     .select('account_sealed as accountSealed')
     .executeTakeFirst()
+}
 
 /** Orders still refer to the deleted channels. */
-export const deleteChannels = async (tx: Tx, workspace: WorkspaceId): Promise<void> => {
+export async function deleteChannels(tx: Tx, workspace: WorkspaceId): Promise<void> {
   await tx.deleteFrom('withdrawal_channels').where('workspace_biz_id', '=', workspace).execute()
 }
 
 /** The channel can belong to any workspace. */
-export const lockChannel = (tx: Tx, channel: ChannelId): Promise<Channel | undefined> =>
-  tx.selectFrom('withdrawal_channels').where('biz_id', '=', channel).select(columns).forUpdate().executeTakeFirst()
+export function lockChannel(tx: Tx, channel: ChannelId): Promise<Channel | undefined> {
+  return tx
+    .selectFrom('withdrawal_channels')
+    .where('biz_id', '=', channel)
+    .select(columns)
+    .forUpdate()
+    .executeTakeFirst()
+}
 
 interface StatusChange {
   status: Exclude<ChannelStatus, 'SUSPENDED'>
@@ -233,8 +236,8 @@ interface StatusChange {
   at: Instant
 }
 
-export const setChannelStatus = (tx: Tx, { bizId, workspaceBizId }: Channel, to: StatusChange): Promise<Channel> =>
-  tx
+export function setChannelStatus(tx: Tx, { bizId, workspaceBizId }: Channel, to: StatusChange): Promise<Channel> {
+  return tx
     .updateTable('withdrawal_channels')
     .set({
       channel_status: to.status,
@@ -247,16 +250,17 @@ export const setChannelStatus = (tx: Tx, { bizId, workspaceBizId }: Channel, to:
     .where('biz_id', '=', bizId)
     .returning(columns)
     .executeTakeFirstOrThrow()
+}
 
 /**
  * Covers all workspaces. Suspends what the account created, and what a suspect of the recovery created or reactivated.
  * `is_suspect` is in src/banking/members/suspicion-schema.ts.
  */
-export const suspendChannelsOf = async (
+export async function suspendChannelsOf(
   tx: Tx,
   creator: AccountId,
   { createdAfter, at }: { createdAfter: Instant; at: Instant },
-): Promise<number> => {
+): Promise<number> {
   const recovery = [sql`${creator}::uuid`, timestamptz(at)]
   const suspects = sql`ANY (suspects_of(${sql.join(recovery)}))`
   const suspected = sql<boolean>`
@@ -278,12 +282,12 @@ export const suspendChannelsOf = async (
 }
 
 /** Returns undefined if the channel is not suspended or does not exist. */
-export const restoreChannel = (
+export function restoreChannel(
   tx: Tx,
   { workspace, channel }: { workspace: WorkspaceId; channel: ChannelId },
   { enabledBy, at }: { enabledBy: AccountId; at: Instant },
-): Promise<Channel | undefined> =>
-  tx
+): Promise<Channel | undefined> {
+  return tx
     .updateTable('withdrawal_channels')
     .set({
       channel_status: sql`suspended_status`,
@@ -297,3 +301,12 @@ export const restoreChannel = (
     .where('channel_status', '=', 'SUSPENDED')
     .returning(columns)
     .executeTakeFirst()
+}
+
+function matchingChannels(database: Database, { channelStatus, channelType, currency }: ChannelFilter) {
+  let found = database.selectFrom('withdrawal_channels')
+  if (channelStatus !== undefined) found = found.where('channel_status', '=', channelStatus)
+  if (channelType !== undefined) found = found.where('channel_type', '=', channelType)
+  if (currency !== undefined) found = found.where('currency', '=', currency)
+  return found
+}

@@ -35,54 +35,7 @@ export interface WithdrawalsPorts {
   channelOf(workspace: WorkspaceId, channel: string): Promise<PayoutChannel | undefined>
 }
 
-const readTerms = async (
-  { ledger, payouts, channelOf }: WithdrawalsPorts,
-  input: WithdrawalInput,
-  workspace: WorkspaceId,
-): Promise<WithdrawalTerms> => {
-  const wallet = await ledger.readWallet({ wallet: input.wallet, workspace })
-  if (!wallet) throw notFound('unknown wallet')
-  const channel = await channelOf(workspace, input.channel)
-  if (!channel) throw notFound('unknown withdrawal channel')
-  return computeTerms(input, wallet, channel, payouts)
-}
-
-/** The trigger in withdrawal-channels/schema.ts raises this error, also after a concurrent change. */
-const isInactiveChannel = (error: unknown): boolean => sqlState(error) === 'PW001'
-
-interface Notice {
-  key: IdempotencyKey
-  kind: OwnerNoticeKind
-  actorId: AccountId | null
-  /** The refusal if the channel is not active. */
-  ifInactive?: 'CHANNEL.NOT_AVAILABLE' | 'STATE.CONFLICT'
-}
-
-/** Informs the owners in the same transaction. A repeated request informs nobody again. */
-const withNotice =
-  (
-    { transaction, ledger, notices }: WithdrawalsPorts,
-    { key, kind, actorId, ifInactive = 'CHANNEL.NOT_AVAILABLE' }: Notice,
-  ) =>
-  async (execute: (ledger: Ledger) => Promise<Order>): Promise<Order> => {
-    try {
-      return await transaction(async (tx) => {
-        const within = ledger.within(tx)
-        const isRepeated = (await within.findStoredResult(key)) !== undefined
-        const order = await execute(within)
-        if (isRepeated) return order
-        const { amount } = toWithdrawal(order)
-        const about = `${formatMoney(amount)} ${amount.currency}`
-        await notices.queue(tx, { kind, workspaceId: order.workspaceBizId, actorId, about, at: order.updatedAt })
-        return order
-      })
-    } catch (error) {
-      if (!isInactiveChannel(error)) throw error
-      throw new Refusal(ifInactive, { internal: 'the channel is no longer active', cause: error })
-    }
-  }
-
-export const withdrawalHandlers = (ports: WithdrawalsPorts, words: Words): HandlerTable => {
+export function withdrawalHandlers(ports: WithdrawalsPorts, words: Words): HandlerTable {
   const { ledger, assertNotHeld, channelOf } = ports
   const orders = createOrders(contract.withdrawals, { ledger, words }, toWithdrawalView)
   return createHandlerTable(contract, {
@@ -125,4 +78,53 @@ export const withdrawalHandlers = (ports: WithdrawalsPorts, words: Words): Handl
       within: withNotice(ports, { key, kind: 'WITHDRAWAL_COMPLETED', actorId: null, ifInactive: 'STATE.CONFLICT' }),
     })),
   })
+}
+
+async function readTerms(
+  { ledger, payouts, channelOf }: WithdrawalsPorts,
+  input: WithdrawalInput,
+  workspace: WorkspaceId,
+): Promise<WithdrawalTerms> {
+  const wallet = await ledger.readWallet({ wallet: input.wallet, workspace })
+  if (!wallet) throw notFound('unknown wallet')
+  const channel = await channelOf(workspace, input.channel)
+  if (!channel) throw notFound('unknown withdrawal channel')
+  return computeTerms(input, wallet, channel, payouts)
+}
+
+interface Notice {
+  key: IdempotencyKey
+  kind: OwnerNoticeKind
+  actorId: AccountId | null
+  /** The refusal if the channel is not active. */
+  ifInactive?: 'CHANNEL.NOT_AVAILABLE' | 'STATE.CONFLICT'
+}
+
+/** Informs the owners in the same transaction. A repeated request informs nobody again. */
+function withNotice(
+  { transaction, ledger, notices }: WithdrawalsPorts,
+  { key, kind, actorId, ifInactive = 'CHANNEL.NOT_AVAILABLE' }: Notice,
+) {
+  return async (execute: (ledger: Ledger) => Promise<Order>): Promise<Order> => {
+    try {
+      return await transaction(async (tx) => {
+        const within = ledger.within(tx)
+        const isRepeated = (await within.findStoredResult(key)) !== undefined
+        const order = await execute(within)
+        if (isRepeated) return order
+        const { amount } = toWithdrawal(order)
+        const about = `${formatMoney(amount)} ${amount.currency}`
+        await notices.queue(tx, { kind, workspaceId: order.workspaceBizId, actorId, about, at: order.updatedAt })
+        return order
+      })
+    } catch (error) {
+      if (!isInactiveChannel(error)) throw error
+      throw new Refusal(ifInactive, { internal: 'the channel is no longer active', cause: error })
+    }
+  }
+}
+
+/** The trigger in withdrawal-channels/schema.ts raises this error, also after a concurrent change. */
+function isInactiveChannel(error: unknown): boolean {
+  return sqlState(error) === 'PW001'
 }

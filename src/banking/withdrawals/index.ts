@@ -20,9 +20,11 @@ export type WithdrawalsOptions = Omit<WithdrawalsPorts, 'payouts'> & {
 }
 
 /** Throws a RangeError for an invalid amount in the settings. */
-export const createWithdrawals = ({ payouts, words, ...ports }: WithdrawalsOptions): { handlers: HandlerTable } => ({
-  handlers: withdrawalHandlers({ ...ports, payouts: new PayoutTariffs(payouts) }, words),
-})
+export function createWithdrawals({ payouts, words, ...ports }: WithdrawalsOptions): { handlers: HandlerTable } {
+  return {
+    handlers: withdrawalHandlers({ ...ports, payouts: new PayoutTariffs(payouts) }, words),
+  }
+}
 
 const ownerNotices = ['WITHDRAWAL_REQUESTED', 'WITHDRAWAL_APPROVED', 'WITHDRAWAL_COMPLETED'] as const
 

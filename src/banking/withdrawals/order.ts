@@ -51,14 +51,14 @@ export interface Withdrawal {
 }
 
 /** Throws if the order is not a withdrawal. */
-export const toWithdrawal = ({ bizId, sourceWalletBizId: wallet, data }: Order): Withdrawal => {
+export function toWithdrawal({ bizId, sourceWalletBizId: wallet, data }: Order): Withdrawal {
   if (wallet === null) throw new TypeError(`withdrawal ${bizId} lacks its wallet`)
   const { amount: minor, feeAmount, currency, ...notes } = storedData.parse(data)
   const [amount, fee] = [money(minor, currency), money(feeAmount, currency)]
   return { ...notes, wallet, amount, fee, net: subtract(amount, fee) }
 }
 
-export const toWithdrawalView = (order: Order, viewer: Viewer) => {
+export function toWithdrawalView(order: Order, viewer: Viewer) {
   const { wallet, amount, fee, net, ...notes } = toWithdrawal(order)
   return {
     ...toOrderView(order, withdrawalStatus, viewer),
@@ -73,46 +73,39 @@ export const toWithdrawalView = (order: Order, viewer: Viewer) => {
   }
 }
 
-const debitedWallet = (wallet: WalletId, currency: string, workspace: WorkspaceId): WalletParty => ({
-  label: 'source',
-  wallet,
-  workspace,
-  currency,
-  active: true,
-  currencyField: 'walletBizId',
-})
-
 /** Holds the amount. Nothing is posted until the payout is completed. */
-export const newWithdrawal = (terms: WithdrawalTerms, context: CommandContext<WorkspaceId>): Opening => ({
-  parties: [debitedWallet(terms.wallet, terms.amount.currency, context.workspace)],
-  holds: [{ account: 'source', amount: terms.amount.minor }],
-  order: {
-    data: {
-      withdrawalChannelBizId: terms.channel,
-      amount: terms.amount.minor.toString(),
-      currency: terms.amount.currency,
-      feeAmount: terms.fee.minor.toString(),
-      remark: terms.remark,
-      failureReason: null,
-      externalReference: null,
+export function newWithdrawal(terms: WithdrawalTerms, context: CommandContext<WorkspaceId>): Opening {
+  return {
+    parties: [debitedWallet(terms.wallet, terms.amount.currency, context.workspace)],
+    holds: [{ account: 'source', amount: terms.amount.minor }],
+    order: {
+      data: {
+        withdrawalChannelBizId: terms.channel,
+        amount: terms.amount.minor.toString(),
+        currency: terms.amount.currency,
+        feeAmount: terms.fee.minor.toString(),
+        remark: terms.remark,
+        failureReason: null,
+        externalReference: null,
+      },
+      usage: dailyLimits(terms.tariff, {
+        usageOf: `WITHDRAWAL ${terms.channelType}`,
+        amount: terms.amount,
+        externalAccount: terms.accountDigest,
+      }),
+      outgoing: { amount: terms.amount, by: context },
     },
-    usage: dailyLimits(terms.tariff, {
-      usageOf: `WITHDRAWAL ${terms.channelType}`,
-      amount: terms.amount,
-      externalAccount: terms.accountDigest,
-    }),
-    outgoing: { amount: terms.amount, by: context },
-  },
-})
+  }
+}
 
 /** The wallet of an approval, which must be active. */
-export const debitedParty = (order: Order): WalletParty => {
+export function debitedParty(order: Order): WalletParty {
   const { wallet, amount } = toWithdrawal(order)
   return debitedWallet(wallet, amount.currency, order.workspaceBizId)
 }
 
 /** The wallet may be frozen, because the funds are already held. */
-export const payoutPostings = (order: Order) => {
+export function payoutPostings(order: Order) {
   const withdrawal = toWithdrawal(order)
   const { net, fee } = withdrawal
   return {
@@ -122,5 +115,16 @@ export const payoutPostings = (order: Order) => {
       { account: 'clearing', amount: net.minor, flowType: 'WITHDRAWAL' as const },
       ...feeEntries('source', fee),
     ],
+  }
+}
+
+function debitedWallet(wallet: WalletId, currency: string, workspace: WorkspaceId): WalletParty {
+  return {
+    label: 'source',
+    wallet,
+    workspace,
+    currency,
+    active: true,
+    currencyField: 'walletBizId',
   }
 }

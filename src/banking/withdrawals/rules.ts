@@ -42,12 +42,12 @@ export const defaultPayouts = [
   { ...crypto, currency: 'ETH', minAmount: '0.01', maxAmount: '50', dailyMax: '100', fixedFee: '0.001' },
 ]
 
-export const checkWithdrawalSettings = (
+export function checkWithdrawalSettings(
   { payouts }: z.output<typeof withdrawalSettings>,
   { currencies }: SettingsContext,
-): string[] => currencyErrors(currencies, { 'withdrawal.payouts': payouts.map(({ currency }) => currency) })
-
-const keyOf = (channelType: PayoutType, currency: string): string => `${channelType} ${currency}`
+): string[] {
+  return currencyErrors(currencies, { 'withdrawal.payouts': payouts.map(({ currency }) => currency) })
+}
 
 export class PayoutTariffs {
   readonly #tariffs: ReadonlyMap<string, Tariff>
@@ -91,16 +91,20 @@ export interface WithdrawalTerms extends Charge, Omit<WithdrawalInput, 'amount'>
  * Throws CHANNEL.NOT_AVAILABLE or WALLET.LIMIT_EXCEEDED. Throws VALIDATION.INVALID_PARAMETER if the channel and the
  * wallet have different currencies.
  */
-export const computeTerms = (
+export function computeTerms(
   { channel, amount, remark }: WithdrawalInput,
   wallet: Pick<Wallet, 'bizId' | 'currency'>,
   { channelType, channelStatus, currency, accountDigest }: PayoutChannel,
   payouts: PayoutTariffs,
-): WithdrawalTerms => {
+): WithdrawalTerms {
   if (currency !== wallet.currency)
     throw invalid('withdrawalChannelBizId', `the channel's currency is not ${wallet.currency}`)
   const tariff = payouts.find(channelType, currency)
   if (channelStatus !== 'ACTIVE' || !tariff)
     throw new Refusal('CHANNEL.NOT_AVAILABLE', { internal: `${channelStatus} channel in ${currency}` })
   return { ...computeCharge(tariff, amount), wallet: wallet.bizId, channel, channelType, accountDigest, tariff, remark }
+}
+
+function keyOf(channelType: PayoutType, currency: string): string {
+  return `${channelType} ${currency}`
 }

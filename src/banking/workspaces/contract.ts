@@ -105,9 +105,6 @@ const freezing = {
   refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT'],
 } as const
 
-/** The OpenAPI document omits a field while the domain in `x-domain` is off. */
-const countOf = (domain: string) => z.int().optional().meta({ 'x-domain': domain })
-
 /** Numbers of orders that wait for an operator. */
 const pending = z.object({
   withdrawals: countOf('withdrawals'),
@@ -129,3 +126,8 @@ export const unfreezeWorkspace = operation({
   path: '/workspaces/{workspace_id}/unfreeze',
   summary: 'Unfreeze a workspace',
 })
+
+/** The OpenAPI document omits a field while the domain in `x-domain` is off. */
+function countOf(domain: string) {
+  return z.int().optional().meta({ 'x-domain': domain })
+}

@@ -26,25 +26,9 @@ import {
 } from './service.ts'
 import type { WorkspaceRow } from './store.ts'
 
-const toRecord = (value: unknown): Record<string, unknown> | null =>
-  typeof value === 'object' && value !== null ? { ...value } : null
-
-const toWorkspaceView = (words: Words, row: WorkspaceRow, locale: Locale): z.input<typeof Workspace> => ({
-  bizId: row.id,
-  institutionBizId: row.institutionId,
-  entityBizId: row.entityId,
-  workspaceName: row.name,
-  workspaceTimezone: row.timezone,
-  workspaceStatus: words.coded(workspaceStatus, row.status, locale),
-  workspaceKind: words.coded(workspaceKind, row.kind, locale),
-  extraData: toRecord(row.extraData),
-  createdAt: toIso(row.createdAt),
-  updatedAt: toIso(row.updatedAt),
-})
-
 type StatusRequest = Request<typeof contract.freezeWorkspace> | Request<typeof contract.unfreezeWorkspace>
 
-export const createHandlers = (ports: WorkspaceServicePorts & { words: Words }): HandlerTable => {
+export function createHandlers(ports: WorkspaceServicePorts & { words: Words }): HandlerTable {
   const { words } = ports
 
   const changeStatus = async (request: StatusRequest, command: StatusCommand) => {
@@ -74,4 +58,23 @@ export const createHandlers = (ports: WorkspaceServicePorts & { words: Words }):
     freezeWorkspace: (request) => changeStatus(request, 'freeze'),
     unfreezeWorkspace: (request) => changeStatus(request, 'unfreeze'),
   })
+}
+
+function toWorkspaceView(words: Words, row: WorkspaceRow, locale: Locale): z.input<typeof Workspace> {
+  return {
+    bizId: row.id,
+    institutionBizId: row.institutionId,
+    entityBizId: row.entityId,
+    workspaceName: row.name,
+    workspaceTimezone: row.timezone,
+    workspaceStatus: words.coded(workspaceStatus, row.status, locale),
+    workspaceKind: words.coded(workspaceKind, row.kind, locale),
+    extraData: toRecord(row.extraData),
+    createdAt: toIso(row.createdAt),
+    updatedAt: toIso(row.updatedAt),
+  }
+}
+
+function toRecord(value: unknown): Record<string, unknown> | null {
+  return typeof value === 'object' && value !== null ? { ...value } : null
 }

@@ -30,12 +30,14 @@ export interface Workspaces {
   addRole: typeof insertRole
 }
 
-export const createWorkspaces = (ports: WorkspacePorts): Workspaces => ({
-  handlers: createHandlers(ports),
-  open: (tx, opening) => openWorkspace(ports, opening, tx),
-  openWithWallets: (tx, opening) => openWorkspaceWithWallets(ports, opening, tx),
-  addRole: insertRole,
-})
+export function createWorkspaces(ports: WorkspacePorts): Workspaces {
+  return {
+    handlers: createHandlers(ports),
+    open: (tx, opening) => openWorkspace(ports, opening, tx),
+    openWithWallets: (tx, opening) => openWorkspaceWithWallets(ports, opening, tx),
+    addRole: insertRole,
+  }
+}
 
 declare module '../../api/ports.ts' {
   interface DomainServices {

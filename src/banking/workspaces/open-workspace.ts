@@ -48,11 +48,11 @@ export interface OpenedWorkspace {
 
 const ownerRoleName = 'Owner'
 
-export const openWorkspace = async (
+export async function openWorkspace(
   { ids, members }: Pick<OpeningPorts, 'ids' | 'members'>,
   { ownerId, at, ...opening }: Opening,
   tx: Tx,
-): Promise<OpenedWorkspace> => {
+): Promise<OpenedWorkspace> {
   const home = await readAccountDefaults(tx, ownerId)
   if (!home) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the account no longer exists' })
   const workspaceId = opening.workspaceId ?? ids.next<'workspace'>()
@@ -66,11 +66,11 @@ export const openWorkspace = async (
 }
 
 /** Opens a workspace with its wallets, for registration and `workspaces.create`. */
-export const openWorkspaceWithWallets = async (
+export async function openWorkspaceWithWallets(
   ports: OpeningPorts,
   opening: Opening,
   tx: Tx,
-): Promise<OpenedWorkspace> => {
+): Promise<OpenedWorkspace> {
   const opened = await openWorkspace(ports, opening, tx)
   if (opened.created) {
     await ports.openWallets(tx, { workspaceId: opened.workspaceId, kind: opening.kind, at: opening.at })

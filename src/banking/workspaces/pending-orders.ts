@@ -9,12 +9,12 @@ const countedTypes = { withdrawals: 'WITHDRAWAL', transfers: 'TRANSFER', recharg
 export type PendingOrders = Partial<Record<keyof typeof countedTypes, number>>
 
 /** Includes the open transfers that the workspace would receive. */
-export const countPendingOrders = async (
+export async function countPendingOrders(
   ledger: Ledger,
   tx: Tx,
   workspace: WorkspaceId,
   at: Instant,
-): Promise<PendingOrders> => {
+): Promise<PendingOrders> {
   const within = ledger.within(tx)
   const page = { currentPage: 1, pageSize: 1, sortBy: 'createdAt', sortOrder: 'asc' } as const
   const count = async (type: OrderQuery['type']): Promise<number | undefined> => {

@@ -38,10 +38,6 @@ export const statusChanges = {
 
 export type StatusCommand = keyof typeof statusChanges
 
-const assertStatus = (current: WorkspaceStatus, { from }: StatusChange): void => {
-  if (current !== from) throw conflict(`the workspace is ${current}, not ${from}`)
-}
-
 export interface WorkspaceServicePorts extends OpeningPorts {
   countPendingOrders(tx: Tx, id: WorkspaceId, at: Instant): Promise<PendingOrders>
   database: Database
@@ -53,8 +49,9 @@ export interface WorkspaceServicePorts extends OpeningPorts {
 }
 
 /** Throws the same refusal as authorization, after which a membership can end. */
-export const readWorkspace = async ({ database }: WorkspaceServicePorts, id: WorkspaceId): Promise<WorkspaceRow> =>
-  assertFound(await workspaceById(database, id), 'the membership has just ended', denied)
+export async function readWorkspace({ database }: WorkspaceServicePorts, id: WorkspaceId): Promise<WorkspaceRow> {
+  return assertFound(await workspaceById(database, id), 'the membership has just ended', denied)
+}
 
 export interface CreateWorkspaceInput {
   name: string
@@ -64,44 +61,48 @@ export interface CreateWorkspaceInput {
 }
 
 /** Throws STATE.CONFLICT at the maximum number of workspaces. */
-export const createWorkspace = (
+export function createWorkspace(
   ports: WorkspaceServicePorts,
   input: CreateWorkspaceInput,
   auditContext: AuditContext,
-): Promise<WorkspaceRow> =>
-  ports.transaction(async (tx) => {
+): Promise<WorkspaceRow> {
+  return ports.transaction(async (tx) => {
     await ports.members.assertCapacity(tx, auditContext.accountId)
     const opening = { ...input, ownerId: auditContext.accountId, joinSource: 'CREATION', at: auditContext.at } as const
     const { workspaceId } = await openWorkspaceWithWallets(ports, opening, tx)
     await recordSuccess(tx, auditContext, { workspaceId, targetId: workspaceId, detail: { kind: input.kind } })
     return assertFound(await workspaceById(tx, workspaceId), 'the membership has just ended', denied)
   })
+}
 
-export const updateWorkspace = (
+export function updateWorkspace(
   { transaction }: WorkspaceServicePorts,
   { id, ...changes }: WorkspaceChanges & { id: WorkspaceId },
   auditContext: AuditContext,
-): Promise<WorkspaceRow> =>
-  transaction(async (tx) => {
+): Promise<WorkspaceRow> {
+  return transaction(async (tx) => {
     const isChange = Object.values(changes).some((value) => value !== undefined)
     const changed = isChange ? await updateWorkspaceRow(tx, id, changes, auditContext.at) : await lockWorkspace(tx, id)
     if (!changed) throw notFound('no such workspace')
     await recordSuccess(tx, auditContext, { workspaceId: id, targetId: id })
     return changed
   })
+}
 
-export const listWorkspaces = (
+export function listWorkspaces(
   { database }: WorkspaceServicePorts,
   query: WorkspaceQuery,
-): Promise<Page<WorkspaceRow>> => listWorkspaceRows(database, query)
+): Promise<Page<WorkspaceRow>> {
+  return listWorkspaceRows(database, query)
+}
 
 /** Operators cannot unfreeze a workspace that they belong to. Authorization checks the status on each request. */
-export const changeWorkspaceStatus = (
+export function changeWorkspaceStatus(
   { transaction, members, countPendingOrders }: WorkspaceServicePorts,
   { id, command, reason }: { id: WorkspaceId; command: StatusCommand; reason: string },
   auditContext: AuditContext,
-): Promise<WorkspaceRow & { pending: PendingOrders }> =>
-  transaction(async (tx) => {
+): Promise<WorkspaceRow & { pending: PendingOrders }> {
+  return transaction(async (tx) => {
     const workspace = assertFound(await lockWorkspace(tx, id), 'no such workspace')
     if (command === 'unfreeze') await members.assertOutsider(tx, auditContext.accountId, id)
     assertStatus(workspace.status, statusChanges[command])
@@ -109,3 +110,8 @@ export const changeWorkspaceStatus = (
     await recordSuccess(tx, auditContext, { workspaceId: id, targetId: id, detail: { reason } })
     return { ...changed, pending: await countPendingOrders(tx, id, auditContext.at) }
   })
+}
+
+function assertStatus(current: WorkspaceStatus, { from }: StatusChange): void {
+  if (current !== from) throw conflict(`the workspace is ${current}, not ${from}`)
+}

@@ -41,15 +41,18 @@ export interface WorkspaceRow {
   updatedAt: Instant
 }
 
-export const workspaceById = (store: Store, id: WorkspaceId): Promise<WorkspaceRow | undefined> =>
-  store.selectFrom('workspaces').select(columns).where('biz_id', '=', id).executeTakeFirst()
+export function workspaceById(store: Store, id: WorkspaceId): Promise<WorkspaceRow | undefined> {
+  return store.selectFrom('workspaces').select(columns).where('biz_id', '=', id).executeTakeFirst()
+}
 
-export const hasWorkspace = async (store: Store, id: WorkspaceId): Promise<boolean> =>
-  (await workspaceById(store, id)) !== undefined
+export async function hasWorkspace(store: Store, id: WorkspaceId): Promise<boolean> {
+  return (await workspaceById(store, id)) !== undefined
+}
 
 /** Serializes changes to the members. Rows that reference the workspace can still be inserted. */
-export const lockWorkspace = (tx: Tx, id: WorkspaceId): Promise<WorkspaceRow | undefined> =>
-  tx.selectFrom('workspaces').select(columns).where('biz_id', '=', id).forNoKeyUpdate().executeTakeFirst()
+export function lockWorkspace(tx: Tx, id: WorkspaceId): Promise<WorkspaceRow | undefined> {
+  return tx.selectFrom('workspaces').select(columns).where('biz_id', '=', id).forNoKeyUpdate().executeTakeFirst()
+}
 
 export interface NewWorkspace {
   id: WorkspaceId
@@ -60,8 +63,8 @@ export interface NewWorkspace {
 }
 
 /** Returns undefined if the id already exists, which only happens with the seed's fixed ids. */
-export const insertWorkspace = (tx: Tx, workspace: NewWorkspace, at: Instant): Promise<WorkspaceRow | undefined> =>
-  tx
+export function insertWorkspace(tx: Tx, workspace: NewWorkspace, at: Instant): Promise<WorkspaceRow | undefined> {
+  return tx
     .insertInto('workspaces')
     .values({
       biz_id: workspace.id,
@@ -78,6 +81,7 @@ export const insertWorkspace = (tx: Tx, workspace: NewWorkspace, at: Instant): P
     .onConflict((conflict) => conflict.column('biz_id').doNothing())
     .returning(columns)
     .executeTakeFirst()
+}
 
 export interface WorkspaceChanges {
   name?: string | undefined
@@ -86,13 +90,13 @@ export interface WorkspaceChanges {
 }
 
 /** An undefined field is not changed. */
-export const updateWorkspace = (
+export function updateWorkspace(
   tx: Tx,
   id: WorkspaceId,
   { name, timezone, extraData }: WorkspaceChanges,
   at: Instant,
-): Promise<WorkspaceRow> =>
-  tx
+): Promise<WorkspaceRow> {
+  return tx
     .updateTable('workspaces')
     .set({
       updated_at: toDate(at),
@@ -103,6 +107,7 @@ export const updateWorkspace = (
     .where('biz_id', '=', id)
     .returning(columns)
     .executeTakeFirstOrThrow()
+}
 
 export interface NewRole {
   id: RoleId
@@ -112,7 +117,7 @@ export interface NewRole {
   permissionCodes: Permission[]
 }
 
-export const insertRole = async (tx: Tx, role: NewRole, at: Instant): Promise<void> => {
+export async function insertRole(tx: Tx, role: NewRole, at: Instant): Promise<void> {
   await tx
     .insertInto('roles')
     .values({
@@ -128,30 +133,32 @@ export const insertRole = async (tx: Tx, role: NewRole, at: Instant): Promise<vo
     .execute()
 }
 
-export const readAccountDefaults = (
+export function readAccountDefaults(
   store: Store,
   id: AccountId,
-): Promise<{ institutionId: string; timezone: string } | undefined> =>
-  store
+): Promise<{ institutionId: string; timezone: string } | undefined> {
+  return store
     .selectFrom('accounts')
     .select(['institution_biz_id as institutionId', 'default_timezone as timezone'])
     .where('biz_id', '=', id)
     .executeTakeFirst()
+}
 
-export const setWorkspaceStatus = (
+export function setWorkspaceStatus(
   tx: Tx,
   id: WorkspaceId,
   status: WorkspaceStatus,
   at: Instant,
-): Promise<WorkspaceRow> =>
-  tx
+): Promise<WorkspaceRow> {
+  return tx
     .updateTable('workspaces')
     .set({ workspace_status: status, updated_at: toDate(at) })
     .where('biz_id', '=', id)
     .returning(columns)
     .executeTakeFirstOrThrow()
+}
 
-export const freezeOwnWorkspace = async (tx: Tx, accountId: AccountId, at: Instant): Promise<void> => {
+export async function freezeOwnWorkspace(tx: Tx, accountId: AccountId, at: Instant): Promise<void> {
   await tx
     .updateTable('workspaces')
     .set({ workspace_status: 'FROZEN', updated_at: toDate(at) })
@@ -178,7 +185,7 @@ export interface WorkspaceQuery extends PageRequest {
 
 const sortColumns = { createdAt: 'created_at', updatedAt: 'updated_at', workspaceName: 'workspace_name' } as const
 
-export const listWorkspaces = (database: Database, query: WorkspaceQuery): Promise<Page<WorkspaceRow>> => {
+export function listWorkspaces(database: Database, query: WorkspaceQuery): Promise<Page<WorkspaceRow>> {
   let found = database.selectFrom('workspaces')
   if (query.status) found = found.where('workspace_status', '=', query.status)
   if (query.kind) found = found.where('workspace_kind', '=', query.kind)

@@ -10,57 +10,12 @@ import { checkUpstream, upstreamHelp, upstreamOptions } from './service-conforma
 const width = 44
 const shownFindings = 5
 
-const line = ({ check, requests, limited, findings }: Result): string => {
-  const result = findings.length === 0 ? 'ok' : `${findings.length} failed`
-  const verdict = limited === 0 ? result : `${result}, ${limited} limited`
-  const details = findings
-    .slice(0, shownFindings)
-    .map(
-      ({ operationId, chainId, expected, got }) => `    ${operationId} on ${chainId}: expected ${expected}, got ${got}`,
-    )
-  return [`${check.padEnd(width)} ${String(requests).padStart(5)}  ${verdict}`, ...details].join('\n')
-}
-
-const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
-
 const targetOptions = {
   target: { type: 'string' },
   'consumer-code': { type: 'string' },
   'system-code': { type: 'string' },
   'no-edge-headers': { type: 'boolean' },
 } as const
-
-const checkTarget = async (
-  values: Record<string, unknown>,
-  { domains, variables, stdout, stderr }: CommandContext,
-): Promise<number> => {
-  const CONSUMER = text(values['consumer-code']) ?? 'consumer-dev'
-  const SYSTEM = text(values['system-code']) ?? 'system-dev'
-  const url = text(values.target) ?? 'http://127.0.0.1:8080'
-  if (!/^https?:\/\//.test(url) || !URL.canParse(url)) throw new UsageError(`--target must be a URL, not '${url}'`)
-  const { domains: loaded } = await loadConfigured(domains, loadConfiguration(variables, domains))
-  const { operations } = catalogueOf(loaded)
-  const target = {
-    url,
-    accessCodes: { ...(CONSUMER && { CONSUMER }), ...(SYSTEM && { SYSTEM }) },
-    edgeHeaders: values['no-edge-headers'] !== true,
-    requestId: () => systemIds.next(),
-    pause,
-  }
-  const results = await checkDeployment(target, operations, progressBar(stderr))
-  stdout.write(`${'check'.padEnd(width)} count  result\n${results.map(line).join('\n')}\n`)
-  return results.every(({ findings }) => findings.length === 0) ? 0 : 1
-}
-
-/** Throws a UsageError if the options of both checks are mixed. */
-const assertOneCheck = (values: Record<string, unknown>): void => {
-  const isUpstream = values.upstream !== undefined
-  const foreign = Object.keys(isUpstream ? targetOptions : upstreamOptions).find((name) => values[name] !== undefined)
-  if (foreign !== undefined)
-    throw new UsageError(
-      isUpstream ? `--${foreign} cannot be combined with --upstream` : `--${foreign} needs --upstream`,
-    )
-}
 
 export const conformance: Command = {
   name: 'conformance',
@@ -87,4 +42,51 @@ export const conformance: Command = {
     assertOneCheck(values)
     return values.upstream === undefined ? checkTarget(values, context) : checkUpstream(values, context)
   },
+}
+
+/** Throws a UsageError if the options of both checks are mixed. */
+function assertOneCheck(values: Record<string, unknown>): void {
+  const isUpstream = values.upstream !== undefined
+  const foreign = Object.keys(isUpstream ? targetOptions : upstreamOptions).find((name) => values[name] !== undefined)
+  if (foreign !== undefined)
+    throw new UsageError(
+      isUpstream ? `--${foreign} cannot be combined with --upstream` : `--${foreign} needs --upstream`,
+    )
+}
+
+async function checkTarget(
+  values: Record<string, unknown>,
+  { domains, variables, stdout, stderr }: CommandContext,
+): Promise<number> {
+  const CONSUMER = text(values['consumer-code']) ?? 'consumer-dev'
+  const SYSTEM = text(values['system-code']) ?? 'system-dev'
+  const url = text(values.target) ?? 'http://127.0.0.1:8080'
+  if (!/^https?:\/\//.test(url) || !URL.canParse(url)) throw new UsageError(`--target must be a URL, not '${url}'`)
+  const { domains: loaded } = await loadConfigured(domains, loadConfiguration(variables, domains))
+  const { operations } = catalogueOf(loaded)
+  const target = {
+    url,
+    accessCodes: { ...(CONSUMER && { CONSUMER }), ...(SYSTEM && { SYSTEM }) },
+    edgeHeaders: values['no-edge-headers'] !== true,
+    requestId: () => systemIds.next(),
+    pause,
+  }
+  const results = await checkDeployment(target, operations, progressBar(stderr))
+  stdout.write(`${'check'.padEnd(width)} count  result\n${results.map(line).join('\n')}\n`)
+  return results.every(({ findings }) => findings.length === 0) ? 0 : 1
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+function line({ check, requests, limited, findings }: Result): string {
+  const result = findings.length === 0 ? 'ok' : `${findings.length} failed`
+  const verdict = limited === 0 ? result : `${result}, ${limited} limited`
+  const details = findings
+    .slice(0, shownFindings)
+    .map(
+      ({ operationId, chainId, expected, got }) => `    ${operationId} on ${chainId}: expected ${expected}, got ${got}`,
+    )
+  return [`${check.padEnd(width)} ${String(requests).padStart(5)}  ${verdict}`, ...details].join('\n')
 }

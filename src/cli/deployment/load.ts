@@ -13,14 +13,7 @@ import { type Command, parseOptions, UsageError } from '../command.ts'
 import { liveLine, type Screen } from '../progress.ts'
 import { httpUrl, isLoopback } from './urls.ts'
 
-const numberIn = (option: string, min: number, max: number) =>
-  z
-    .string()
-    .transform(Number)
-    .refine((value) => value >= min && value <= max, { message: `${option} must be a number from ${min} to ${max}` })
-
 const names = Object.keys(scenarios)
-const isScenario = (name: string): name is ScenarioName => Object.hasOwn(scenarios, name)
 
 const Options = z.object({
   url: httpUrl('--url'),
@@ -43,72 +36,7 @@ const Options = z.object({
 })
 type Options = z.output<typeof Options>
 
-const assertOwn = (options: Options): void => {
-  const foreign = [options.url, options['operations-url']].find((url) => url && !isLoopback(url))
-  if (foreign && !options['yes-this-is-mine'])
-    throw new UsageError(
-      `${foreign.host} is not this machine. Add --yes-this-is-mine if you may load it. The test moves money between wallets of the test accounts`,
-    )
-}
-
-/** Reads a file of an option. Throws a UsageError if it cannot be read. */
-const fromFile = <T>(option: string, read: () => T): T => {
-  try {
-    return read()
-  } catch (error) {
-    throw new UsageError(`${option}: ${messageOf(error)}`)
-  }
-}
-
-const identitiesOf = (options: Options): Identities => {
-  const { accounts, 'api-keys': apiKeys } = options
-  if (accounts !== undefined && apiKeys !== undefined)
-    throw new UsageError('--accounts and --api-keys cannot be combined')
-  if (accounts !== undefined) return { accounts: fromFile('--accounts', () => readAccountsFile(accounts)) }
-  if (apiKeys === undefined) {
-    if (isLoopback(options.url)) return { accounts: seededAccounts }
-    throw new UsageError(
-      '--accounts or --api-keys is required, because only a development gateway has the demo accounts',
-    )
-  }
-  const keys = fromFile('--api-keys', () => readKeysFile(apiKeys))
-  if (keys.length === 0) throw new UsageError(`--api-keys: ${apiKeys} has no key`)
-  const impossible = options.scenario.find((name) => name === 'sign-ins' || name === 'encrypted-posts')
-  if (impossible) throw new UsageError(`--scenario ${impossible} needs --accounts, because API keys have no sign-in`)
-  return { apiKeys: keys }
-}
-
 const developmentOperations = new URL('http://127.0.0.1:9090')
-
-const portsOf = (options: Options, stderr: Screen): LoadPorts => {
-  const operationsUrl = options['operations-url'] ?? (isLoopback(options.url) ? developmentOperations : undefined)
-  const showLine = liveLine(stderr)
-  return {
-    url: options.url.href,
-    consumerCode: options['consumer-code'],
-    edgeHeaders: !options['no-edge-headers'],
-    timeoutMs: options.timeout,
-    operations: operationsUrl ? createOperationsListener(operationsUrl.href, { fetch, pause }) : null,
-    now: () => performance.now(),
-    clock: systemClock,
-    ids: systemIds,
-    randomness: systemRandomness,
-    pause,
-    fetch,
-    onProgress: ({ scenario, elapsedSeconds, durationSeconds, requests, errors, dropped, p50, p99, isFinished }) => {
-      const time = `${Math.round(elapsedSeconds)} of ${durationSeconds} s`
-      showLine(
-        `${scenario}: ${time}, ${requests} requests, ${errors} errors, ${dropped} dropped, p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms`,
-        isFinished,
-      )
-    },
-  }
-}
-
-/** Creates the report files before the run, so that a long run is not lost to a wrong path. */
-const createReports = (files: readonly (string | undefined)[]): void => {
-  for (const file of files) if (file !== undefined) fromFile(file, () => writeFileSync(file, ''))
-}
 
 export const load: Command = {
   name: 'load',
@@ -181,4 +109,80 @@ export const load: Command = {
     if (html !== undefined) writeFileSync(html, toHtml(result, about))
     return result.passed ? 0 : 1
   },
+}
+
+function isScenario(name: string): name is ScenarioName {
+  return Object.hasOwn(scenarios, name)
+}
+
+function numberIn(option: string, min: number, max: number) {
+  return z
+    .string()
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, { message: `${option} must be a number from ${min} to ${max}` })
+}
+
+function assertOwn(options: Options): void {
+  const foreign = [options.url, options['operations-url']].find((url) => url && !isLoopback(url))
+  if (foreign && !options['yes-this-is-mine'])
+    throw new UsageError(
+      `${foreign.host} is not this machine. Add --yes-this-is-mine if you may load it. The test moves money between wallets of the test accounts`,
+    )
+}
+
+function identitiesOf(options: Options): Identities {
+  const { accounts, 'api-keys': apiKeys } = options
+  if (accounts !== undefined && apiKeys !== undefined)
+    throw new UsageError('--accounts and --api-keys cannot be combined')
+  if (accounts !== undefined) return { accounts: fromFile('--accounts', () => readAccountsFile(accounts)) }
+  if (apiKeys === undefined) {
+    if (isLoopback(options.url)) return { accounts: seededAccounts }
+    throw new UsageError(
+      '--accounts or --api-keys is required, because only a development gateway has the demo accounts',
+    )
+  }
+  const keys = fromFile('--api-keys', () => readKeysFile(apiKeys))
+  if (keys.length === 0) throw new UsageError(`--api-keys: ${apiKeys} has no key`)
+  const impossible = options.scenario.find((name) => name === 'sign-ins' || name === 'encrypted-posts')
+  if (impossible) throw new UsageError(`--scenario ${impossible} needs --accounts, because API keys have no sign-in`)
+  return { apiKeys: keys }
+}
+
+/** Reads a file of an option. Throws a UsageError if it cannot be read. */
+function fromFile<T>(option: string, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    throw new UsageError(`${option}: ${messageOf(error)}`)
+  }
+}
+
+/** Creates the report files before the run, so that a long run is not lost to a wrong path. */
+function createReports(files: readonly (string | undefined)[]): void {
+  for (const file of files) if (file !== undefined) fromFile(file, () => writeFileSync(file, ''))
+}
+
+function portsOf(options: Options, stderr: Screen): LoadPorts {
+  const operationsUrl = options['operations-url'] ?? (isLoopback(options.url) ? developmentOperations : undefined)
+  const showLine = liveLine(stderr)
+  return {
+    url: options.url.href,
+    consumerCode: options['consumer-code'],
+    edgeHeaders: !options['no-edge-headers'],
+    timeoutMs: options.timeout,
+    operations: operationsUrl ? createOperationsListener(operationsUrl.href, { fetch, pause }) : null,
+    now: () => performance.now(),
+    clock: systemClock,
+    ids: systemIds,
+    randomness: systemRandomness,
+    pause,
+    fetch,
+    onProgress: ({ scenario, elapsedSeconds, durationSeconds, requests, errors, dropped, p50, p99, isFinished }) => {
+      const time = `${Math.round(elapsedSeconds)} of ${durationSeconds} s`
+      showLine(
+        `${scenario}: ${time}, ${requests} requests, ${errors} errors, ${dropped} dropped, p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms`,
+        isFinished,
+      )
+    },
+  }
 }

@@ -69,8 +69,6 @@ const hostAndPort = z
 
 const anyAccount = '01990000-0000-7000-8000-000000000009'
 
-const idOf = (option: string) => z.string().refine(isBizId, `${option} must be a UUID`)
-
 const Options = z.object({
   upstream: httpUrl('--upstream').refine(({ search, hash }) => search === '' && hash === '', {
     message: '--upstream must not have a query or fragment',
@@ -85,14 +83,6 @@ const Options = z.object({
 })
 type Options = z.output<typeof Options>
 
-const assertOwn = (options: Options, operations: readonly Operation[]): void => {
-  const commands = operations.filter(({ method }) => method !== 'GET').length
-  if (commands > 0 && !isLoopback(options.upstream) && !options['yes-this-is-mine'])
-    throw new UsageError(
-      `${options.upstream.host} is not this machine. Add --yes-this-is-mine if you may change its data. The check executes ${commands} commands`,
-    )
-}
-
 const Samples = z.record(
   z.string(),
   z.strictObject({
@@ -102,89 +92,45 @@ const Samples = z.record(
   }),
 )
 
-/** Throws a UsageError that names the operation and the field. */
-const readSamples = (file: string | undefined, operations: readonly Operation[]): ReadonlyMap<string, Sample> => {
-  if (file === undefined) return new Map()
-  try {
-    const samples = Samples.parse(load(readFileSync(file, 'utf8')) ?? {})
-    for (const [id, sample] of Object.entries(samples)) {
-      const operation = operations.find((each) => each.id === id)
-      if (!operation) throw new TypeError(`${id} is not an operation of the domain`)
-      assertValidSample(operation, sample)
-    }
-    return new Map(Object.entries(samples))
-  } catch (error) {
-    const [issue] = error instanceof z.ZodError ? error.issues : []
-    throw new UsageError(`--samples: ${issue ? [...issue.path, issue.message].join(': ') : messageOf(error)}`)
-  }
-}
-
-const toSample = ({ params = {}, query, request }: Example = {}): Sample => ({
-  params: Object.fromEntries(Object.entries(params).map(([name, value]) => [name, String(value)])),
-  query,
-  body: request,
-})
-
-/** A caller with every permission: an operator, or the owner of a workspace. */
-const createCaller =
-  ({ account, workspace }: Options, { operatorPermissions, workspacePermissions }: Catalogue) =>
-  ({ chains: [first], policy }: Operation) => {
-    const portal = chains[first].portal === 'SYSTEM' ? ('SYSTEM' as const) : ('CONSUMER' as const)
-    const caller = {
-      accountId: bizId<'account'>(account),
-      portal,
-      sessionId: bizId<'session'>('01990000-0000-7000-8000-00000000000a'),
-      apiKeyId: null,
-      steppedUpAt: systemClock.now(),
-      permissions: new Set(portal === 'SYSTEM' ? operatorPermissions : []),
-    }
-    const access = { id: bizId<'workspace'>(workspace), isOwner: true, permissions: new Set(workspacePermissions) }
-    return {
-      portal,
-      caller: policy.caller === 'anonymous' ? null : caller,
-      workspace: policy.workspace === 'none' ? null : access,
-    }
-  }
-
 const width = 72
 const shownFindings = 5
 
-const line = ({ check, requests, outcome, findings }: ServiceCheck): string => {
-  const start = `${check.padEnd(width)} ${String(requests).padStart(5)}  `
-  if (outcome === 'unchecked') return `${start}not checked: ${findings.join('; ')}`
-  const details = findings.slice(0, shownFindings).map((finding) => `    ${finding}`)
-  return [`${start}${outcome === 'ok' ? 'ok' : `${findings.length} failed`}`, ...details].join('\n')
-}
-
-const toText = ({ checks, hasPassed }: ServiceReport): string => {
-  const count = (outcome: ServiceCheck['outcome']): number => checks.filter((each) => each.outcome === outcome).length
-  const isEmpty = !hasPassed && count('failed') === 0
-  return [
-    `${'check'.padEnd(width)} count  result`,
-    ...checks.map(line),
-    '',
-    `${count('ok')} passed, ${count('failed')} failed, ${count('unchecked')} not checked`,
-    ...(isEmpty ? ['failed: no operation replied with data'] : []),
-    '',
-  ].join('\n')
-}
-
-const openKeys = async (assertions: Assertions, { jwks }: Options, { listen }: Configuration) => {
-  const { host, port } = jwks ?? { host: listen.operationsHost ?? listen.host, port: listen.operationsPort }
+/** Resolves with the exit code. */
+export async function checkUpstream(
+  values: Record<string, unknown>,
+  { domains, variables, stdout, stderr }: CommandContext,
+): Promise<number> {
+  const options = parseOptions(Options, values)
+  const settings = loadConfiguration(variables, domains)
+  const { domains: loaded } = await loadConfigured(domains, settings)
+  const catalogue = catalogueOf(loaded)
+  const [first = ''] = parseDomains(catalogue, options.domain)
+  const upstream = upstreamSettings(settings, first, {
+    url: options.upstream.href,
+    audience: audienceOf(settings, options.domain, options.audience),
+  })
   try {
-    return await serveJwks(assertions.jwks(), host, port)
-  } catch (cause) {
-    throw new Error(`cannot serve keys at ${host}:${port}: stop the gateway, or set --jwks and the service`, { cause })
+    const report = await runChecks(options, settings, upstream, catalogue, stderr)
+    stdout.write(toText(report))
+    return report.hasPassed ? 0 : 1
+  } catch (error) {
+    if (error instanceof ServiceUnreachable)
+      throw new Error(`--upstream: cannot reach ${options.upstream.href}`, { cause: error })
+    throw error
   }
 }
 
-const runChecks = async (
+function idOf(option: string) {
+  return z.string().refine(isBizId, `${option} must be a UUID`)
+}
+
+async function runChecks(
   options: Options,
   settings: Configuration,
   upstream: UpstreamConfiguration,
   catalogue: Catalogue,
   stderr: Screen,
-): Promise<ServiceReport> => {
+): Promise<ServiceReport> {
   const operations = catalogue.operations.filter(({ id }) => options.domain.includes(domainOf(id)))
   assertOwn(options, operations)
   const samples = readSamples(options.samples, operations)
@@ -214,27 +160,85 @@ const runChecks = async (
   )
 }
 
-/** Resolves with the exit code. */
-export const checkUpstream = async (
-  values: Record<string, unknown>,
-  { domains, variables, stdout, stderr }: CommandContext,
-): Promise<number> => {
-  const options = parseOptions(Options, values)
-  const settings = loadConfiguration(variables, domains)
-  const { domains: loaded } = await loadConfigured(domains, settings)
-  const catalogue = catalogueOf(loaded)
-  const [first = ''] = parseDomains(catalogue, options.domain)
-  const upstream = upstreamSettings(settings, first, {
-    url: options.upstream.href,
-    audience: audienceOf(settings, options.domain, options.audience),
-  })
+function assertOwn(options: Options, operations: readonly Operation[]): void {
+  const commands = operations.filter(({ method }) => method !== 'GET').length
+  if (commands > 0 && !isLoopback(options.upstream) && !options['yes-this-is-mine'])
+    throw new UsageError(
+      `${options.upstream.host} is not this machine. Add --yes-this-is-mine if you may change its data. The check executes ${commands} commands`,
+    )
+}
+
+/** Throws a UsageError that names the operation and the field. */
+function readSamples(file: string | undefined, operations: readonly Operation[]): ReadonlyMap<string, Sample> {
+  if (file === undefined) return new Map()
   try {
-    const report = await runChecks(options, settings, upstream, catalogue, stderr)
-    stdout.write(toText(report))
-    return report.hasPassed ? 0 : 1
+    const samples = Samples.parse(load(readFileSync(file, 'utf8')) ?? {})
+    for (const [id, sample] of Object.entries(samples)) {
+      const operation = operations.find((each) => each.id === id)
+      if (!operation) throw new TypeError(`${id} is not an operation of the domain`)
+      assertValidSample(operation, sample)
+    }
+    return new Map(Object.entries(samples))
   } catch (error) {
-    if (error instanceof ServiceUnreachable)
-      throw new Error(`--upstream: cannot reach ${options.upstream.href}`, { cause: error })
-    throw error
+    const [issue] = error instanceof z.ZodError ? error.issues : []
+    throw new UsageError(`--samples: ${issue ? [...issue.path, issue.message].join(': ') : messageOf(error)}`)
   }
+}
+
+async function openKeys(assertions: Assertions, { jwks }: Options, { listen }: Configuration) {
+  const { host, port } = jwks ?? { host: listen.operationsHost ?? listen.host, port: listen.operationsPort }
+  try {
+    return await serveJwks(assertions.jwks(), host, port)
+  } catch (cause) {
+    throw new Error(`cannot serve keys at ${host}:${port}: stop the gateway, or set --jwks and the service`, { cause })
+  }
+}
+
+/** A caller with every permission: an operator, or the owner of a workspace. */
+function createCaller({ account, workspace }: Options, { operatorPermissions, workspacePermissions }: Catalogue) {
+  return ({ chains: [first], policy }: Operation) => {
+    const portal = chains[first].portal === 'SYSTEM' ? ('SYSTEM' as const) : ('CONSUMER' as const)
+    const caller = {
+      accountId: bizId<'account'>(account),
+      portal,
+      sessionId: bizId<'session'>('01990000-0000-7000-8000-00000000000a'),
+      apiKeyId: null,
+      steppedUpAt: systemClock.now(),
+      permissions: new Set(portal === 'SYSTEM' ? operatorPermissions : []),
+    }
+    const access = { id: bizId<'workspace'>(workspace), isOwner: true, permissions: new Set(workspacePermissions) }
+    return {
+      portal,
+      caller: policy.caller === 'anonymous' ? null : caller,
+      workspace: policy.workspace === 'none' ? null : access,
+    }
+  }
+}
+
+function toSample({ params = {}, query, request }: Example = {}): Sample {
+  return {
+    params: Object.fromEntries(Object.entries(params).map(([name, value]) => [name, String(value)])),
+    query,
+    body: request,
+  }
+}
+
+function toText({ checks, hasPassed }: ServiceReport): string {
+  const count = (outcome: ServiceCheck['outcome']): number => checks.filter((each) => each.outcome === outcome).length
+  const isEmpty = !hasPassed && count('failed') === 0
+  return [
+    `${'check'.padEnd(width)} count  result`,
+    ...checks.map(line),
+    '',
+    `${count('ok')} passed, ${count('failed')} failed, ${count('unchecked')} not checked`,
+    ...(isEmpty ? ['failed: no operation replied with data'] : []),
+    '',
+  ].join('\n')
+}
+
+function line({ check, requests, outcome, findings }: ServiceCheck): string {
+  const start = `${check.padEnd(width)} ${String(requests).padStart(5)}  `
+  if (outcome === 'unchecked') return `${start}not checked: ${findings.join('; ')}`
+  const details = findings.slice(0, shownFindings).map((finding) => `    ${finding}`)
+  return [`${start}${outcome === 'ok' ? 'ok' : `${findings.length} failed`}`, ...details].join('\n')
 }

@@ -55,24 +55,26 @@ export const portalTables: ReadonlySet<string> = new Set([
 ])
 
 /** Returns the name of one entity: `loan` for `loans`, `policy` for `policies`. */
-export const singularOf = (name: string): string =>
-  name.replace(/ies$/, 'y').replace(/([^s])s$/, (_, letter: string) => letter)
+export function singularOf(name: string): string {
+  return name.replace(/ies$/, 'y').replace(/([^s])s$/, (_, letter: string) => letter)
+}
 
-export const camelCase = (name: string): string =>
-  name.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+export function camelCase(name: string): string {
+  return name.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+}
 
-export const pascalCase = (name: string): string => {
+export function pascalCase(name: string): string {
   const camel = camelCase(name)
   return camel.slice(0, 1).toUpperCase() + camel.slice(1)
 }
 
-export const snakeCase = (name: string): string => name.replaceAll('-', '_')
-
-const wordsOf = (name: string): string => name.replaceAll('-', ' ')
+export function snakeCase(name: string): string {
+  return name.replaceAll('-', '_')
+}
 
 /** Returns the replacement of each spelling in the templates. */
-export const spellingsOf = (name: string, item: string, version: string): ReadonlyMap<string, string> =>
-  new Map([
+export function spellingsOf(name: string, item: string, version: string): ReadonlyMap<string, string> {
+  return new Map([
     ['card-orders', name],
     ['cardOrders', camelCase(name)],
     ['CardOrders', pascalCase(name)],
@@ -85,11 +87,18 @@ export const spellingsOf = (name: string, item: string, version: string): Readon
     ['a card order', `${/^[aeiou]/.test(item) ? 'an' : 'a'} ${wordsOf(item)}`],
     ['^0.0.0', `^${version}`],
   ])
+}
 
-const escaped = (text: string): string => text.replaceAll(/[\^.]/g, '\\$&')
-
-export const replaceNames = (text: string, spellings: ReadonlyMap<string, string>): string => {
+export function replaceNames(text: string, spellings: ReadonlyMap<string, string>): string {
   // At one position, the longest spelling must win.
   const keys = [...spellings.keys()].sort((one, other) => other.length - one.length)
   return text.replaceAll(new RegExp(keys.map(escaped).join('|'), 'g'), (found) => spellings.get(found) ?? found)
+}
+
+function wordsOf(name: string): string {
+  return name.replaceAll('-', ' ')
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[\^.]/g, '\\$&')
 }

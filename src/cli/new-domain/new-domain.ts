@@ -13,80 +13,11 @@ import { camelCase, pascalCase, portalTables, replaceNames, singularOf, snakeCas
 /** The templates are a working domain with a name of two words, so that each spelling of the name is distinct. */
 const templates = inPackage('assets/new-domain')
 
-const nameOf = (option: string) => {
-  const error = `${option} must be lower-case words, such as loans or card-orders, of 2 to 32 characters`
-  return z.string(error).regex(/^(?=.{2,32}$)[a-z]+(-[a-z]+)*$/, error)
-}
-
 const NewOptions = z.object({
   name: nameOf('the name'),
   item: nameOf('--item').optional(),
   javascript: z.boolean().default(false),
 })
-
-/** The declarations of the new domain that could collide with those of another one. */
-const draftOf = (name: string, item: string): LoadedDomain => {
-  const id = camelCase(name)
-  const operationOf = (verb: string, parts: Pick<Operation, 'method' | 'path'>): Operation => ({
-    ...parts,
-    id: `${id}.${verb}`,
-    chains: ['consumer', 'api'],
-    summary: verb,
-    policy: { ...member, workspace: 'optional', permission: `${item}:${verb === 'create' ? verb : 'read'}` },
-    body: 'none',
-    reply: z.null(),
-    refuses: [],
-  })
-  return {
-    name: id,
-    summary: name,
-    operations: {
-      [`create${pascalCase(item)}`]: operationOf('create', { method: 'POST', path: `/${name}` }),
-      [`read${pascalCase(item)}`]: operationOf('read', { method: 'GET', path: `/${name}/{id}` }),
-      [`list${pascalCase(name)}`]: operationOf('list', { method: 'GET', path: `/${name}` }),
-    },
-    permissions: { workspace: { [item]: ['read', 'create'] } },
-    codes: { [`${snakeCase(item).toUpperCase()}.EXISTS`]: { status: 409 } },
-    create: () => ({ handlers: {} }),
-    source: name,
-    isOurs: false,
-  }
-}
-
-/** Throws a UsageError that lists every name that is taken. */
-const assertFree = async (name: string, item: string, domains: readonly Domain[]): Promise<void> => {
-  const { domains: loaded } = await loadConfigured(domains, { extensions: [], operations: [], domains: {} })
-  const table = snakeCase(name)
-  const errors = portalTables.has(table) ? [`the store has a table ${table} already`] : []
-  try {
-    catalogueOf([...loaded, draftOf(name, item)])
-  } catch (error) {
-    if (!(error instanceof ConfigurationError)) throw error
-    errors.push(...error.errors)
-  }
-  if (errors.length > 0) throw new UsageError(`choose another name or --item: ${errors.join('; ')}`)
-}
-
-/** Copies the templates into a new folder. Returns the paths of the files. */
-const writeTemplates = (name: string, item: string, language: 'typescript' | 'javascript'): string[] => {
-  try {
-    mkdirSync(name)
-  } catch (error) {
-    throw errorCode(error) === 'EEXIST' ? new UsageError(`${name} exists already; nothing was changed`) : error
-  }
-  const spellings = spellingsOf(name, item, packageVersion())
-  return [language, 'both'].flatMap((folder) =>
-    readdirSync(join(templates, folder), { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
-      .map((entry) => {
-        const source = join(entry.parentPath, entry.name)
-        const target = join(name, replaceNames(source.slice(join(templates, folder).length), spellings))
-        mkdirSync(dirname(target), { recursive: true })
-        writeFileSync(target, replaceNames(readFileSync(source, 'utf8'), spellings))
-        return target
-      }),
-  )
-}
 
 export const newDomain: Command = {
   name: 'new domain',
@@ -116,4 +47,73 @@ export const newDomain: Command = {
     )
     return 0
   },
+}
+
+function nameOf(option: string) {
+  const error = `${option} must be lower-case words, such as loans or card-orders, of 2 to 32 characters`
+  return z.string(error).regex(/^(?=.{2,32}$)[a-z]+(-[a-z]+)*$/, error)
+}
+
+/** Throws a UsageError that lists every name that is taken. */
+async function assertFree(name: string, item: string, domains: readonly Domain[]): Promise<void> {
+  const { domains: loaded } = await loadConfigured(domains, { extensions: [], operations: [], domains: {} })
+  const table = snakeCase(name)
+  const errors = portalTables.has(table) ? [`the store has a table ${table} already`] : []
+  try {
+    catalogueOf([...loaded, draftOf(name, item)])
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error
+    errors.push(...error.errors)
+  }
+  if (errors.length > 0) throw new UsageError(`choose another name or --item: ${errors.join('; ')}`)
+}
+
+/** The declarations of the new domain that could collide with those of another one. */
+function draftOf(name: string, item: string): LoadedDomain {
+  const id = camelCase(name)
+  const operationOf = (verb: string, parts: Pick<Operation, 'method' | 'path'>): Operation => ({
+    ...parts,
+    id: `${id}.${verb}`,
+    chains: ['consumer', 'api'],
+    summary: verb,
+    policy: { ...member, workspace: 'optional', permission: `${item}:${verb === 'create' ? verb : 'read'}` },
+    body: 'none',
+    reply: z.null(),
+    refuses: [],
+  })
+  return {
+    name: id,
+    summary: name,
+    operations: {
+      [`create${pascalCase(item)}`]: operationOf('create', { method: 'POST', path: `/${name}` }),
+      [`read${pascalCase(item)}`]: operationOf('read', { method: 'GET', path: `/${name}/{id}` }),
+      [`list${pascalCase(name)}`]: operationOf('list', { method: 'GET', path: `/${name}` }),
+    },
+    permissions: { workspace: { [item]: ['read', 'create'] } },
+    codes: { [`${snakeCase(item).toUpperCase()}.EXISTS`]: { status: 409 } },
+    create: () => ({ handlers: {} }),
+    source: name,
+    isOurs: false,
+  }
+}
+
+/** Copies the templates into a new folder. Returns the paths of the files. */
+function writeTemplates(name: string, item: string, language: 'typescript' | 'javascript'): string[] {
+  try {
+    mkdirSync(name)
+  } catch (error) {
+    throw errorCode(error) === 'EEXIST' ? new UsageError(`${name} exists already; nothing was changed`) : error
+  }
+  const spellings = spellingsOf(name, item, packageVersion())
+  return [language, 'both'].flatMap((folder) =>
+    readdirSync(join(templates, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => {
+        const source = join(entry.parentPath, entry.name)
+        const target = join(name, replaceNames(source.slice(join(templates, folder).length), spellings))
+        mkdirSync(dirname(target), { recursive: true })
+        writeFileSync(target, replaceNames(readFileSync(source, 'utf8'), spellings))
+        return target
+      }),
+  )
 }

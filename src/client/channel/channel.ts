@@ -24,17 +24,10 @@ export interface Channel {
   open(payload: string, request: SentRequest): Promise<string>
 }
 
-const isReplyTo = (header: unknown, sessionId: string, { requestId, seq }: SentRequest): boolean => {
-  if (!isRecord(header)) return false
-  const { alg, enc, kid, msg, rid, seq: replySeq = null } = header
-  const isReply = alg === 'dir' && enc === 'A256GCM' && kid === sessionId && msg === 'reply'
-  return isReply && rid === requestId && replySeq === seq
-}
-
-export const createChannel = (
+export function createChannel(
   { sessionId, clientHash, expiresAt }: Pick<Channel, 'sessionId' | 'clientHash' | 'expiresAt'>,
   key: CryptoKey,
-): Channel => {
+): Channel {
   let lastSeq = 0
   return {
     sessionId,
@@ -66,7 +59,7 @@ export interface ChannelCache {
 const marginMs = 5_000
 
 /** Concurrent calls share one opening. */
-export const createChannelCache = (open: (clientHash: string) => Promise<Channel>, now: () => number): ChannelCache => {
+export function createChannelCache(open: (clientHash: string) => Promise<Channel>, now: () => number): ChannelCache {
   const invalid = new WeakSet<Channel>()
   let cached: Promise<Channel> | null = null
 
@@ -102,4 +95,11 @@ export const createChannelCache = (open: (clientHash: string) => Promise<Channel
       return opening ? opening.catch(() => null) : null
     },
   }
+}
+
+function isReplyTo(header: unknown, sessionId: string, { requestId, seq }: SentRequest): boolean {
+  if (!isRecord(header)) return false
+  const { alg, enc, kid, msg, rid, seq: replySeq = null } = header
+  const isReply = alg === 'dir' && enc === 'A256GCM' && kid === sessionId && msg === 'reply'
+  return isReply && rid === requestId && replySeq === seq
 }

@@ -14,10 +14,9 @@ export interface KeyOffer {
 }
 
 const keyBytes = 32
-const randomKey = (): Uint8Array<ArrayBuffer> => crypto.getRandomValues(new Uint8Array(keyBytes))
 
 /** The compact JWE uses RSA-OAEP-256 and A256GCM. */
-export const wrapSessionKey = async ({ keyId, publicKey, clientHash, iat }: KeyOffer) => {
+export async function wrapSessionKey({ keyId, publicKey, clientHash, iat }: KeyOffer) {
   const rsa = { name: 'RSA-OAEP', hash: 'SHA-256' }
   const wrappingKey = await crypto.subtle.importKey('spki', fromBase64(publicKey), rsa, false, ['encrypt'])
   const contentKey = randomKey()
@@ -29,13 +28,7 @@ export const wrapSessionKey = async ({ keyId, publicKey, clientHash, iat }: KeyO
   return { payload, key: await importSessionKey(sessionKey) }
 }
 
-const assertWebCrypto = (): void => {
-  if (crypto.subtle !== undefined) return
-  const where = 'which browsers provide on https and localhost pages only'
-  throw new TypeError(`the secure channel needs crypto.subtle, ${where}; disable it on other pages by seal: 'none'`)
-}
-
-export const openChannel = async (caller: OperationCaller, clientHash: string, now: () => number): Promise<Channel> => {
+export async function openChannel(caller: OperationCaller, clientHash: string, now: () => number): Promise<Channel> {
   assertWebCrypto()
   const offer = await caller.answer(readPublicKey, {})
   const iat = Math.floor((offer.timestamp ?? now()) / 1_000)
@@ -44,7 +37,17 @@ export const openChannel = async (caller: OperationCaller, clientHash: string, n
   return createChannel({ sessionId: data.sessionId, clientHash, expiresAt: now() + data.expiresIn * 1_000 }, key)
 }
 
-export const closeChannel = async (caller: OperationCaller, { sessionId, clientHash }: Channel): Promise<void> => {
+export async function closeChannel(caller: OperationCaller, { sessionId, clientHash }: Channel): Promise<void> {
   const headers = { 'x-secure-channel-session-id': sessionId, 'x-client-hash': clientHash }
   await caller.answer(closeSecureChannel, { headers })
+}
+
+function randomKey(): Uint8Array<ArrayBuffer> {
+  return crypto.getRandomValues(new Uint8Array(keyBytes))
+}
+
+function assertWebCrypto(): void {
+  if (crypto.subtle !== undefined) return
+  const where = 'which browsers provide on https and localhost pages only'
+  throw new TypeError(`the secure channel needs crypto.subtle, ${where}; disable it on other pages by seal: 'none'`)
 }

@@ -25,32 +25,11 @@ export interface TokenStore {
   clear(): Promise<void>
 }
 
-/** Tokens and client hashes are visible ASCII. */
-const isHeaderValue = (value: unknown): value is string => typeof value === 'string' && /^[\x21-\x7e]+$/.test(value)
-
 /** Renews 30 s before expiry, or in the last quarter of a short lifetime. */
 const marginMs = 30_000
-const renewalTime = (now: number, expiresIn: number): number => {
-  const lifetimeMs = expiresIn * 1_000
-  return now + lifetimeMs - Math.min(marginMs, lifetimeMs / 4)
-}
-
-const parseTokens = (text: string | null): Tokens | null => {
-  if (text === null) return null
-  try {
-    const value: Partial<Record<keyof Tokens, unknown>> | null = JSON.parse(text)
-    const { accessToken, refreshToken, clientHash, renewAt } = value ?? {}
-    if (!isHeaderValue(accessToken) || !isHeaderValue(refreshToken)) return null
-    if (!isHeaderValue(clientHash) || typeof renewAt !== 'number') return null
-    return { accessToken, refreshToken, clientHash, renewAt }
-  } catch {
-    // Another program has used the same key.
-    return null
-  }
-}
 
 /** The claim `sub` (RFC 9068), or an empty string if the token is not a JWT. */
-export const accountOf = ({ accessToken }: Pick<Tokens, 'accessToken'>): string => {
+export function accountOf({ accessToken }: Pick<Tokens, 'accessToken'>): string {
   try {
     const claims: { sub?: unknown } | null = JSON.parse(
       new TextDecoder().decode(fromBase64(accessToken.split('.')[1] ?? '')),
@@ -62,27 +41,27 @@ export const accountOf = ({ accessToken }: Pick<Tokens, 'accessToken'>): string 
 }
 
 /** Reads the tokens at each use, because another tab may have changed them. */
-export const createTokenStore = (storage: Storage, key: string, now: () => number): TokenStore => ({
-  read: async () => parseTokens(await storage.getItem(key)),
-  save: async ({ accessToken, refreshToken, expiresIn }, clientHash) => {
-    const tokens = { accessToken, refreshToken, clientHash, renewAt: renewalTime(now(), expiresIn) }
-    await storage.setItem(key, JSON.stringify(tokens))
-    return tokens
-  },
-  clear: async () => {
-    await storage.removeItem(key)
-  },
-})
-
-const isClientHash = (value: string | null): value is string => isHeaderValue(value) && value.length <= 256
+export function createTokenStore(storage: Storage, key: string, now: () => number): TokenStore {
+  return {
+    read: async () => parseTokens(await storage.getItem(key)),
+    save: async ({ accessToken, refreshToken, expiresIn }, clientHash) => {
+      const tokens = { accessToken, refreshToken, clientHash, renewAt: renewalTime(now(), expiresIn) }
+      await storage.setItem(key, JSON.stringify(tokens))
+      return tokens
+    },
+    clear: async () => {
+      await storage.removeItem(key)
+    },
+  }
+}
 
 /** Stores a new hash, so that all tabs use the same one. */
-export const createClientHash = (
+export function createClientHash(
   configured: string | null,
   storage: Storage,
   key: string,
   lock: TabLock,
-): (() => Promise<string>) => {
+): () => Promise<string> {
   const readOrCreate = (): Promise<string> =>
     lock(key, async (waited) => {
       const read = async () => storage.getItem(key)
@@ -101,4 +80,32 @@ export const createClientHash = (
     })
     return hash
   }
+}
+
+function parseTokens(text: string | null): Tokens | null {
+  if (text === null) return null
+  try {
+    const value: Partial<Record<keyof Tokens, unknown>> | null = JSON.parse(text)
+    const { accessToken, refreshToken, clientHash, renewAt } = value ?? {}
+    if (!isHeaderValue(accessToken) || !isHeaderValue(refreshToken)) return null
+    if (!isHeaderValue(clientHash) || typeof renewAt !== 'number') return null
+    return { accessToken, refreshToken, clientHash, renewAt }
+  } catch {
+    // Another program has used the same key.
+    return null
+  }
+}
+
+/** Tokens and client hashes are visible ASCII. */
+function isHeaderValue(value: unknown): value is string {
+  return typeof value === 'string' && /^[\x21-\x7e]+$/.test(value)
+}
+
+function renewalTime(now: number, expiresIn: number): number {
+  const lifetimeMs = expiresIn * 1_000
+  return now + lifetimeMs - Math.min(marginMs, lifetimeMs / 4)
+}
+
+function isClientHash(value: string | null): value is string {
+  return isHeaderValue(value) && value.length <= 256
 }

@@ -29,18 +29,6 @@ export interface SessionParts {
   onSignedOut(): void
 }
 
-/** Other failures, such as a proxy's 401, do not prove that the session has ended. */
-const endsSession = (error: unknown): boolean =>
-  isPorticoError(error, 'AUTH.SESSION_NOT_FOUND') || (isRefusal(error) && error.status === 401)
-
-const signedInElsewhere = (): PorticoError =>
-  new PorticoError({
-    status: 0,
-    code: 'CLIENT.SIGNED_IN_ELSEWHERE',
-    message: 'another tab has signed in a different account',
-    requestId: '',
-  })
-
 /** Other tabs can delete or replace the stored tokens. */
 class TokenWatch {
   private readonly onSignedOut: () => void
@@ -76,7 +64,7 @@ class TokenWatch {
   }
 }
 
-export const createSession = (parts: SessionParts): ClientSession => {
+export function createSession(parts: SessionParts): ClientSession {
   const { store, lock, lockName, now, clientHash, refresh, onSignedOut } = parts
   const watch = new TokenWatch(onSignedOut)
   const read = async (): Promise<Tokens | null> => watch.observe(await store.read())
@@ -128,4 +116,18 @@ export const createSession = (parts: SessionParts): ClientSession => {
     },
     renew,
   }
+}
+
+function signedInElsewhere(): PorticoError {
+  return new PorticoError({
+    status: 0,
+    code: 'CLIENT.SIGNED_IN_ELSEWHERE',
+    message: 'another tab has signed in a different account',
+    requestId: '',
+  })
+}
+
+/** Other failures, such as a proxy's 401, do not prove that the session has ended. */
+function endsSession(error: unknown): boolean {
+  return isPorticoError(error, 'AUTH.SESSION_NOT_FOUND') || (isRefusal(error) && error.status === 401)
 }

@@ -22,33 +22,7 @@ export interface SignIn {
 /** The tokens with their lifetimes in seconds, the session, and whether the device is new. */
 export type SignedIn = Result<typeof completeLogin>
 
-const isMethod = (code: string | undefined): code is MfaMethod => mfaMethod.codes.some((known) => known === code)
-
-const pendingApproval = (): PorticoError =>
-  new PorticoError({
-    status: 403,
-    code: 'AUTH.PENDING_APPROVAL',
-    message: 'the account is pending approval',
-    requestId: '',
-  })
-
-/** Throws the last refusal. */
-const retryWrongCode = async <T>(
-  complete: (refused: PorticoError | null) => Promise<T>,
-  attempts: number,
-): Promise<T> => {
-  let refused: PorticoError | null = null
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await complete(refused)
-    } catch (error) {
-      if (!isPorticoError(error, 'AUTH.CODE_INVALID') || !(attempt < attempts)) throw error
-      refused = error
-    }
-  }
-}
-
-export const signIn = async (caller: OperationCaller, session: ClientSession, input: SignIn): Promise<SignedIn> => {
+export async function signIn(caller: OperationCaller, session: ClientSession, input: SignIn): Promise<SignedIn> {
   const { email, password } = input
   const { data: login } = await caller.answer(initiateLogin, { body: { email, password } })
   const { sessionId, mfaMethods } = login
@@ -67,12 +41,38 @@ export const signIn = async (caller: OperationCaller, session: ClientSession, in
 }
 
 /** Deletes the tokens even if the session has ended or the request fails. */
-export const signOut = async (caller: OperationCaller, session: ClientSession): Promise<void> => {
+export async function signOut(caller: OperationCaller, session: ClientSession): Promise<void> {
   try {
     if (await session.tokens()) await caller.answer(logout, {})
   } catch (error) {
     if (!isRefusal(error) || error.status !== 401) throw error
   } finally {
     await session.clear()
+  }
+}
+
+function pendingApproval(): PorticoError {
+  return new PorticoError({
+    status: 403,
+    code: 'AUTH.PENDING_APPROVAL',
+    message: 'the account is pending approval',
+    requestId: '',
+  })
+}
+
+function isMethod(code: string | undefined): code is MfaMethod {
+  return mfaMethod.codes.some((known) => known === code)
+}
+
+/** Throws the last refusal. */
+async function retryWrongCode<T>(complete: (refused: PorticoError | null) => Promise<T>, attempts: number): Promise<T> {
+  let refused: PorticoError | null = null
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await complete(refused)
+    } catch (error) {
+      if (!isPorticoError(error, 'AUTH.CODE_INVALID') || !(attempt < attempts)) throw error
+      refused = error
+    }
   }
 }

@@ -5,7 +5,7 @@ export interface Storage {
   removeItem(key: string): void | Promise<void>
 }
 
-export const memoryStorage = (): Storage => {
+export function memoryStorage(): Storage {
   const items = new Map<string, string>()
   return {
     getItem: (key) => items.get(key) ?? null,
@@ -18,21 +18,11 @@ export const memoryStorage = (): Storage => {
   }
 }
 
-/** Every access throws a SecurityError if the page may not use the storage. */
-const unlessForbidden = async <T>(access: () => T | Promise<T>, fallback: T): Promise<T> => {
-  try {
-    return await access()
-  } catch (error) {
-    if (error instanceof DOMException && error.name === 'SecurityError') return fallback
-    throw error
-  }
-}
-
 /**
  * Keeps values in memory if the storage is full or forbidden, and removes their earlier values from it. A later value
  * of another tab takes precedence.
  */
-export const withMemoryFallback = (storage: Storage): Storage => {
+export function withMemoryFallback(storage: Storage): Storage {
   const rejected = new Map<string, string>()
   let removal: Promise<void> = Promise.resolve()
   return {
@@ -60,5 +50,15 @@ export const withMemoryFallback = (storage: Storage): Storage => {
       rejected.delete(key)
       await unlessForbidden(() => storage.removeItem(key), undefined)
     },
+  }
+}
+
+/** Every access throws a SecurityError if the page may not use the storage. */
+async function unlessForbidden<T>(access: () => T | Promise<T>, fallback: T): Promise<T> {
+  try {
+    return await access()
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'SecurityError') return fallback
+    throw error
   }
 }

@@ -6,24 +6,6 @@ const noLock: TabLock = (_, task) => task(false)
 /** Longer than one attempt of a token renewal (abort.ts). */
 const lockTimeoutMs = 11_000
 
-/** Runs the task without a lock if none can be requested. */
-const withLock = async <T>(
-  task: () => Promise<T>,
-  requestLock: (locked: () => Promise<T>) => Promise<T>,
-): Promise<T> => {
-  const state = { started: false }
-  const locked = (): Promise<T> => {
-    state.started = true
-    return task()
-  }
-  try {
-    return await requestLock(locked)
-  } catch (error) {
-    if (state.started) throw error
-    return task()
-  }
-}
-
 /** A frozen or debugged tab never releases its lock. */
 const waitForLock: TabLock = (name, task) =>
   withLock(
@@ -43,8 +25,9 @@ const webLock: TabLock = async <T>(name: string, task: (waited: boolean) => Prom
  * Without a lock, for example in a sandboxed frame or after a timeout, two tabs can refresh concurrently. Within 30 s,
  * the gateway gives the two tabs the same tokens.
  */
-export const createTabLock = (shared: boolean): TabLock =>
-  shared && typeof navigator !== 'undefined' && 'locks' in navigator ? webLock : noLock
+export function createTabLock(shared: boolean): TabLock {
+  return shared && typeof navigator !== 'undefined' && 'locks' in navigator ? webLock : noLock
+}
 
 const pollMs = 25
 const maxPollMs = 500
@@ -53,10 +36,25 @@ const maxPollMs = 500
  * localStorage writes reach other tabs with a delay that locks do not cover. Waits up to half a second and returns the
  * last value.
  */
-export const readUntilChanged = async <T>(read: () => Promise<T>, hasChanged: (value: T) => boolean): Promise<T> => {
+export async function readUntilChanged<T>(read: () => Promise<T>, hasChanged: (value: T) => boolean): Promise<T> {
   for (let waitedMs = 0; ; waitedMs += pollMs) {
     const value = await read()
     if (hasChanged(value) || waitedMs >= maxPollMs) return value
     await new Promise((resolve) => setTimeout(resolve, pollMs))
+  }
+}
+
+/** Runs the task without a lock if none can be requested. */
+async function withLock<T>(task: () => Promise<T>, requestLock: (locked: () => Promise<T>) => Promise<T>): Promise<T> {
+  const state = { started: false }
+  const locked = (): Promise<T> => {
+    state.started = true
+    return task()
+  }
+  try {
+    return await requestLock(locked)
+  } catch (error) {
+    if (state.started) throw error
+    return task()
   }
 }

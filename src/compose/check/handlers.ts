@@ -14,19 +14,6 @@ import { linksOf } from '../identity.ts'
 /** A port was used that exists only in a running process, or whose part of the configuration is invalid. */
 class PortUnavailable extends Error {}
 
-/** A call throws PortUnavailable, except for the methods in `available`. */
-const unavailablePort = (name: string, available: object = {}): object =>
-  new Proxy(() => undefined, {
-    get: (_target, key) => {
-      // `await` reads `then`, and the runtime reads symbols.
-      if (typeof key === 'symbol' || key === 'then') return undefined
-      return Reflect.get(available, key) ?? unavailablePort(`${name}.${key}`)
-    },
-    apply: () => {
-      throw new PortUnavailable(name)
-    },
-  })
-
 /** `create` calls `provideFunds`, because a house account pays out only what it has. */
 const ledger = unavailablePort('ledger', { provideFunds: () => Promise.resolve() })
 
@@ -39,37 +26,39 @@ export interface CheckedParts {
   settings: ReadonlyMap<string, unknown>
 }
 
-const portsFor = (domain: LoadedDomain, { configuration, catalogue, words, settings }: CheckedParts): DomainPorts => {
-  const { name } = domain
-  const available = {
-    ledger,
-    ...(catalogue && declarationPorts(catalogue)),
-    configuration,
-    words,
-    settings: settings.get(name),
-    clock: systemClock,
-    ids: systemIds,
-    randomness: systemRandomness,
-    logger: createLogger('silent').child({ domain: name }),
-    isCountry,
-    signInUrl: (portal: Portal) => linksOf(configuration, portal).signIn,
-    use: (used: string) => unavailablePort(`use(${used})`),
-  }
-  // The proxy returns a value for every port, so the cast holds.
-  const all = new Proxy<object>(available, {
-    get: (target, key) => Reflect.get(target, key) ?? (typeof key === 'symbol' ? undefined : unavailablePort(key)),
-  }) as DomainPorts
-  return selectPorts(domain, all)
-}
-
 export interface HandlerCheck {
   errors: readonly string[]
   /** Their `create` function needs a store, so their handlers are checked only at start. */
   skipped: readonly string[]
 }
 
+/** Checks the handlers without a store. */
+export async function checkHandlers(domains: readonly LoadedDomain[], parts: CheckedParts): Promise<HandlerCheck> {
+  const checks: HandlerCheck[] = []
+  for (const domain of domains.filter(({ isOurs, isRemote }) => !isOurs && !isRemote))
+    checks.push(await checkDomain(domain, parts))
+  return {
+    errors: checks.flatMap(({ errors }) => errors),
+    skipped: checks.flatMap(({ skipped }) => skipped),
+  }
+}
+
+/** A call throws PortUnavailable, except for the methods in `available`. */
+function unavailablePort(name: string, available: object = {}): object {
+  return new Proxy(() => undefined, {
+    get: (_target, key) => {
+      // `await` reads `then`, and the runtime reads symbols.
+      if (typeof key === 'symbol' || key === 'then') return undefined
+      return Reflect.get(available, key) ?? unavailablePort(`${name}.${key}`)
+    },
+    apply: () => {
+      throw new PortUnavailable(name)
+    },
+  })
+}
+
 /** The causes of an error in `create` are unknown if its ports are incomplete. */
-const checkDomain = async (domain: LoadedDomain, parts: CheckedParts): Promise<HandlerCheck> => {
+async function checkDomain(domain: LoadedDomain, parts: CheckedParts): Promise<HandlerCheck> {
   const { name, source } = domain
   const skip = (reason: string) => ({
     errors: [],
@@ -90,13 +79,25 @@ const checkDomain = async (domain: LoadedDomain, parts: CheckedParts): Promise<H
   }
 }
 
-/** Checks the handlers without a store. */
-export const checkHandlers = async (domains: readonly LoadedDomain[], parts: CheckedParts): Promise<HandlerCheck> => {
-  const checks: HandlerCheck[] = []
-  for (const domain of domains.filter(({ isOurs, isRemote }) => !isOurs && !isRemote))
-    checks.push(await checkDomain(domain, parts))
-  return {
-    errors: checks.flatMap(({ errors }) => errors),
-    skipped: checks.flatMap(({ skipped }) => skipped),
+function portsFor(domain: LoadedDomain, { configuration, catalogue, words, settings }: CheckedParts): DomainPorts {
+  const { name } = domain
+  const available = {
+    ledger,
+    ...(catalogue && declarationPorts(catalogue)),
+    configuration,
+    words,
+    settings: settings.get(name),
+    clock: systemClock,
+    ids: systemIds,
+    randomness: systemRandomness,
+    logger: createLogger('silent').child({ domain: name }),
+    isCountry,
+    signInUrl: (portal: Portal) => linksOf(configuration, portal).signIn,
+    use: (used: string) => unavailablePort(`use(${used})`),
   }
+  // The proxy returns a value for every port, so the cast holds.
+  const all = new Proxy<object>(available, {
+    get: (target, key) => Reflect.get(target, key) ?? (typeof key === 'symbol' ? undefined : unavailablePort(key)),
+  }) as DomainPorts
+  return selectPorts(domain, all)
 }

@@ -31,20 +31,12 @@ export interface ConfigurationCheck {
   skipped: readonly string[]
 }
 
-/** Domains that could not be loaded may have the names to which the configuration refers. */
-const withoutUnknownNames = (settings: Configuration, domains: readonly LoadedDomain[]): Configuration => {
-  const names = new Set(['default', bankSwitch, ...domains.map(({ name }) => name)])
-  const known = <Value>(entries: Readonly<Record<string, Value>>) =>
-    Object.fromEntries(Object.entries(entries).filter(([name]) => names.has(name)))
-  return { ...settings, domains: known(settings.domains), backends: known(settings.backends) }
-}
-
 /** Runs every check of the configuration and the domains, also after errors. Needs no store. */
-export const checkConfiguration = async (
+export async function checkConfiguration(
   given: readonly Domain[],
   configured: Configuration,
   variables: Variables,
-): Promise<ConfigurationCheck> => {
+): Promise<ConfigurationCheck> {
   const { domains: all, errors: loadErrors, isComplete } = await loadAll(given, configured)
   const errors = [...loadErrors]
   /** Returns undefined after an error. */
@@ -80,4 +72,12 @@ export const checkConfiguration = async (
   errors.push(...parsed.errors, ...handlers.errors)
   // The checks of a domain and of the catalogue overlap.
   return { domains, settings: limited ?? settings, errors: [...new Set(errors)], skipped: handlers.skipped }
+}
+
+/** Domains that could not be loaded may have the names to which the configuration refers. */
+function withoutUnknownNames(settings: Configuration, domains: readonly LoadedDomain[]): Configuration {
+  const names = new Set(['default', bankSwitch, ...domains.map(({ name }) => name)])
+  const known = <Value>(entries: Readonly<Record<string, Value>>) =>
+    Object.fromEntries(Object.entries(entries).filter(([name]) => names.has(name)))
+  return { ...settings, domains: known(settings.domains), backends: known(settings.backends) }
 }

@@ -31,34 +31,6 @@ const servers: Readonly<Record<ServerName, ServerRules>> = {
   },
 }
 
-const decoded = (text: string): string | undefined => {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return undefined
-  }
-}
-
-/** For some URLs, the client library throws an unclear error or ends the process. */
-const isReadable = (text: string): boolean => {
-  const url = URL.parse(text)
-  if (url === null || !(Number(url.searchParams.get('port')) <= 65_535)) return false
-  if (!url.protocol.startsWith('redis')) return true
-  return decoded(`${url.username}:${url.password}`) !== undefined && /^\/?\d*$/.test(url.pathname)
-}
-
-/** The PostgreSQL library ignores unknown TLS parameters and connects without TLS. */
-const hasIneffectivePostgresTls = (text: string): boolean => {
-  const parameters = [...(URL.parse(text)?.searchParams ?? [])].filter(([name]) => /ssl|tls/i.test(name))
-  const isEffective = ([name, value]: [string, string]): boolean =>
-    name === 'ssl' ? /^(true|1|0)$/.test(value) : /^ssl(mode|rootcert|cert|key|negotiation)$/.test(name) && value !== ''
-  return text.startsWith('postgres') && parameters.length > 0 && !parameters.some(isEffective)
-}
-
-/** Only `rediss://` turns TLS on. */
-const hasIneffectiveRedisTls = (text: string): boolean =>
-  text.startsWith('redis') && (URL.parse(text)?.searchParams.getAll('tls') ?? []).some((value) => value !== 'off')
-
 const rules = [
   'ports are at most 65535',
   'IPv6 addresses are in brackets',
@@ -66,16 +38,8 @@ const rules = [
   'Redis databases are numbers',
 ].join(', ')
 
-/** `tls=off` only states that the lack of TLS is intended. The Redis library would misread it. */
-const withoutTlsOff = (text: string): string => {
-  const url = URL.parse(text)
-  if (url === null || !url.protocol.startsWith('redis') || url.searchParams.get('tls') !== 'off') return text
-  url.searchParams.delete('tls')
-  return url.href
-}
-
 /** Errors never contain the URL, because it has credentials. */
-export const serverUrl = (name: ServerName, text: string | undefined, errors: string[]): Secret<string> | null => {
+export function serverUrl(name: ServerName, text: string | undefined, errors: string[]): Secret<string> | null {
   if (text === undefined) return null
   const starts = servers[name].protocols.map((protocol) => `${protocol}://`)
   if (!starts.some((start) => text.startsWith(start)))
@@ -88,14 +52,10 @@ export const serverUrl = (name: ServerName, text: string | undefined, errors: st
   return new Secret(withoutTlsOff(text))
 }
 
-export const isLocal = ({ hostname, searchParams }: URL): boolean => {
+export function isLocal({ hostname, searchParams }: URL): boolean {
   const host = searchParams.get('host') ?? (decoded(hostname) ?? hostname).replace(/^\[|\]$/g, '')
   return host === '' || host.startsWith('/') || host === 'localhost' || host === '::1' || /^127\.[\d.]+$/.test(host)
 }
-
-/** An attacker in the middle can remove STARTTLS, so a mail URL must state whether to continue without TLS. */
-const leavesMailTlsOpen = ({ protocol, searchParams }: URL): boolean =>
-  protocol === 'smtp:' && !/^(true|false)$/.test(searchParams.getAll('requireTLS').join())
 
 const tlsError: Readonly<Record<ServerName, (url: URL) => string | undefined>> = {
   DATABASE_URL: (url) =>
@@ -112,16 +72,60 @@ const tlsError: Readonly<Record<ServerName, (url: URL) => string | undefined>> =
       : undefined,
 }
 
-const errorsOf = (name: ServerName, text: string): string[] => {
+export function productionServerErrors(urls: Partial<Record<ServerName, string>>): string[] {
+  const names: readonly ServerName[] = ['DATABASE_URL', 'REDIS_URL', 'SMTP_URL']
+  return names.flatMap((name) => (urls[name] === undefined ? [] : errorsOf(name, urls[name])))
+}
+
+/** For some URLs, the client library throws an unclear error or ends the process. */
+function isReadable(text: string): boolean {
+  const url = URL.parse(text)
+  if (url === null || !(Number(url.searchParams.get('port')) <= 65_535)) return false
+  if (!url.protocol.startsWith('redis')) return true
+  return decoded(`${url.username}:${url.password}`) !== undefined && /^\/?\d*$/.test(url.pathname)
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** The PostgreSQL library ignores unknown TLS parameters and connects without TLS. */
+function hasIneffectivePostgresTls(text: string): boolean {
+  const parameters = [...(URL.parse(text)?.searchParams ?? [])].filter(([name]) => /ssl|tls/i.test(name))
+  const isEffective = ([name, value]: [string, string]): boolean =>
+    name === 'ssl' ? /^(true|1|0)$/.test(value) : /^ssl(mode|rootcert|cert|key|negotiation)$/.test(name) && value !== ''
+  return text.startsWith('postgres') && parameters.length > 0 && !parameters.some(isEffective)
+}
+
+/** Only `rediss://` turns TLS on. */
+function hasIneffectiveRedisTls(text: string): boolean {
+  return (
+    text.startsWith('redis') && (URL.parse(text)?.searchParams.getAll('tls') ?? []).some((value) => value !== 'off')
+  )
+}
+
+/** `tls=off` only states that the lack of TLS is intended. The Redis library would misread it. */
+function withoutTlsOff(text: string): string {
+  const url = URL.parse(text)
+  if (url === null || !url.protocol.startsWith('redis') || url.searchParams.get('tls') !== 'off') return text
+  url.searchParams.delete('tls')
+  return url.href
+}
+
+/** An attacker in the middle can remove STARTTLS, so a mail URL must state whether to continue without TLS. */
+function leavesMailTlsOpen({ protocol, searchParams }: URL): boolean {
+  return protocol === 'smtp:' && !/^(true|false)$/.test(searchParams.getAll('requireTLS').join())
+}
+
+function errorsOf(name: ServerName, text: string): string[] {
   const url = URL.parse(text)
   if (url === null) return []
   const unknown = [...new Set(url.searchParams.keys())].filter((key) => !servers[name].parameters.has(key))
   return [tlsError[name](url), ...unknown.map((key) => `has the unknown parameter ${key}`)].flatMap((error) =>
     error === undefined ? [] : [`${name}: ${error}`],
   )
-}
-
-export const productionServerErrors = (urls: Partial<Record<ServerName, string>>): string[] => {
-  const names: readonly ServerName[] = ['DATABASE_URL', 'REDIS_URL', 'SMTP_URL']
-  return names.flatMap((name) => (urls[name] === undefined ? [] : errorsOf(name, urls[name])))
 }

@@ -74,11 +74,11 @@ class TlsFileCheck {
   }
 }
 
-export const tlsFileErrors = (
+export function tlsFileErrors(
   { backends, passThrough, databaseUrl }: Pick<Configuration, 'backends' | 'passThrough' | 'databaseUrl'>,
   extraCaFile: string | undefined,
   now: Instant,
-): string[] => {
+): string[] {
   const files = new TlsFileCheck(now)
   const upstreams = [
     ...Object.entries(backends).map(([name, place]) => [`backends.${name}`, place] as const),

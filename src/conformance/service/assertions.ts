@@ -15,8 +15,6 @@ interface Key {
   publicKey: KeyObject
 }
 
-const createKey = (kid: string): Key => ({ kid, ...generateKeyPairSync('ed25519') })
-
 interface Changes {
   key?: Key
   shiftMs?: number
@@ -26,8 +24,6 @@ interface Changes {
 
 /** Null is a request without an assertion. */
 type Sign = (caller: ForwardedCaller) => Promise<string | null>
-
-const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url')
 
 /** Signs call assertions as a gateway does, with its own key, and others that a service must refuse. */
 export class Assertions {
@@ -97,4 +93,12 @@ export class Assertions {
     const [, payload] = (await this.sign(caller)).split('.')
     return `${encode({ alg: 'none', typ: assertionType, kid: this.#key.kid })}.${payload}.`
   }
+}
+
+function createKey(kid: string): Key {
+  return { kid, ...generateKeyPairSync('ed25519') }
+}
+
+function encode(part: object): string {
+  return Buffer.from(JSON.stringify(part)).toString('base64url')
 }

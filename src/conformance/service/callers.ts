@@ -5,15 +5,8 @@ import { describeOutcome, type ServiceCheck, type ServiceUnderTest, verdict } fr
 
 const noInput = { params: {}, query: {}, body: null }
 
-/** A relayed refusal would look like the client's own mistake. */
-const findProblem = ({ id }: Operation, outcome: Outcome): string[] => {
-  if (outcome.status === 401 && outcome.kind === 'invalid') return []
-  const hint = outcome.kind === 'refused' && outcome.status === 401 ? ' in an envelope' : ''
-  return [`${id}: expected 401 without an envelope, got ${describeOutcome(outcome)}${hint}`]
-}
-
 /** Every operation must refuse every assertion that is not for it. */
-export const checkCallers = async (service: ServiceUnderTest): Promise<ServiceCheck[]> => {
+export async function checkCallers(service: ServiceUnderTest): Promise<ServiceCheck[]> {
   const { operations, client, assertions, callerOf, samplesOf, ids } = service
   const checks: ServiceCheck[] = []
   const known = new KnownIds()
@@ -30,4 +23,11 @@ export const checkCallers = async (service: ServiceUnderTest): Promise<ServiceCh
     checks.push(verdict(check, called.length, findings))
   }
   return checks
+}
+
+/** A relayed refusal would look like the client's own mistake. */
+function findProblem({ id }: Operation, outcome: Outcome): string[] {
+  if (outcome.status === 401 && outcome.kind === 'invalid') return []
+  const hint = outcome.kind === 'refused' && outcome.status === 401 ? ' in an envelope' : ''
+  return [`${id}: expected 401 without an envelope, got ${describeOutcome(outcome)}${hint}`]
 }

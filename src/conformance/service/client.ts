@@ -26,23 +26,6 @@ export interface ServiceRequest {
   assertion: string | null
 }
 
-const describe = ({ detail, code, cause }: Refusal): string => {
-  const reason = detail.upstreamCode === undefined ? '' : ` ${detail.upstreamCode}`
-  return `${detail.internal ?? code}${reason}${cause === undefined ? '' : `: ${messageOf(cause)}`}`
-}
-
-const toOutcome = (reply: UpstreamReply, isCode: IsCode): Outcome => {
-  const { status } = reply
-  try {
-    return { kind: 'data', status, data: readReply(reply, isCode) }
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error
-    return error instanceof UpstreamRefusal && !isGatewayCode(error.code)
-      ? { kind: 'refused', status, code: error.code }
-      : { kind: 'invalid', status, reason: describe(error) }
-  }
-}
-
 const unreachableCodes = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'])
 
 /** Sends the requests that a gateway sends, and reads the replies as it does. */
@@ -91,4 +74,21 @@ export class ServiceClient {
   close(): Promise<void> {
     return this.#pool.close()
   }
+}
+
+function toOutcome(reply: UpstreamReply, isCode: IsCode): Outcome {
+  const { status } = reply
+  try {
+    return { kind: 'data', status, data: readReply(reply, isCode) }
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    return error instanceof UpstreamRefusal && !isGatewayCode(error.code)
+      ? { kind: 'refused', status, code: error.code }
+      : { kind: 'invalid', status, reason: describe(error) }
+  }
+}
+
+function describe({ detail, code, cause }: Refusal): string {
+  const reason = detail.upstreamCode === undefined ? '' : ` ${detail.upstreamCode}`
+  return `${detail.internal ?? code}${reason}${cause === undefined ? '' : `: ${messageOf(cause)}`}`
 }

@@ -5,33 +5,11 @@ import { otherValid } from '../../testing/inputs.ts'
 import type { Input } from './inputs.ts'
 import { call, describeOutcome, type ServiceCheck, type ServiceUnderTest, type Success, verdict } from './run.ts'
 
-const sameCheck = (id: string): string => `${id}: a repeated X-Request-Id returns the first reply`
-const otherCheck = (id: string): string => `${id}: X-Request-Id with another body is refused`
-
-const otherInput = ({ body }: Operation, input: Input): Input | undefined => {
-  if (typeof body === 'string' || !isRecord(input.body)) return undefined
-  const other = otherValid(body, input.body)
-  return other && { ...input, body: other }
-}
-
-const repeat = async (service: ServiceUnderTest, { operation, input, requestId, data }: Success) => {
-  const outcome = await call(service, operation, input, requestId)
-  if (outcome.kind !== 'data') return [`expected the first reply, got ${describeOutcome(outcome)}`]
-  return isDeepStrictEqual(outcome.data, data) ? [] : ['the reply differs from the first one']
-}
-
-const repeatOther = async (service: ServiceUnderTest, { operation, requestId }: Success, input: Input) => {
-  const outcome = await call(service, operation, input, requestId)
-  return outcome.kind === 'refused' && outcome.code === 'REQUEST.ID_REUSED'
-    ? []
-    : [`expected 422 REQUEST.ID_REUSED, got ${describeOutcome(outcome)}`]
-}
-
 /** Repeats the commands that succeeded. The others have no effect to repeat. */
-export const checkIdempotency = async (
+export async function checkIdempotency(
   service: ServiceUnderTest,
   successes: readonly Success[],
-): Promise<ServiceCheck[]> => {
+): Promise<ServiceCheck[]> {
   const checks: ServiceCheck[] = []
   for (const operation of service.operations.filter(({ policy }) => policy.idempotent)) {
     const { id } = operation
@@ -45,4 +23,31 @@ export const checkIdempotency = async (
     if (other) checks.push(verdict(otherCheck(id), 1, await repeatOther(service, success, other)))
   }
   return checks
+}
+
+function sameCheck(id: string): string {
+  return `${id}: a repeated X-Request-Id returns the first reply`
+}
+
+async function repeat(service: ServiceUnderTest, { operation, input, requestId, data }: Success) {
+  const outcome = await call(service, operation, input, requestId)
+  if (outcome.kind !== 'data') return [`expected the first reply, got ${describeOutcome(outcome)}`]
+  return isDeepStrictEqual(outcome.data, data) ? [] : ['the reply differs from the first one']
+}
+
+function otherInput({ body }: Operation, input: Input): Input | undefined {
+  if (typeof body === 'string' || !isRecord(input.body)) return undefined
+  const other = otherValid(body, input.body)
+  return other && { ...input, body: other }
+}
+
+function otherCheck(id: string): string {
+  return `${id}: X-Request-Id with another body is refused`
+}
+
+async function repeatOther(service: ServiceUnderTest, { operation, requestId }: Success, input: Input) {
+  const outcome = await call(service, operation, input, requestId)
+  return outcome.kind === 'refused' && outcome.code === 'REQUEST.ID_REUSED'
+    ? []
+    : [`expected 422 REQUEST.ID_REUSED, got ${describeOutcome(outcome)}`]
 }

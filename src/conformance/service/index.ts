@@ -21,7 +21,27 @@ class AssertionRejected extends Error {}
 /** A service can keep the keys of another gateway for 30 seconds. */
 const maxWaitSeconds = 35
 
-const waitUntilAccepted = async (service: ServiceUnderTest): Promise<void> => {
+export interface ServiceReport {
+  checks: readonly ServiceCheck[]
+  /** Whether nothing failed and at least one operation replied with data. */
+  hasPassed: boolean
+}
+
+/** Executes commands of the service. Throws ServiceUnreachable or AssertionRejected if no check can run. */
+export async function checkService(service: ServiceUnderTest): Promise<ServiceReport> {
+  await waitUntilAccepted(service)
+  const replies = await checkReplies(service)
+  const checks = [
+    ...replies.checks,
+    ...(await checkUnknownIds(service)),
+    ...(await checkIdempotency(service, replies.successes)),
+    ...(await checkCallers(service)),
+  ]
+  const hasData = replies.successes.length > 0 || !service.operations.some(hasJson)
+  return { checks, hasPassed: hasData && checks.every(({ outcome }) => outcome !== 'failed') }
+}
+
+async function waitUntilAccepted(service: ServiceUnderTest): Promise<void> {
   const { operations, keys, ids, pause, samplesOf, onWaiting } = service
   const reads = operations.filter(hasJson)
   const operation = reads.find(({ method }) => method === 'GET') ?? reads[0]
@@ -39,24 +59,4 @@ const waitUntilAccepted = async (service: ServiceUnderTest): Promise<void> => {
     onWaiting(seconds)
     await pause(1_000)
   }
-}
-
-export interface ServiceReport {
-  checks: readonly ServiceCheck[]
-  /** Whether nothing failed and at least one operation replied with data. */
-  hasPassed: boolean
-}
-
-/** Executes commands of the service. Throws ServiceUnreachable or AssertionRejected if no check can run. */
-export const checkService = async (service: ServiceUnderTest): Promise<ServiceReport> => {
-  await waitUntilAccepted(service)
-  const replies = await checkReplies(service)
-  const checks = [
-    ...replies.checks,
-    ...(await checkUnknownIds(service)),
-    ...(await checkIdempotency(service, replies.successes)),
-    ...(await checkCallers(service)),
-  ]
-  const hasData = replies.successes.length > 0 || !service.operations.some(hasJson)
-  return { checks, hasPassed: hasData && checks.every(({ outcome }) => outcome !== 'failed') }
 }

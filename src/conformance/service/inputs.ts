@@ -45,63 +45,18 @@ export class KnownIds {
   }
 }
 
-const paramsOf = (operation: Operation, samples: readonly Sample[], known: KnownIds): Record<string, string> =>
-  Object.fromEntries(
-    pathParamNames(operation.path).map((name) => {
-      const schema = pathParameterSchema(operation, name)
-      const [own, recorded] = samples.map(({ params }) => params?.[name])
-      // Recorded ids are of another store.
-      const isId = schema.safeParse(unknownId).success
-      const candidates = [own, known.forParam(operation.path, name), isId ? unknownId : recorded, 'x']
-      return [name, candidates.find((each) => each !== undefined && schema.safeParse(each).success) ?? unknownId]
-    }),
-  )
-
-const withKnownIds = (operation: Operation, body: Readonly<Record<string, unknown>>, known: KnownIds): unknown => {
-  let position = 0
-  const ids = idFieldsOf(operation)
-    .filter((field) => field in body)
-    .map((field) => [field, known.forField(field, position++) ?? body[field]] as const)
-  return { ...body, ...Object.fromEntries(ids) }
-}
-
-/** Returns what the schema makes of the first candidate that it accepts. */
-const firstValid = (schema: z.ZodType, candidates: readonly unknown[]): { data: unknown } | undefined => {
-  for (const candidate of candidates) {
-    const parsed = schema.safeParse(candidate)
-    if (parsed.success) return { data: parsed.data }
-  }
-  return undefined
-}
-
-const bodyOf = (operation: Operation, samples: readonly Sample[], known: KnownIds): { data: unknown } | undefined => {
-  const { body: schema } = operation
-  if (typeof schema === 'string') return { data: null }
-  const [own, recorded] = samples.map(({ body }) => body)
-  const generated = [recorded, deriveValid(schema)].map((body) =>
-    isRecord(body) ? withKnownIds(operation, body, known) : body,
-  )
-  return firstValid(schema, own === undefined ? [...generated, undefined] : [own])
-}
-
-const queryOf = ({ query }: Operation, samples: readonly Sample[]): { data: unknown } | undefined => {
-  if (!query) return { data: {} }
-  const [own, recorded] = samples.map((sample) => sample.query)
-  return firstValid(query, own === undefined ? [{}, recorded, deriveValid(query)] : [own])
-}
-
 /** Returns undefined if no valid input can be derived. `samples` are the developer's own and a recorded one. */
-export const inputFor = (
+export function inputFor(
   operation: Operation,
   samples: readonly [own: Sample, recorded: Sample],
   known: KnownIds,
-): Input | undefined => {
+): Input | undefined {
   const [query, body] = [queryOf(operation, samples), bodyOf(operation, samples, known)]
   return query && body && { params: paramsOf(operation, samples, known), query: query.data, body: body.data }
 }
 
 /** The input with an unknown id in each path parameter, or undefined if the path has no id. */
-export const withUnknownIds = (operation: Operation, input: Input): Input | undefined => {
+export function withUnknownIds(operation: Operation, input: Input): Input | undefined {
   const names = pathParamNames(operation.path)
   const isId = (name: string): boolean => pathParameterSchema(operation, name).safeParse(unknownId).success
   if (!names.some(isId)) return undefined
@@ -110,7 +65,7 @@ export const withUnknownIds = (operation: Operation, input: Input): Input | unde
 }
 
 /** Throws a TypeError that names the operation and the field of an invalid sample. */
-export const assertValidSample = (operation: Operation, { params = {}, query, body }: Sample): void => {
+export function assertValidSample(operation: Operation, { params = {}, query, body }: Sample): void {
   const fail = (place: string, message = 'is not valid'): never => {
     throw new TypeError(`${operation.id}: ${place}: ${message}`)
   }
@@ -128,4 +83,50 @@ export const assertValidSample = (operation: Operation, { params = {}, query, bo
   if (body !== undefined && typeof schema === 'string') fail('body', 'the operation has no JSON body')
   const wrongBody = body === undefined || typeof schema === 'string' ? undefined : issueOf(schema, body)
   if (wrongBody) fail(`body${wrongBody[0]}`, wrongBody[1])
+}
+
+function queryOf({ query }: Operation, samples: readonly Sample[]): { data: unknown } | undefined {
+  if (!query) return { data: {} }
+  const [own, recorded] = samples.map((sample) => sample.query)
+  return firstValid(query, own === undefined ? [{}, recorded, deriveValid(query)] : [own])
+}
+
+/** Returns what the schema makes of the first candidate that it accepts. */
+function firstValid(schema: z.ZodType, candidates: readonly unknown[]): { data: unknown } | undefined {
+  for (const candidate of candidates) {
+    const parsed = schema.safeParse(candidate)
+    if (parsed.success) return { data: parsed.data }
+  }
+  return undefined
+}
+
+function bodyOf(operation: Operation, samples: readonly Sample[], known: KnownIds): { data: unknown } | undefined {
+  const { body: schema } = operation
+  if (typeof schema === 'string') return { data: null }
+  const [own, recorded] = samples.map(({ body }) => body)
+  const generated = [recorded, deriveValid(schema)].map((body) =>
+    isRecord(body) ? withKnownIds(operation, body, known) : body,
+  )
+  return firstValid(schema, own === undefined ? [...generated, undefined] : [own])
+}
+
+function withKnownIds(operation: Operation, body: Readonly<Record<string, unknown>>, known: KnownIds): unknown {
+  let position = 0
+  const ids = idFieldsOf(operation)
+    .filter((field) => field in body)
+    .map((field) => [field, known.forField(field, position++) ?? body[field]] as const)
+  return { ...body, ...Object.fromEntries(ids) }
+}
+
+function paramsOf(operation: Operation, samples: readonly Sample[], known: KnownIds): Record<string, string> {
+  return Object.fromEntries(
+    pathParamNames(operation.path).map((name) => {
+      const schema = pathParameterSchema(operation, name)
+      const [own, recorded] = samples.map(({ params }) => params?.[name])
+      // Recorded ids are of another store.
+      const isId = schema.safeParse(unknownId).success
+      const candidates = [own, known.forParam(operation.path, name), isId ? unknownId : recorded, 'x']
+      return [name, candidates.find((each) => each !== undefined && schema.safeParse(each).success) ?? unknownId]
+    }),
+  )
 }

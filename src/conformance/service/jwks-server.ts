@@ -12,7 +12,7 @@ export interface JwksServer {
 }
 
 /** Serves the keys at the path where a gateway's operations listener serves them. Rejects if the port is in use. */
-export const serveJwks = async (jwks: JSONWebKeySet, host: string, port: number): Promise<JwksServer> => {
+export async function serveJwks(jwks: JSONWebKeySet, host: string, port: number): Promise<JwksServer> {
   let fetches = 0
   const body = JSON.stringify(jwks)
   const server = createServer((request, response) => {

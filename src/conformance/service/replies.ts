@@ -4,35 +4,8 @@ import type { Outcome } from './client.ts'
 import { inputFor, KnownIds, withUnknownIds } from './inputs.ts'
 import { call, describeOutcome, type ServiceCheck, type ServiceUnderTest, type Success, verdict } from './run.ts'
 
-const unchecked = (check: string, requests: number, reason: string): ServiceCheck => ({
-  check,
-  requests,
-  outcome: 'unchecked',
-  findings: [reason],
-})
-
-export const hasJson = ({ body, reply }: Operation): boolean =>
-  typeof reply !== 'string' && body !== 'multipart' && body !== 'raw'
-
-/** Lists first, because their records are inputs of the others. Commands last. */
-const inOrder = (operations: readonly Operation[]): Operation[] => {
-  const rank = ({ method, path }: Operation): number => (method === 'GET' ? pathParamNames(path).length : 100)
-  return operations.toSorted((one, other) => rank(one) - rank(other))
-}
-
-/** The refusals that the contract declares, and that a client therefore expects. */
-const isDeclared = (operation: Operation, outcome: Outcome): boolean =>
-  outcome.kind === 'refused' && listRefusals(operation, operation.chains[0]).includes(outcome.code)
-
-const findProblem = (operation: Operation, outcome: Outcome): string | undefined => {
-  if (outcome.kind === 'invalid') return `expected data or a refusal, got ${describeOutcome(outcome)}`
-  if (outcome.kind === 'refused')
-    return isDeclared(operation, outcome)
-      ? undefined
-      : `refused with ${describeOutcome(outcome)}, which ${operation.id} does not declare`
-  if (typeof operation.reply === 'string') return undefined
-  const [issue] = operation.reply.safeParse(outcome.data).error?.issues ?? []
-  return issue && `data${issue.path.map((part) => `.${String(part)}`).join('')}: ${issue.message}`
+export function hasJson({ body, reply }: Operation): boolean {
+  return typeof reply !== 'string' && body !== 'multipart' && body !== 'raw'
 }
 
 export interface CheckedReplies {
@@ -41,7 +14,7 @@ export interface CheckedReplies {
 }
 
 /** One check per operation. An operation that refuses every known input cannot be checked. */
-export const checkReplies = async (service: ServiceUnderTest): Promise<CheckedReplies> => {
+export async function checkReplies(service: ServiceUnderTest): Promise<CheckedReplies> {
   const known = new KnownIds()
   const checks: ServiceCheck[] = []
   const successes: Success[] = []
@@ -70,7 +43,7 @@ export const checkReplies = async (service: ServiceUnderTest): Promise<CheckedRe
 }
 
 /** An id of another workspace must look like an unknown one, so the code matters. */
-export const checkUnknownIds = async (service: ServiceUnderTest): Promise<ServiceCheck[]> => {
+export async function checkUnknownIds(service: ServiceUnderTest): Promise<ServiceCheck[]> {
   const findings: string[] = []
   let requests = 0
   const known = new KnownIds()
@@ -85,4 +58,35 @@ export const checkUnknownIds = async (service: ServiceUnderTest): Promise<Servic
       findings.push(`${operation.id}: expected 404 RESOURCE.NOT_FOUND, got ${describeOutcome(outcome)}`)
   }
   return requests === 0 ? [] : [verdict('an unknown id is refused as such', requests, findings)]
+}
+
+/** Lists first, because their records are inputs of the others. Commands last. */
+function inOrder(operations: readonly Operation[]): Operation[] {
+  const rank = ({ method, path }: Operation): number => (method === 'GET' ? pathParamNames(path).length : 100)
+  return operations.toSorted((one, other) => rank(one) - rank(other))
+}
+
+function unchecked(check: string, requests: number, reason: string): ServiceCheck {
+  return {
+    check,
+    requests,
+    outcome: 'unchecked',
+    findings: [reason],
+  }
+}
+
+function findProblem(operation: Operation, outcome: Outcome): string | undefined {
+  if (outcome.kind === 'invalid') return `expected data or a refusal, got ${describeOutcome(outcome)}`
+  if (outcome.kind === 'refused')
+    return isDeclared(operation, outcome)
+      ? undefined
+      : `refused with ${describeOutcome(outcome)}, which ${operation.id} does not declare`
+  if (typeof operation.reply === 'string') return undefined
+  const [issue] = operation.reply.safeParse(outcome.data).error?.issues ?? []
+  return issue && `data${issue.path.map((part) => `.${String(part)}`).join('')}: ${issue.message}`
+}
+
+/** The refusals that the contract declares, and that a client therefore expects. */
+function isDeclared(operation: Operation, outcome: Outcome): boolean {
+  return outcome.kind === 'refused' && listRefusals(operation, operation.chains[0]).includes(outcome.code)
 }

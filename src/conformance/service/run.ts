@@ -36,24 +36,27 @@ export interface Success {
   data: unknown
 }
 
-export const describeOutcome = (outcome: Outcome): string => {
+export function describeOutcome(outcome: Outcome): string {
   if (outcome.kind === 'data') return `${outcome.status} with data`
   if (outcome.kind === 'refused') return `${outcome.status} ${outcome.code}`
   return outcome.status === 0 ? outcome.reason : `${outcome.status} (${outcome.reason})`
 }
 
 /** Sends a request with a valid assertion. */
-export const call = async (
+export async function call(
   { client, assertions, callerOf }: ServiceUnderTest,
   operation: Operation,
   input: Input,
   requestId: string,
-): Promise<Outcome> =>
-  client.send({ operation, input, requestId, assertion: await assertions.sign(callerOf(operation)) })
+): Promise<Outcome> {
+  return client.send({ operation, input, requestId, assertion: await assertions.sign(callerOf(operation)) })
+}
 
-export const verdict = (check: string, requests: number, findings: readonly string[]): ServiceCheck => ({
-  check,
-  requests,
-  outcome: findings.length === 0 ? 'ok' : 'failed',
-  findings,
-})
+export function verdict(check: string, requests: number, findings: readonly string[]): ServiceCheck {
+  return {
+    check,
+    requests,
+    outcome: findings.length === 0 ? 'ok' : 'failed',
+    findings,
+  }
+}

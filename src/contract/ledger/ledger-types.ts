@@ -34,16 +34,13 @@ export interface LedgerTypeTable {
   readonly lifeCycles: ReadonlyMap<string, LifeCycle>
 }
 
-const typesOf = (contract: object): LedgerTypes =>
-  'ledgerTypes' in contract ? (contract.ledgerTypes as LedgerTypes) : {}
-
 /**
  * Throws a TypeError for duplicates, unless `report` collects the errors.
  */
-export const collectLedgerTypes = (
+export function collectLedgerTypes(
   contracts: Readonly<Record<string, object>>,
   report: ReportError = throwError,
-): LedgerTypeTable => {
+): LedgerTypeTable {
   const declared = Object.entries(contracts).map(([owner, contract]) => ({ owner, ...typesOf(contract) }))
   const orders = declared.flatMap(({ owner, orders: own = {} }) =>
     Object.entries(own).map(([name, type]) => [owner, name, { owner, ...type }, `ledger.orders.${name}`] as const),
@@ -73,4 +70,8 @@ export const collectLedgerTypes = (
     houseAccounts: joinDeclarations('house account', houseAccounts, report),
     lifeCycles: new Map(lifeCycles.map((type) => [type.name, type])),
   }
+}
+
+function typesOf(contract: object): LedgerTypes {
+  return 'ledgerTypes' in contract ? (contract.ledgerTypes as LedgerTypes) : {}
 }

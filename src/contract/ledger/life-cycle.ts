@@ -47,31 +47,30 @@ export interface LifeCycle {
   readonly columns: readonly OrderColumn[]
 }
 
-export const isLifeCycle = (value: unknown): value is LifeCycle =>
-  typeof value === 'object' && value !== null && 'moves' in value && 'statuses' in value && 'columns' in value
+export function isLifeCycle(value: unknown): value is LifeCycle {
+  return typeof value === 'object' && value !== null && 'moves' in value && 'statuses' in value && 'columns' in value
+}
 
 /** Returns the statuses in which an order waits for a move. */
-export const waitingStatuses = ({ moves, statuses }: LifeCycle): string[] => {
+export function waitingStatuses({ moves, statuses }: LifeCycle): string[] {
   const reached = new Set(Object.values(moves).map(({ to }) => to.at(-1)))
   return statuses.codes.filter((code) => reached.has(code) && !isFinal(moves, code))
 }
 
 /** Returns the status from which an order expires, and its status after the expiry. */
-export const expiryOf = ({ moves }: Pick<LifeCycle, 'moves'>): { from: string; to: string } | undefined => {
+export function expiryOf({ moves }: Pick<LifeCycle, 'moves'>): { from: string; to: string } | undefined {
   const move = Object.values(moves).find(({ by }) => by === 'clock')
   const [from] = move?.from ?? []
   return move && from !== undefined ? { from, to: move.to[0] } : undefined
 }
 
 /** Returns the data fields that a move sets after the order was created. */
-export const fieldsSetLater = ({ moves }: Pick<LifeCycle, 'moves'>): ReadonlySet<string> =>
-  new Set(Object.values(moves).flatMap(({ reason, sets = [] }) => (reason ? [reason, ...sets] : sets)))
-
-const isFinal = (moves: LifeCycle['moves'], status: string): boolean =>
-  !Object.values(moves).some(({ by, from }) => by !== 'sandbox' && from.includes(status))
+export function fieldsSetLater({ moves }: Pick<LifeCycle, 'moves'>): ReadonlySet<string> {
+  return new Set(Object.values(moves).flatMap(({ reason, sets = [] }) => (reason ? [reason, ...sets] : sets)))
+}
 
 /** Returns the statuses that an order can leave, and those that it never leaves. */
-export const statusesOf = ({ statuses, moves }: Pick<LifeCycle, 'statuses' | 'moves'>) => {
+export function statusesOf({ statuses, moves }: Pick<LifeCycle, 'statuses' | 'moves'>) {
   const ends = new Set(Object.values(moves).map(({ to }) => to.at(-1)))
   const final = statuses.codes.filter((code) => ends.has(code) && isFinal(moves, code))
   return { open: statuses.codes.filter((code) => !final.includes(code)), final }
@@ -81,7 +80,7 @@ export const statusesOf = ({ statuses, moves }: Pick<LifeCycle, 'statuses' | 'mo
  * Returns what is wrong with a life cycle: a move from a status that no order has, a status that a sandbox cannot leave,
  * and holds that stay open or never existed.
  */
-export const lifeCycleErrors = ({ statuses, moves }: Pick<LifeCycle, 'statuses' | 'moves'>): string[] => {
+export function lifeCycleErrors({ statuses, moves }: Pick<LifeCycle, 'statuses' | 'moves'>): string[] {
   const errors: string[] = []
   const all = Object.entries(moves)
   const { final } = statusesOf({ statuses, moves })
@@ -106,4 +105,8 @@ export const lifeCycleErrors = ({ statuses, moves }: Pick<LifeCycle, 'statuses' 
     if (!final.includes(status) && !all.some(([, { by, from }]) => by === 'sandbox' && from.includes(status)))
       errors.push(`no move by sandbox leaves ${status}`)
   return errors
+}
+
+function isFinal(moves: LifeCycle['moves'], status: string): boolean {
+  return !Object.values(moves).some(({ by, from }) => by !== 'sandbox' && from.includes(status))
 }

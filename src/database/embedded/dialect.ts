@@ -17,30 +17,6 @@ import { EmbeddedStoreBusy, EmbeddedStoreFailed } from '../errors.ts'
 import { holdLimit, LeasingDriver } from '../lease.ts'
 import { isListQuery } from '../queries.ts'
 
-const quoted = (text: string): string => `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`
-
-/** See "Array Input and Output Syntax" in the PostgreSQL documentation. */
-const arrayText = (values: readonly unknown[]): string => `{${values.map(elementText).join(',')}}`
-
-const elementText = (value: unknown): string => {
-  if (value === null || value === undefined) return 'NULL'
-  if (Array.isArray(value)) return arrayText(value)
-  if (ArrayBuffer.isView(value)) return quoted(`\\x${bytesOf(value).toString('hex')}`)
-  return quoted(String(wireValue(value)))
-}
-
-const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Buffer =>
-  Buffer.from(buffer, byteOffset, byteLength)
-
-/** Formats a parameter as node-postgres does. */
-const wireValue = (value: unknown): string | ArrayBufferView | null => {
-  if (value === null || value === undefined) return null
-  if (ArrayBuffer.isView(value)) return value
-  if (value instanceof Date) return value.toISOString()
-  if (Array.isArray(value)) return arrayText(value)
-  return typeof value === 'object' ? JSON.stringify(value) : String(value)
-}
-
 const { serialize } = protocol
 
 /** The next statement replaces it. */
@@ -51,8 +27,6 @@ const maxStatements = 250
 
 /** Called once, at the first panic. */
 export type OnPanic = (panicked: EmbeddedStoreFailed) => void
-
-const isPanic = (error: unknown): boolean => error instanceof Error && 'severity' in error && error.severity === 'PANIC'
 
 /**
  * PGlite's `query` method makes five WebAssembly calls per statement, and parses and plans the statement on every
@@ -265,5 +239,39 @@ class EmbeddedDriver implements Driver {
 }
 
 /** See `EmbeddedStore`. */
-export const embeddedDialect = (pglite: PGlite, onPanic?: OnPanic): Dialect =>
-  new EmbeddedStore(pglite, onPanic).dialect('database')
+export function embeddedDialect(pglite: PGlite, onPanic?: OnPanic): Dialect {
+  return new EmbeddedStore(pglite, onPanic).dialect('database')
+}
+
+/** Formats a parameter as node-postgres does. */
+function wireValue(value: unknown): string | ArrayBufferView | null {
+  if (value === null || value === undefined) return null
+  if (ArrayBuffer.isView(value)) return value
+  if (value instanceof Date) return value.toISOString()
+  if (Array.isArray(value)) return arrayText(value)
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
+
+/** See "Array Input and Output Syntax" in the PostgreSQL documentation. */
+function arrayText(values: readonly unknown[]): string {
+  return `{${values.map(elementText).join(',')}}`
+}
+
+function elementText(value: unknown): string {
+  if (value === null || value === undefined) return 'NULL'
+  if (Array.isArray(value)) return arrayText(value)
+  if (ArrayBuffer.isView(value)) return quoted(`\\x${bytesOf(value).toString('hex')}`)
+  return quoted(String(wireValue(value)))
+}
+
+function quoted(text: string): string {
+  return `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength)
+}
+
+function isPanic(error: unknown): boolean {
+  return error instanceof Error && 'severity' in error && error.severity === 'PANIC'
+}

@@ -4,15 +4,14 @@ import { type Kysely, sql } from 'kysely'
 import type { Database, Tables } from '../tables.ts'
 
 const intervalMs = 250
-const megabytes = (bytes: number): string => `${Math.floor(bytes / 1_048_576)} MB`
 
 /** Counts only the space that unprivileged processes can use. */
-export const freeBytes = async (directory: string): Promise<number> => {
+export async function freeBytes(directory: string): Promise<number> {
   const { bavail, bsize } = await statfs(directory)
   return bavail * bsize
 }
 
-export const assertFreeSpace = async (directory: string, minimum: number): Promise<void> => {
+export async function assertFreeSpace(directory: string, minimum: number): Promise<void> {
   const free = await freeBytes(directory)
   if (free < minimum)
     throw new Error(
@@ -24,12 +23,12 @@ export const assertFreeSpace = async (directory: string, minimum: number): Promi
  * Makes the store read-only while less than `minimum` bytes are free, so that writes fail with 503. PGlite survives a
  * full disk when it writes table files, but panics when it cannot write its WAL.
  */
-export const watchFreeSpace = (
+export function watchFreeSpace(
   database: Kysely<Tables>,
   directory: string,
   minimum: number,
   onChange: (isFull: boolean) => void,
-): { stop(): void } => {
+): { stop(): void } {
   let isFull = false
   let isChecking = false
   const check = async (): Promise<void> => {
@@ -55,7 +54,7 @@ export const watchFreeSpace = (
  * PGlite has no autovacuum. It runs in this thread, so this function yields after each table. ANALYZE would use 20 MB
  * of memory, and lookups by key need no statistics.
  */
-export const vacuum = async (database: Database, signal: AbortSignal): Promise<void> => {
+export async function vacuum(database: Database, signal: AbortSignal): Promise<void> {
   const { rows } = await sql<{ name: string }>`
     SELECT relname AS name FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace
   `.execute(database)
@@ -64,4 +63,8 @@ export const vacuum = async (database: Database, signal: AbortSignal): Promise<v
     await sql`VACUUM ${sql.table(name)}`.execute(database)
     await nextTurn()
   }
+}
+
+function megabytes(bytes: number): string {
+  return `${Math.floor(bytes / 1_048_576)} MB`
 }

@@ -40,7 +40,7 @@ export class DurableNodeFS extends NodeFS {
   }
 }
 
-export const syncPath = (path: string): void => {
+export function syncPath(path: string): void {
   const descriptor = openSync(path, 'r')
   try {
     fsyncSync(descriptor)
@@ -50,7 +50,7 @@ export const syncPath = (path: string): void => {
 }
 
 /** Also syncs the parent folders, because a folder's own directory entry is stored in its parent. */
-export const syncFolder = (folder: string): void => {
+export function syncFolder(folder: string): void {
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true }))
     if (entry.isFile() || entry.isDirectory()) syncPath(join(entry.parentPath, entry.name))
   for (const path of [folder, dirname(folder), dirname(dirname(folder))]) syncPath(path)

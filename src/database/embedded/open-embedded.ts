@@ -24,72 +24,16 @@ export interface EmbeddedTarget {
   onDiskFull(isFull: boolean): void
 }
 
-const createDataDirectory = async (directory: string): Promise<void> => {
-  try {
-    await makeDirectory(directory)
-  } catch (error) {
-    throw new Error(`the data directory ${directory} (PORTICO_DATA_DIR) cannot be created`, { cause: error })
-  }
-}
-
-/** Marks a store as opened before. The file is inside the store's folder, so that backups and restores include it. */
-const openedMark = (directory: string): string => join(embeddedStorePath(directory), 'portico.opened')
-/** Without this file, PGlite overwrites the folder with a new store. */
-const versionFile = (directory: string): string => join(embeddedStorePath(directory), 'PG_VERSION')
-/** Exists while a store is being created. PG_VERSION cannot show that, because PGlite writes other files after it. */
-const creationMark = (directory: string): string => join(directory, 'pg.making')
-
-/** The file must survive a power failure. */
-const writeMark = (file: string): void => {
-  writeFileSync(file, '')
-  syncPath(file)
-  syncPath(dirname(file))
-}
-
-/**
- * Deletes a store whose creation was interrupted. Throws if an opened store has no PG_VERSION. Call this before PGlite
- * opens the folder.
- */
-const recoverIncompleteStore = (directory: string): void => {
-  const isCreated = existsSync(versionFile(directory))
-  const wasOpened = existsSync(openedMark(directory))
-  if (wasOpened && !isCreated) throw new Error('it has been opened before, but its file PG_VERSION is missing')
-  if (wasOpened) return
-  if (existsSync(creationMark(directory))) rmSync(embeddedStorePath(directory), { recursive: true, force: true })
-  else if (!isCreated) writeMark(creationMark(directory))
-}
-
-const markStoreOpened = (directory: string): void => {
-  const mark = openedMark(directory)
-  if (!existsSync(mark)) writeMark(mark)
-  rmSync(creationMark(directory), { force: true })
-}
-
-/** PGlite's file system throws plain objects with a WASI error number, such as 2 for EACCES. */
-const toError = (error: unknown): unknown =>
-  isRecord(error) && !(error instanceof Error) && 'errno' in error
-    ? new Error(`its files cannot be read or written (WASI errno ${error.errno})`)
-    : error
-
-const openPglite = async (folder: string, isDurable: boolean): Promise<PGlite> => {
-  const options = { parsers: valueParsers, postgresqlconf: settings }
-  if (!isDurable) return PGlite.create({ ...options, dataDir: folder })
-  const pglite = await PGlite.create({ ...options, fs: new DurableNodeFS(folder), startParams: durableStartParams })
-  // PGlite does not flush a new store, and an earlier process may have run with `isDurable` false.
-  syncFolder(folder)
-  return pglite
-}
-
 /**
  * Committed data survives a killed process, and with `isDurable` also a power failure. PGlite does not lock its files,
  * so this function locks the directory.
  */
-export const openEmbedded = async ({
+export async function openEmbedded({
   directory,
   isDurable,
   minimumFreeBytes,
   onDiskFull,
-}: Omit<EmbeddedTarget, 'kind'>): Promise<OpenDatabase> => {
+}: Omit<EmbeddedTarget, 'kind'>): Promise<OpenDatabase> {
   await createDataDirectory(directory)
   await assertFreeSpace(directory, minimumFreeBytes)
   const lock = lockDirectory(directory)
@@ -130,4 +74,69 @@ export const openEmbedded = async ({
     lock.release()
     throw new Error(`the embedded store in ${directory} could not be opened`, { cause: toError(error) })
   }
+}
+
+async function createDataDirectory(directory: string): Promise<void> {
+  try {
+    await makeDirectory(directory)
+  } catch (error) {
+    throw new Error(`the data directory ${directory} (PORTICO_DATA_DIR) cannot be created`, { cause: error })
+  }
+}
+
+/**
+ * Deletes a store whose creation was interrupted. Throws if an opened store has no PG_VERSION. Call this before PGlite
+ * opens the folder.
+ */
+function recoverIncompleteStore(directory: string): void {
+  const isCreated = existsSync(versionFile(directory))
+  const wasOpened = existsSync(openedMark(directory))
+  if (wasOpened && !isCreated) throw new Error('it has been opened before, but its file PG_VERSION is missing')
+  if (wasOpened) return
+  if (existsSync(creationMark(directory))) rmSync(embeddedStorePath(directory), { recursive: true, force: true })
+  else if (!isCreated) writeMark(creationMark(directory))
+}
+
+/** Without this file, PGlite overwrites the folder with a new store. */
+function versionFile(directory: string): string {
+  return join(embeddedStorePath(directory), 'PG_VERSION')
+}
+
+/** Marks a store as opened before. The file is inside the store's folder, so that backups and restores include it. */
+function openedMark(directory: string): string {
+  return join(embeddedStorePath(directory), 'portico.opened')
+}
+
+/** Exists while a store is being created. PG_VERSION cannot show that, because PGlite writes other files after it. */
+function creationMark(directory: string): string {
+  return join(directory, 'pg.making')
+}
+
+/** The file must survive a power failure. */
+function writeMark(file: string): void {
+  writeFileSync(file, '')
+  syncPath(file)
+  syncPath(dirname(file))
+}
+
+async function openPglite(folder: string, isDurable: boolean): Promise<PGlite> {
+  const options = { parsers: valueParsers, postgresqlconf: settings }
+  if (!isDurable) return PGlite.create({ ...options, dataDir: folder })
+  const pglite = await PGlite.create({ ...options, fs: new DurableNodeFS(folder), startParams: durableStartParams })
+  // PGlite does not flush a new store, and an earlier process may have run with `isDurable` false.
+  syncFolder(folder)
+  return pglite
+}
+
+function markStoreOpened(directory: string): void {
+  const mark = openedMark(directory)
+  if (!existsSync(mark)) writeMark(mark)
+  rmSync(creationMark(directory), { force: true })
+}
+
+/** PGlite's file system throws plain objects with a WASI error number, such as 2 for EACCES. */
+function toError(error: unknown): unknown {
+  return isRecord(error) && !(error instanceof Error) && 'errno' in error
+    ? new Error(`its files cannot be read or written (WASI errno ${error.errno})`)
+    : error
 }

@@ -25,14 +25,30 @@ interface Progress {
   statement?: RootOperationNode
 }
 
-const describeFailure = ({ migration, statement }: Progress): string => {
-  if (!migration) return 'a migration failed'
-  const text = statement && new PostgresQueryCompiler().compileQuery(statement, createQueryId()).sql
-  const place = text ? ` at the statement \`${text.replaceAll(/\s+/g, ' ').trim().slice(0, 200)}\`` : ''
-  return `the migration ${migration} failed${place}; nothing was migrated`
+/**
+ * All pending migrations share one transaction. Replicas that start at the same time migrate one after another. If a
+ * table stays busy for 2 s, rolls back and retries for about a minute.
+ */
+export async function migrate(database: Database, owners: readonly SchemaOwner[]): Promise<string[]> {
+  for (let attempt = 1; ; attempt++) {
+    const progress: Progress = {}
+    let isPending = true
+    try {
+      const applied = await readApplied(database)
+      isPending = pendingMigrations(owners, applied).length > 0
+      if (!isPending && withoutChecksum(owners, applied).length === 0) return []
+      return await inTransaction(database, (tx) => runPending(tx, owners, progress))
+    } catch (cause) {
+      // A role that only serves cannot add the checksums. `portico migrate` does it later.
+      if (!isPending && sqlState(cause) === insufficientPrivilege) return []
+      if (attempt >= maxAttempts || sqlState(cause) !== lockNotAvailable)
+        throw new Error(describeFailure(progress), { cause })
+      await pause(pauseMs)
+    }
+  }
 }
 
-const runPending = async (tx: Tx, owners: readonly SchemaOwner[], progress: Progress): Promise<string[]> => {
+async function runPending(tx: Tx, owners: readonly SchemaOwner[], progress: Progress): Promise<string[]> {
   await sql`SELECT pg_advisory_xact_lock(${lockKey}::bigint)`.execute(tx)
   // A statement that waits for a table lock blocks all later statements on that table. Give up early, so that other
   // replicas can handle requests.
@@ -56,25 +72,9 @@ const runPending = async (tx: Tx, owners: readonly SchemaOwner[], progress: Prog
   return pending.map(({ owner, name }) => `${owner}/${name}`)
 }
 
-/**
- * All pending migrations share one transaction. Replicas that start at the same time migrate one after another. If a
- * table stays busy for 2 s, rolls back and retries for about a minute.
- */
-export const migrate = async (database: Database, owners: readonly SchemaOwner[]): Promise<string[]> => {
-  for (let attempt = 1; ; attempt++) {
-    const progress: Progress = {}
-    let isPending = true
-    try {
-      const applied = await readApplied(database)
-      isPending = pendingMigrations(owners, applied).length > 0
-      if (!isPending && withoutChecksum(owners, applied).length === 0) return []
-      return await inTransaction(database, (tx) => runPending(tx, owners, progress))
-    } catch (cause) {
-      // A role that only serves cannot add the checksums. `portico migrate` does it later.
-      if (!isPending && sqlState(cause) === insufficientPrivilege) return []
-      if (attempt >= maxAttempts || sqlState(cause) !== lockNotAvailable)
-        throw new Error(describeFailure(progress), { cause })
-      await pause(pauseMs)
-    }
-  }
+function describeFailure({ migration, statement }: Progress): string {
+  if (!migration) return 'a migration failed'
+  const text = statement && new PostgresQueryCompiler().compileQuery(statement, createQueryId()).sql
+  const place = text ? ` at the statement \`${text.replaceAll(/\s+/g, ' ').trim().slice(0, 200)}\`` : ''
+  return `the migration ${migration} failed${place}; nothing was migrated`
 }

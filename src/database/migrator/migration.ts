@@ -18,20 +18,16 @@ export interface SchemaOwner {
   migrations: readonly Migration[]
 }
 
-/** White space can change with the formatting of the source. */
-const checksumOf = (statements: readonly string[]): string =>
-  createHash('sha256')
-    .update(JSON.stringify(statements.map((each) => each.replaceAll(/\s+/g, ' ').trim())))
-    .digest('hex')
-
 /** Executes SQL statements in order. Once applied, they cannot change. */
-export const sqlMigration = (name: string, statements: readonly string[]): Migration => ({
-  name,
-  checksum: checksumOf(statements),
-  up: async (tx) => {
-    for (const statement of statements) await sql.raw(statement).execute(tx)
-  },
-})
+export function sqlMigration(name: string, statements: readonly string[]): Migration {
+  return {
+    name,
+    checksum: checksumOf(statements),
+    up: async (tx) => {
+      for (const statement of statements) await sql.raw(statement).execute(tx)
+    },
+  }
+}
 
 export interface AppliedMigration {
   owner: string
@@ -40,19 +36,7 @@ export interface AppliedMigration {
   checksum: string | null
 }
 
-interface MigrationTable {
-  exists: boolean
-  hasChecksums: boolean
-}
-
-const findTable = async (store: Database | Tx): Promise<MigrationTable> => {
-  const found = sql<MigrationTable>`
-    SELECT to_regclass('portico_migrations') IS NOT NULL AS exists, EXISTS (SELECT FROM pg_attribute
-      WHERE attrelid = to_regclass('portico_migrations') AND attname = 'checksum' AND NOT attisdropped) AS "hasChecksums"`
-  return (await found.execute(store)).rows[0] ?? { exists: false, hasChecksums: false }
-}
-
-export const readApplied = async (store: Database | Tx): Promise<AppliedMigration[]> => {
+export async function readApplied(store: Database | Tx): Promise<AppliedMigration[]> {
   const { exists, hasChecksums } = await findTable(store)
   if (!exists) return []
   const checksum = hasChecksums ? sql.ref<string | null>('checksum') : sql<null>`NULL`
@@ -62,10 +46,12 @@ export const readApplied = async (store: Database | Tx): Promise<AppliedMigratio
     .execute()
 }
 
-export const hasSchema = async (database: Database): Promise<boolean> => (await readApplied(database)).length > 0
+export async function hasSchema(database: Database): Promise<boolean> {
+  return (await readApplied(database)).length > 0
+}
 
 /** Returns the applied migrations. */
-export const prepareTable = async (tx: Tx): Promise<AppliedMigration[]> => {
+export async function prepareTable(tx: Tx): Promise<AppliedMigration[]> {
   const { exists, hasChecksums } = await findTable(tx)
   if (!exists)
     await sql`
@@ -85,9 +71,8 @@ export interface PendingMigration extends Migration {
 }
 
 const migrationName = /^\d{3}-[a-z0-9-]+$/
-const numberOf = (name: string): string => name.slice(0, 3)
 
-export const assertNumbered = ({ owner, migrations }: SchemaOwner): void => {
+export function assertNumbered({ owner, migrations }: SchemaOwner): void {
   for (const [index, { name }] of migrations.entries()) {
     if (!migrationName.test(name))
       throw new Error(
@@ -101,11 +86,66 @@ export const assertNumbered = ({ owner, migrations }: SchemaOwner): void => {
   }
 }
 
+/** Versions without checksums have applied these. */
+export function withoutChecksum(owners: readonly SchemaOwner[], applied: readonly AppliedMigration[]) {
+  return owners.flatMap(({ owner, migrations }) =>
+    migrations.flatMap(({ name, checksum }) =>
+      checksum && applied.some((each) => each.owner === owner && each.name === name && each.checksum === null)
+        ? [{ owner, name, checksum }]
+        : [],
+    ),
+  )
+}
+
+export async function fillChecksums(tx: Tx, missing: ReturnType<typeof withoutChecksum>): Promise<void> {
+  for (const { owner, name, checksum } of missing) {
+    const update = tx.updateTable('portico_migrations').set({ checksum })
+    await update.where('owner', '=', owner).where('name', '=', name).execute()
+  }
+}
+
+export function pendingMigrations(
+  owners: readonly SchemaOwner[],
+  applied: readonly AppliedMigration[],
+): PendingMigration[] {
+  const duplicate = owners.find(({ owner }, index) => owners.slice(0, index).some((other) => other.owner === owner))
+  if (duplicate) throw new Error(`two owners of migrations have the name ${duplicate.owner}: rename one`)
+  owners.forEach(assertNumbered)
+  return owners.flatMap((each) => {
+    const own = applied.filter(({ owner }) => owner === each.owner)
+    own.sort((one, other) => (one.name < other.name ? -1 : 1))
+    return pendingOf(each, own)
+  })
+}
+
+/** White space can change with the formatting of the source. */
+function checksumOf(statements: readonly string[]): string {
+  return createHash('sha256')
+    .update(JSON.stringify(statements.map((each) => each.replaceAll(/\s+/g, ' ').trim())))
+    .digest('hex')
+}
+
+interface MigrationTable {
+  exists: boolean
+  hasChecksums: boolean
+}
+
+async function findTable(store: Database | Tx): Promise<MigrationTable> {
+  const found = sql<MigrationTable>`
+    SELECT to_regclass('portico_migrations') IS NOT NULL AS exists, EXISTS (SELECT FROM pg_attribute
+      WHERE attrelid = to_regclass('portico_migrations') AND attname = 'checksum' AND NOT attisdropped) AS "hasChecksums"`
+  return (await found.execute(store)).rows[0] ?? { exists: false, hasChecksums: false }
+}
+
+function numberOf(name: string): string {
+  return name.slice(0, 3)
+}
+
 /**
  * During a rollout, the database may contain migrations of a newer version. Throws if a migration was changed, removed,
  * renamed or inserted between applied ones.
  */
-const pendingOf = ({ owner, migrations }: SchemaOwner, applied: readonly AppliedMigration[]): PendingMigration[] => {
+function pendingOf({ owner, migrations }: SchemaOwner, applied: readonly AppliedMigration[]): PendingMigration[] {
   const restore = 'restore the applied one, and add changes as a new migration'
   for (const [index, { name, checksum }] of migrations.entries()) {
     const found = applied[index]
@@ -117,35 +157,4 @@ const pendingOf = ({ owner, migrations }: SchemaOwner, applied: readonly Applied
       throw new Error(`the migration ${owner}/${name} has changed since the store applied it: ${restore}`)
   }
   return migrations.slice(applied.length).map((migration) => ({ ...migration, owner }))
-}
-
-/** Versions without checksums have applied these. */
-export const withoutChecksum = (owners: readonly SchemaOwner[], applied: readonly AppliedMigration[]) =>
-  owners.flatMap(({ owner, migrations }) =>
-    migrations.flatMap(({ name, checksum }) =>
-      checksum && applied.some((each) => each.owner === owner && each.name === name && each.checksum === null)
-        ? [{ owner, name, checksum }]
-        : [],
-    ),
-  )
-
-export const fillChecksums = async (tx: Tx, missing: ReturnType<typeof withoutChecksum>): Promise<void> => {
-  for (const { owner, name, checksum } of missing) {
-    const update = tx.updateTable('portico_migrations').set({ checksum })
-    await update.where('owner', '=', owner).where('name', '=', name).execute()
-  }
-}
-
-export const pendingMigrations = (
-  owners: readonly SchemaOwner[],
-  applied: readonly AppliedMigration[],
-): PendingMigration[] => {
-  const duplicate = owners.find(({ owner }, index) => owners.slice(0, index).some((other) => other.owner === owner))
-  if (duplicate) throw new Error(`two owners of migrations have the name ${duplicate.owner}: rename one`)
-  owners.forEach(assertNumbered)
-  return owners.flatMap((each) => {
-    const own = applied.filter(({ owner }) => owner === each.owner)
-    own.sort((one, other) => (one.name < other.name ? -1 : 1))
-    return pendingOf(each, own)
-  })
 }

@@ -29,17 +29,6 @@ const ends = /^(commit|rollback)$/i
 /** feature_not_supported: a migration changed the columns of a statement that this connection has prepared. */
 const outdatedPlan = '0A000'
 
-const valueOrThrow = <T>(settled: PromiseSettledResult<T>): T => {
-  if (settled.status === 'rejected') throw settled.reason
-  return settled.value
-}
-
-const resultWithoutQuery = <R>(command: PostgresQueryResult<R>['command']): PostgresQueryResult<R> => ({
-  command,
-  rowCount: 0,
-  rows: [],
-})
-
 interface Shared {
   /** `SET LOCAL …` statements of each transaction behind a pooler. Null on a direct connection. */
   preamble: string | null
@@ -146,7 +135,7 @@ class GuardedClient implements PostgresPoolClient {
   }
 }
 
-export const createGuardedPool = (pool: Pool, preamble: string | null): PostgresPool => {
+export function createGuardedPool(pool: Pool, preamble: string | null): PostgresPool {
   // A pooler may run the next transaction in another session, which lacks the prepared statements.
   const names = preamble === null ? new StatementNames() : null
   const shared = { preamble, names, failover: new Failover(pool) }
@@ -161,4 +150,17 @@ export const createGuardedPool = (pool: Pool, preamble: string | null): Postgres
     },
     end: () => pool.end(),
   }
+}
+
+function resultWithoutQuery<R>(command: PostgresQueryResult<R>['command']): PostgresQueryResult<R> {
+  return {
+    command,
+    rowCount: 0,
+    rows: [],
+  }
+}
+
+function valueOrThrow<T>(settled: PromiseSettledResult<T>): T {
+  if (settled.status === 'rejected') throw settled.reason
+  return settled.value
 }

@@ -22,39 +22,8 @@ export interface PostgresTarget {
   onConnectionBroken(error: Error): void
 }
 
-/** A pooler such as PgBouncer rejects or ignores timeouts as connection parameters. Each transaction then sets them. */
-const acceptsStartupParameters = async (config: ClientConfig): Promise<boolean> => {
-  try {
-    // The constructor throws if it cannot read the certificate files of the URL.
-    const client = new Client(config)
-    client.on('error', () => undefined)
-    try {
-      await client.connect()
-      const { rows } = await client.query<{ setting: string }>(
-        "SELECT setting FROM pg_settings WHERE name = 'statement_timeout'",
-      )
-      return rows[0]?.setting === String(config.statement_timeout)
-    } finally {
-      await client.end().catch(() => undefined)
-    }
-  } catch (error) {
-    if (sqlState(error) === '08P01') return false
-    throw new Error('cannot connect to PostgreSQL (DATABASE_URL)', { cause: error })
-  }
-}
-
-/** Other encodings cannot store names and remarks in some scripts. */
-const assertEncoding = async (pool: Pool): Promise<void> => {
-  const { rows } = await pool.query<{ server_encoding: string }>('SHOW server_encoding')
-  const encoding = rows[0]?.server_encoding
-  if (encoding !== 'UTF8')
-    throw new Error(
-      `the database of DATABASE_URL has the encoding ${encoding}; create one with ENCODING 'UTF8' TEMPLATE template0 instead`,
-    )
-}
-
 /** The URL can name the server or a pooler in transaction mode. */
-export const openPostgres = async (target: PostgresTarget): Promise<OpenDatabase> => {
+export async function openPostgres(target: PostgresTarget): Promise<OpenDatabase> {
   const { statementTimeoutMs, lockTimeoutMs, lookup, onConnectionBroken } = target
   const base = {
     connectionString: target.url,
@@ -100,4 +69,35 @@ export const openPostgres = async (target: PostgresTarget): Promise<OpenDatabase
     fatal: new Promise(() => undefined),
     close: () => database.destroy(),
   }
+}
+
+/** A pooler such as PgBouncer rejects or ignores timeouts as connection parameters. Each transaction then sets them. */
+async function acceptsStartupParameters(config: ClientConfig): Promise<boolean> {
+  try {
+    // The constructor throws if it cannot read the certificate files of the URL.
+    const client = new Client(config)
+    client.on('error', () => undefined)
+    try {
+      await client.connect()
+      const { rows } = await client.query<{ setting: string }>(
+        "SELECT setting FROM pg_settings WHERE name = 'statement_timeout'",
+      )
+      return rows[0]?.setting === String(config.statement_timeout)
+    } finally {
+      await client.end().catch(() => undefined)
+    }
+  } catch (error) {
+    if (sqlState(error) === '08P01') return false
+    throw new Error('cannot connect to PostgreSQL (DATABASE_URL)', { cause: error })
+  }
+}
+
+/** Other encodings cannot store names and remarks in some scripts. */
+async function assertEncoding(pool: Pool): Promise<void> {
+  const { rows } = await pool.query<{ server_encoding: string }>('SHOW server_encoding')
+  const encoding = rows[0]?.server_encoding
+  if (encoding !== 'UTF8')
+    throw new Error(
+      `the database of DATABASE_URL has the encoding ${encoding}; create one with ENCODING 'UTF8' TEMPLATE template0 instead`,
+    )
 }

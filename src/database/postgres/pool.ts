@@ -8,12 +8,12 @@ import { createGuardedPool } from './guarded-pool.ts'
 import { sessionPreamble, transactionPreamble, withoutTimeoutsPreamble } from './session.ts'
 
 /** `preamble` is null on a direct connection. */
-export const openPool = (
+export function openPool(
   config: ClientConfig & { max: number },
   preamble: string | null,
   onConnectionBroken: (error: Error) => void,
   defaultLimit: HoldLimit,
-) => {
+) {
   const all = { ...config, Client: PipeliningClient, pipeline: true }
   const pool = new Pool(preamble === null ? { ...all, onConnect: (client) => client.query(sessionPreamble) } : all)
   // The pool would report the errors of idle connections a second time.
@@ -43,11 +43,11 @@ interface Server {
 }
 
 /** Uses a dedicated connection. An aborted signal closes its socket. */
-export const runWithoutTimeouts = async <T>(
+export async function runWithoutTimeouts<T>(
   { config, lookup, onConnectionBroken }: Server,
   work: (database: Database) => Promise<T>,
   signal: AbortSignal | undefined,
-): Promise<T> => {
+): Promise<T> {
   signal?.throwIfAborted()
   let socket: Socket | undefined
   const stream = () => {

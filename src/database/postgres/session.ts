@@ -23,7 +23,9 @@ export const transactionPreamble = `SET LOCAL ${iso}`
  */
 export const maxIdleMs = 30_000
 /** 0 disables the timeout. */
-export const setIdleTimeout = (ms: number): string => `SET LOCAL idle_in_transaction_session_timeout = ${ms}`
+export function setIdleTimeout(ms: number): string {
+  return `SET LOCAL idle_in_transaction_session_timeout = ${ms}`
+}
 
 /** PostgreSQL before 17 has no `transaction_timeout`, and SET fails for an unknown setting. */
 export const withoutTimeoutsPreamble = [

@@ -109,7 +109,7 @@ class AdvisoryLock implements SingletonLock {
  * Throws if another gateway still holds the lock after 2 seconds. The lock belongs to a transaction that stays open, so
  * it also works behind a pooler in transaction mode. The transaction reads no data and does not delay VACUUM.
  */
-export const acquireSingletonLock = async (options: Options): Promise<SingletonLock> => {
+export async function acquireSingletonLock(options: Options): Promise<SingletonLock> {
   const lock = new AdvisoryLock({ ...options, maxIdleMs: options.maxIdleMs ?? defaultIdleMs })
   const deadline = performance.now() + takeoverMs
   while (!(await lock.tryAcquire())) {

@@ -6,26 +6,6 @@ const idleSweepMs = 50
 const maxAcceptMs = 1_000
 
 /**
- * Closing the listener earlier would reset connections in the accept backlog. Node accepts one connection per turn of
- * the event loop, so the backlog is empty after two turns without one. The wait is limited, because some load balancers
- * ignore readiness.
- */
-async function drainAcceptBacklog(server: Server): Promise<void> {
-  let accepted = 0
-  const count = (): void => {
-    accepted += 1
-  }
-  server.on('connection', count)
-  const deadline = performance.now() + maxAcceptMs
-  for (let seen = -1; seen !== accepted && performance.now() < deadline; ) {
-    seen = accepted
-    await nextTurn()
-    await nextTurn()
-  }
-  server.off('connection', count)
-}
-
-/**
  * Completes pending requests. Destroys the connections that remain after `timeoutMs`, and resolves with their number.
  */
 export async function closeListener(server: Server, timeoutMs: number): Promise<number> {
@@ -46,4 +26,24 @@ export async function closeListener(server: Server, timeoutMs: number): Promise<
       resolve(destroyed)
     })
   })
+}
+
+/**
+ * Closing the listener earlier would reset connections in the accept backlog. Node accepts one connection per turn of
+ * the event loop, so the backlog is empty after two turns without one. The wait is limited, because some load balancers
+ * ignore readiness.
+ */
+async function drainAcceptBacklog(server: Server): Promise<void> {
+  let accepted = 0
+  const count = (): void => {
+    accepted += 1
+  }
+  server.on('connection', count)
+  const deadline = performance.now() + maxAcceptMs
+  for (let seen = -1; seen !== accepted && performance.now() < deadline; ) {
+    seen = accepted
+    await nextTurn()
+    await nextTurn()
+  }
+  server.off('connection', count)
 }

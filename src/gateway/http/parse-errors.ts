@@ -13,14 +13,6 @@ export interface ParseError {
   peer: string | undefined
 }
 
-/** The status that Node sends. Other errors do not concern a request. */
-const statusOf = (code: string | undefined): number | undefined => {
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 408
-  if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') return 413
-  if (code === 'HPE_HEADER_OVERFLOW') return 431
-  return code?.startsWith('HPE_') ? 400 : undefined
-}
-
 /** For every response, including those without a body. */
 export const minimalHeaders = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' }
 
@@ -30,12 +22,6 @@ export const minimalHeaderLines = Object.entries(minimalHeaders)
   .join('')
 
 const statusLine = /^HTTP\/1\.1 4.*\r\n/
-
-/** Node writes the response after a clientError event as one string. */
-const addMinimalHeaders = (socket: Socket): void => {
-  const write = socket.write.bind(socket)
-  socket.write = (text: Uint8Array | string) => write(String(text).replace(statusLine, `$&${minimalHeaderLines}`))
-}
 
 /**
  * Reports the requests that Node's parser rejects. A `clientError` listener would have to send the response, without
@@ -79,15 +65,6 @@ export function createParseErrorLog(logger: Logger, count: (status: number) => v
 /** Stricter than the grammar of a URI (RFC 9110, 7.2). */
 const hostPattern = /^(?:[\w.~-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i
 
-const isRepeated = (rawHeaders: readonly string[], name: string): boolean => {
-  let count = 0
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const each = rawHeaders[index]
-    if (each?.length === name.length && each.toLowerCase() === name) count += 1
-  }
-  return count > 1
-}
-
 /**
  * Rejects heads that Node accepts (RFC 9112, 2.3, 3.2 and 6). Two parsers that interpret a request differently allow
  * request smuggling. Below `anyHostPrefix`, a Host needs no valid name.
@@ -112,4 +89,27 @@ export function findFramingError(
   if (coding !== undefined && length !== undefined) return [400, 'Transfer-Encoding and Content-Length']
   if (length !== undefined && !/^\d{1,15}$/.test(length)) return [400, 'Content-Length']
   return request.url?.startsWith('/') ? undefined : [400, 'request target']
+}
+
+/** The status that Node sends. Other errors do not concern a request. */
+function statusOf(code: string | undefined): number | undefined {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 408
+  if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') return 413
+  if (code === 'HPE_HEADER_OVERFLOW') return 431
+  return code?.startsWith('HPE_') ? 400 : undefined
+}
+
+/** Node writes the response after a clientError event as one string. */
+function addMinimalHeaders(socket: Socket): void {
+  const write = socket.write.bind(socket)
+  socket.write = (text: Uint8Array | string) => write(String(text).replace(statusLine, `$&${minimalHeaderLines}`))
+}
+
+function isRepeated(rawHeaders: readonly string[], name: string): boolean {
+  let count = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const each = rawHeaders[index]
+    if (each?.length === name.length && each.toLowerCase() === name) count += 1
+  }
+  return count > 1
 }

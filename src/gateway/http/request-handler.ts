@@ -46,104 +46,20 @@ export interface RequestHandlerPorts {
   isUnavailable(error: unknown): boolean
 }
 
-const splitUrl = (url: string): { path: string; query: string } => {
-  const at = url.indexOf('?')
-  return at < 0 ? { path: url, query: '' } : { path: url.slice(0, at), query: url.slice(at + 1) }
-}
-
-const isChainUrl = (url: string): boolean => url.startsWith('/web/') || url.startsWith('/api/')
-
-const requestIdOf = ({ headers }: ReceivedHeaders, ids: Ids): string => {
-  const value = headers[knownHeaders.requestId.field]
-  return typeof value === 'string' && knownHeaders.requestId.accepts(value) ? value : ids.next()
-}
-
-interface Received {
-  requestId: string
-  headers: ReceivedHeaders
-  handshake: Handshake | null
-  client: Client
-}
-
-const toCall = ({ router, clock }: RequestHandlerPorts, request: IncomingMessage, received: Received): Call => {
-  const { path, query } = splitUrl(request.url ?? '')
-  const { method = '' } = request
-  const { requestId, handshake, client } = received
-  const headers = new Headers(received.headers)
-  const peer = request.socket.remoteAddress
-  // A reset socket has no remote address, and nobody would receive the response.
-  if (peer === undefined) throw clientDisconnected()
-  const { operation, chainId, params, below = null } = router(method, path)
-  const [body, receivedAt] = [request, clock.now()]
-  const facts = { operation, chainId, params, below, method, path, query, headers, peer }
-  return new Call({ ...facts, requestId, client, body, receivedAt, handshake })
-}
-
-const toUnmatched = (request: IncomingMessage): UnmatchedRequest & RefusalContext => {
-  const chainId = findChain(splitUrl(request.url ?? '').path)
-  const headers = new Headers(request)
-  const locale = parseLocale(headers.informative(localeHeaderOf(chains[chainId])))
-  const peer = request.socket.remoteAddress ?? ''
-  return { chainId, locale, limit: null, headers, peer, edgeTrusted: false, clientIp: peer }
-}
-
-/** `limitUnmatched` has resolved the client address. */
-const toUnmatchedFacts = ({ method = '' }: IncomingMessage, { clientIp, headers }: UnmatchedRequest) => ({
-  method,
-  clientIp,
-  userAgent: readUserAgent(headers),
-})
-
-/** The refusal of the address limit takes precedence. */
-const limitRefusal = async <R extends Refusal | null>(
-  { limitUnmatched, isUnavailable }: RequestHandlerPorts,
-  unmatched: UnmatchedRequest,
-  refusal: R,
-): Promise<R | Refusal> => {
-  // A reset socket has no address, so no limit applies.
-  if (unmatched.peer === '') return refusal
-  try {
-    await limitUnmatched(unmatched)
-    return refusal
-  } catch (error) {
-    return toRefusal(error, isUnavailable)
+/** No other code connects the pipeline with HTTP. */
+export function createRequestHandler(ports: RequestHandlerPorts) {
+  const handle = (request: HttpRequest, response: HttpResponse) => handleRequest(ports, request, response, null)
+  const upgrades: UpgradeHandler = {
+    accepts: (request) => isHandshake(request) && isSocketUrl(ports, request),
+    handle: (request, socket, head) => handleUpgrade(ports, request, socket, head),
   }
-}
-
-interface FailedRequest {
-  context: RefusalContext
-  requestId: string
-  refusal: Refusal
-}
-
-/** Returns the refusal that was sent. */
-const sendRefusal = (
-  ports: RequestHandlerPorts,
-  request: IncomingMessage,
-  response: ServerResponse,
-  { context, requestId, refusal }: FailedRequest,
-): Refusal => {
-  // A client that sent its body too slowly gets no additional time.
-  if (refusal.code === 'REQUEST.TIMEOUT' && hasUnreadBody(request)) closeAfterResponse(request, response)
-  else closeIfBodyUnread(request, response)
-  const { responses } = ports
-  try {
-    responses.write(response, requestId, responses.renderRefusal(refusal, context))
-    return refusal
-  } catch (error) {
-    // Node rejects a header of the refusal.
-    const fault = toRefusal(error, ports.isUnavailable)
-    responses.write(response, requestId, responses.renderRefusal(fault, context))
-    return fault
+  return {
+    chains: (request: HttpRequest, response: HttpResponse, next: NextFunction): Promise<void> | void =>
+      isChainUrl(request.url) ? handle(request, response) : next(),
+    admitToPage: (request: HttpRequest, response: HttpResponse) => admitToPage(ports, request, response),
+    notFoundHandler: handle,
+    upgrades,
   }
-}
-
-/** Pages share the address limit of operations. Returns false after a refusal. */
-const admitToPage = async (ports: RequestHandlerPorts, request: IncomingMessage, response: ServerResponse) => {
-  const context = toUnmatched(request)
-  const refusal = await limitRefusal(ports, context, null)
-  if (refusal) sendRefusal(ports, request, response, { context, requestId: requestIdOf(request, ports.ids), refusal })
-  return refusal === null
 }
 
 interface Upgrade {
@@ -151,31 +67,6 @@ interface Upgrade {
   /** Bytes that the client has already sent after its request. */
   head: Buffer
   client: Client
-}
-
-const sendReply = async (
-  { responses }: RequestHandlerPorts,
-  response: ServerResponse,
-  call: Call,
-  upgrade: Upgrade | null,
-): Promise<void> => {
-  const { reply, relay, handshake, requestId } = call
-  if (typeof reply === 'string') responses.write(response, requestId, responses.renderSuccess(call, reply))
-  else if (!(reply instanceof SocketReply)) await responses.writeStream(response, call, reply)
-  else if (!upgrade || !relay || !handshake) throw new Error('a WebSocket needs a handshake')
-  else {
-    response.detachSocket(upgrade.socket)
-    response.statusCode = 101
-    // The socket has its own log line when it closes.
-    relay.start(handshake, upgrade.socket, upgrade.head)
-  }
-}
-
-/** Ends what no one has taken over. Streams and sockets that have ended ignore this. */
-const releaseReply = ({ reply, relay }: Call): void => {
-  if (reply instanceof StreamReply) reply.body.destroy()
-  else if (relay) relay.release()
-  else if (reply instanceof SocketReply) reply.channel.destroy()
 }
 
 async function handleRequest(
@@ -222,7 +113,124 @@ async function handleRequest(
   ports.log({ requestId, call, unmatched, refusal, status, ms })
 }
 
-const isSocketUrl = ({ router }: RequestHandlerPorts, request: IncomingMessage): boolean => {
+function requestIdOf({ headers }: ReceivedHeaders, ids: Ids): string {
+  const value = headers[knownHeaders.requestId.field]
+  return typeof value === 'string' && knownHeaders.requestId.accepts(value) ? value : ids.next()
+}
+
+interface Received {
+  requestId: string
+  headers: ReceivedHeaders
+  handshake: Handshake | null
+  client: Client
+}
+
+function toCall({ router, clock }: RequestHandlerPorts, request: IncomingMessage, received: Received): Call {
+  const { path, query } = splitUrl(request.url ?? '')
+  const { method = '' } = request
+  const { requestId, handshake, client } = received
+  const headers = new Headers(received.headers)
+  const peer = request.socket.remoteAddress
+  // A reset socket has no remote address, and nobody would receive the response.
+  if (peer === undefined) throw clientDisconnected()
+  const { operation, chainId, params, below = null } = router(method, path)
+  const [body, receivedAt] = [request, clock.now()]
+  const facts = { operation, chainId, params, below, method, path, query, headers, peer }
+  return new Call({ ...facts, requestId, client, body, receivedAt, handshake })
+}
+
+function splitUrl(url: string): { path: string; query: string } {
+  const at = url.indexOf('?')
+  return at < 0 ? { path: url, query: '' } : { path: url.slice(0, at), query: url.slice(at + 1) }
+}
+
+async function sendReply(
+  { responses }: RequestHandlerPorts,
+  response: ServerResponse,
+  call: Call,
+  upgrade: Upgrade | null,
+): Promise<void> {
+  const { reply, relay, handshake, requestId } = call
+  if (typeof reply === 'string') responses.write(response, requestId, responses.renderSuccess(call, reply))
+  else if (!(reply instanceof SocketReply)) await responses.writeStream(response, call, reply)
+  else if (!upgrade || !relay || !handshake) throw new Error('a WebSocket needs a handshake')
+  else {
+    response.detachSocket(upgrade.socket)
+    response.statusCode = 101
+    // The socket has its own log line when it closes.
+    relay.start(handshake, upgrade.socket, upgrade.head)
+  }
+}
+
+function toUnmatched(request: IncomingMessage): UnmatchedRequest & RefusalContext {
+  const chainId = findChain(splitUrl(request.url ?? '').path)
+  const headers = new Headers(request)
+  const locale = parseLocale(headers.informative(localeHeaderOf(chains[chainId])))
+  const peer = request.socket.remoteAddress ?? ''
+  return { chainId, locale, limit: null, headers, peer, edgeTrusted: false, clientIp: peer }
+}
+
+/** The refusal of the address limit takes precedence. */
+async function limitRefusal<R extends Refusal | null>(
+  { limitUnmatched, isUnavailable }: RequestHandlerPorts,
+  unmatched: UnmatchedRequest,
+  refusal: R,
+): Promise<R | Refusal> {
+  // A reset socket has no address, so no limit applies.
+  if (unmatched.peer === '') return refusal
+  try {
+    await limitUnmatched(unmatched)
+    return refusal
+  } catch (error) {
+    return toRefusal(error, isUnavailable)
+  }
+}
+
+/** `limitUnmatched` has resolved the client address. */
+function toUnmatchedFacts({ method = '' }: IncomingMessage, { clientIp, headers }: UnmatchedRequest) {
+  return {
+    method,
+    clientIp,
+    userAgent: readUserAgent(headers),
+  }
+}
+
+interface FailedRequest {
+  context: RefusalContext
+  requestId: string
+  refusal: Refusal
+}
+
+/** Returns the refusal that was sent. */
+function sendRefusal(
+  ports: RequestHandlerPorts,
+  request: IncomingMessage,
+  response: ServerResponse,
+  { context, requestId, refusal }: FailedRequest,
+): Refusal {
+  // A client that sent its body too slowly gets no additional time.
+  if (refusal.code === 'REQUEST.TIMEOUT' && hasUnreadBody(request)) closeAfterResponse(request, response)
+  else closeIfBodyUnread(request, response)
+  const { responses } = ports
+  try {
+    responses.write(response, requestId, responses.renderRefusal(refusal, context))
+    return refusal
+  } catch (error) {
+    // Node rejects a header of the refusal.
+    const fault = toRefusal(error, ports.isUnavailable)
+    responses.write(response, requestId, responses.renderRefusal(fault, context))
+    return fault
+  }
+}
+
+/** Ends what no one has taken over. Streams and sockets that have ended ignore this. */
+function releaseReply({ reply, relay }: Call): void {
+  if (reply instanceof StreamReply) reply.body.destroy()
+  else if (relay) relay.release()
+  else if (reply instanceof SocketReply) reply.channel.destroy()
+}
+
+function isSocketUrl({ router }: RequestHandlerPorts, request: IncomingMessage): boolean {
   try {
     return router('GET', splitUrl(request.url ?? '').path).operation.reply === 'socket'
   } catch {
@@ -231,7 +239,7 @@ const isSocketUrl = ({ router }: RequestHandlerPorts, request: IncomingMessage):
 }
 
 /** After a refusal, the connection is closed. */
-const handleUpgrade = (ports: RequestHandlerPorts, request: IncomingMessage, socket: Socket, head: Buffer): void => {
+function handleUpgrade(ports: RequestHandlerPorts, request: IncomingMessage, socket: Socket, head: Buffer): void {
   const response = new ServerResponse(request)
   try {
     response.assignSocket(socket)
@@ -246,18 +254,14 @@ const handleUpgrade = (ports: RequestHandlerPorts, request: IncomingMessage, soc
   void handleRequest(ports, request, response, { socket, head, client })
 }
 
-/** No other code connects the pipeline with HTTP. */
-export function createRequestHandler(ports: RequestHandlerPorts) {
-  const handle = (request: HttpRequest, response: HttpResponse) => handleRequest(ports, request, response, null)
-  const upgrades: UpgradeHandler = {
-    accepts: (request) => isHandshake(request) && isSocketUrl(ports, request),
-    handle: (request, socket, head) => handleUpgrade(ports, request, socket, head),
-  }
-  return {
-    chains: (request: HttpRequest, response: HttpResponse, next: NextFunction): Promise<void> | void =>
-      isChainUrl(request.url) ? handle(request, response) : next(),
-    admitToPage: (request: HttpRequest, response: HttpResponse) => admitToPage(ports, request, response),
-    notFoundHandler: handle,
-    upgrades,
-  }
+function isChainUrl(url: string): boolean {
+  return url.startsWith('/web/') || url.startsWith('/api/')
+}
+
+/** Pages share the address limit of operations. Returns false after a refusal. */
+async function admitToPage(ports: RequestHandlerPorts, request: IncomingMessage, response: ServerResponse) {
+  const context = toUnmatched(request)
+  const refusal = await limitRefusal(ports, context, null)
+  if (refusal) sendRefusal(ports, request, response, { context, requestId: requestIdOf(request, ports.ids), refusal })
+  return refusal === null
 }

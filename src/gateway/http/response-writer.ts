@@ -51,83 +51,11 @@ export interface ResponseWriterPorts {
   downloadPace: DownloadPace | null
 }
 
-/** Clients end an event stream by closing the connection. */
-const isDisconnect = ({ operation }: Call, error: unknown): boolean =>
-  operation.reply === 'events' && error instanceof Refusal && error.code === 'REQUEST.MALFORMED'
-
-const flatten = (headers: HeaderRecord): string[] => Object.entries(headers).flat()
-
-/**
- * draft-ietf-httpapi-ratelimit-headers. Describes the limit that rejects the request, or else the one that is closest
- * to being exceeded.
- */
-const rateLimitHeaders = (spent: Call['limit']): string[] => {
-  if (!spent) return []
-  const { name, limit, windowMs, remaining, resetMs } = spent
-  const policy = `"${name}";q=${limit};w=${Math.round(windowMs / 1000)}`
-  return ['ratelimit-policy', policy, 'ratelimit', `"${name}";r=${remaining};t=${wholeSeconds(resetMs)}`]
-}
-
-const refusalBody = (
-  catalogue: ResponseWriterPorts['catalogue'],
-  chainId: ChainId,
-  refusal: Refusal,
-  at: Instant,
-  message: string,
-  field?: string,
-): string => {
-  const { envelope } = chains[chainId]
-  if (chainId !== 'self') return failureEnvelope(envelope, at, refusal.code, message, field)
-  const code = catalogue.numericCode(refusal.code)
-  return catalogue.statusOf(refusal.code) === 401
-    ? JSON.stringify({ success: false, code, message })
-    : failureEnvelope(envelope, at, code, message)
-}
-
-const renderSuccess = ({ clock }: ResponseWriterPorts, call: Call, data: string): EnvelopeResponse => {
-  const sealed: SealedReply | null = call.sealReply && { payload: call.sealReply(data) }
-  const content = sealed ? JSON.stringify(sealed) : data
-  const headers = rateLimitHeaders(call.limit)
-  if (call.isTotalEstimated) headers.push('x-total-estimated', 'true')
-  return {
-    status: 200,
-    headers,
-    body: successEnvelope(call.chain.envelope, clock.now(), content),
-  }
-}
-
 /** For refusals without a detail. */
 const headerHints: ReadonlyMap<string, string> = new Map([
   ['ACCESS.PORTAL_MISMATCH', 'header x-portal-access-code is missing or belongs to another portal'],
   ['ACCESS.TOKEN_MISSING', 'header authorization is missing'],
 ])
-
-/** The detail can quote a request, and a header cannot contain every character. */
-const hintOf = (refusal: Refusal): string => {
-  const { internal, field } = refusal.detail
-  const hint = thrownMessage(refusal) ?? internal ?? headerHints.get(refusal.code) ?? field ?? ''
-  return hint.replace(/[^\x20-\x7e]/g, '?').slice(0, 200)
-}
-
-const renderRefusal = (
-  { clock, words, catalogue, includesField, includesHint }: ResponseWriterPorts,
-  refusal: Refusal,
-  { chainId, locale, limit }: RefusalContext,
-): EnvelopeResponse => {
-  const status = catalogue.statusOf(refusal.code)
-  const { field, retryAfter, headers: extra, limit: refusing } = refusal.detail
-  // The self chain uses the same message for every 401.
-  const messageCode = chainId === 'self' && status === 401 ? 'ACCESS.TOKEN_INVALID' : refusal.code
-  const message = words.refusal(messageCode, locale, field)
-  const headers = [...rateLimitHeaders(refusing ? { ...refusing, remaining: 0 } : limit), ...flatten(extra ?? {})]
-  if (retryAfter !== undefined) headers.push('retry-after', String(retryAfter))
-  const hint = includesHint ? hintOf(refusal) : ''
-  if (hint !== '') headers.push('x-portico-hint', hint)
-  // RFC 9110, 15.5.2 requires a challenge. For Bearer, browsers show no password prompt.
-  if (status === 401) headers.push('www-authenticate', 'Bearer')
-  const body = refusalBody(catalogue, chainId, refusal, clock.now(), message, includesField ? field : undefined)
-  return { status, headers, body }
-}
 
 export function createResponseWriter(ports: ResponseWriterPorts): ResponseWriter {
   // Node writes a flat list of names and values without processing it again.
@@ -162,4 +90,79 @@ export function createResponseWriter(ports: ResponseWriterPorts): ResponseWriter
       }
     },
   }
+}
+
+function renderSuccess({ clock }: ResponseWriterPorts, call: Call, data: string): EnvelopeResponse {
+  const sealed: SealedReply | null = call.sealReply && { payload: call.sealReply(data) }
+  const content = sealed ? JSON.stringify(sealed) : data
+  const headers = rateLimitHeaders(call.limit)
+  if (call.isTotalEstimated) headers.push('x-total-estimated', 'true')
+  return {
+    status: 200,
+    headers,
+    body: successEnvelope(call.chain.envelope, clock.now(), content),
+  }
+}
+
+/**
+ * draft-ietf-httpapi-ratelimit-headers. Describes the limit that rejects the request, or else the one that is closest
+ * to being exceeded.
+ */
+function rateLimitHeaders(spent: Call['limit']): string[] {
+  if (!spent) return []
+  const { name, limit, windowMs, remaining, resetMs } = spent
+  const policy = `"${name}";q=${limit};w=${Math.round(windowMs / 1000)}`
+  return ['ratelimit-policy', policy, 'ratelimit', `"${name}";r=${remaining};t=${wholeSeconds(resetMs)}`]
+}
+
+function renderRefusal(
+  { clock, words, catalogue, includesField, includesHint }: ResponseWriterPorts,
+  refusal: Refusal,
+  { chainId, locale, limit }: RefusalContext,
+): EnvelopeResponse {
+  const status = catalogue.statusOf(refusal.code)
+  const { field, retryAfter, headers: extra, limit: refusing } = refusal.detail
+  // The self chain uses the same message for every 401.
+  const messageCode = chainId === 'self' && status === 401 ? 'ACCESS.TOKEN_INVALID' : refusal.code
+  const message = words.refusal(messageCode, locale, field)
+  const headers = [...rateLimitHeaders(refusing ? { ...refusing, remaining: 0 } : limit), ...flatten(extra ?? {})]
+  if (retryAfter !== undefined) headers.push('retry-after', String(retryAfter))
+  const hint = includesHint ? hintOf(refusal) : ''
+  if (hint !== '') headers.push('x-portico-hint', hint)
+  // RFC 9110, 15.5.2 requires a challenge. For Bearer, browsers show no password prompt.
+  if (status === 401) headers.push('www-authenticate', 'Bearer')
+  const body = refusalBody(catalogue, chainId, refusal, clock.now(), message, includesField ? field : undefined)
+  return { status, headers, body }
+}
+
+function flatten(headers: HeaderRecord): string[] {
+  return Object.entries(headers).flat()
+}
+
+/** The detail can quote a request, and a header cannot contain every character. */
+function hintOf(refusal: Refusal): string {
+  const { internal, field } = refusal.detail
+  const hint = thrownMessage(refusal) ?? internal ?? headerHints.get(refusal.code) ?? field ?? ''
+  return hint.replace(/[^\x20-\x7e]/g, '?').slice(0, 200)
+}
+
+function refusalBody(
+  catalogue: ResponseWriterPorts['catalogue'],
+  chainId: ChainId,
+  refusal: Refusal,
+  at: Instant,
+  message: string,
+  field?: string,
+): string {
+  const { envelope } = chains[chainId]
+  if (chainId !== 'self') return failureEnvelope(envelope, at, refusal.code, message, field)
+  const code = catalogue.numericCode(refusal.code)
+  return catalogue.statusOf(refusal.code) === 401
+    ? JSON.stringify({ success: false, code, message })
+    : failureEnvelope(envelope, at, code, message)
+}
+
+/** Clients end an event stream by closing the connection. */
+function isDisconnect({ operation }: Call, error: unknown): boolean {
+  return operation.reply === 'events' && error instanceof Refusal && error.code === 'REQUEST.MALFORMED'
 }

@@ -38,42 +38,6 @@ const defaultMaxHeaders = 100
 
 const emptyResponseHeaders = { ...minimalHeaders, 'Content-Length': '0' }
 
-/** With an empty write buffer, the client may be waiting for us. */
-const destroyIfStalled = (socket: Socket): void => {
-  if (socket.writableLength > 0) socket.destroy()
-}
-
-/** The response has no envelope and contains no part of the request. */
-const reject = (
-  { onParseError }: HttpServerParts,
-  request: IncomingMessage,
-  response: ServerResponse,
-  [status, reason]: [status: number, reason: string],
-): void => {
-  onParseError({ status, reason, peer: request.socket.remoteAddress })
-  closeAfterResponse(request, response)
-  response.writeHead(status, emptyResponseHeaders).end()
-}
-
-/** Node leaves the socket to this listener. Unhandled errors would end the process. */
-const rejectConnect = ({ onParseError }: HttpServerParts, request: IncomingMessage, socket: Duplex): void => {
-  onParseError({ status: 405, reason: 'CONNECT', peer: request.socket.remoteAddress })
-  socket.on('error', () => undefined)
-  const head = `HTTP/1.1 405 Method Not Allowed\r\nAllow:\r\n${minimalHeaderLines}Connection: close\r\nContent-Length: 0\r\n\r\n`
-  socket.end(head, () => socket.destroy())
-}
-
-/** Node hands over only well-formed requests that are not pipelined behind the last one of their connection. */
-const serveUpgrades = (server: Server, { accepts, handle }: UpgradeHandler): void => {
-  server.on('upgrade', (request, socket, head) => {
-    // Without a listener, an error of the socket would end the process.
-    socket.on('error', () => undefined)
-    // Node before 24.9 does not ask before it upgrades.
-    if (socket instanceof Socket && accepts(request)) handle(request, socket, head)
-    else socket.destroy()
-  })
-}
-
 export function createHttpServer(parts: HttpServerParts): Server {
   const { app, upgrades, settings, maxHeaders = defaultMaxHeaders, anyHostPrefix, isDraining, isTuned } = parts
   const accepts = (request: IncomingMessage): boolean =>
@@ -116,4 +80,40 @@ export function createHttpServer(parts: HttpServerParts): Server {
   server.on('connect', (request, socket) => rejectConnect(parts, request, socket))
   server.on('checkExpectation', (request, response) => reject(parts, request, response, [417, 'Expect']))
   return server
+}
+
+/** With an empty write buffer, the client may be waiting for us. */
+function destroyIfStalled(socket: Socket): void {
+  if (socket.writableLength > 0) socket.destroy()
+}
+
+/** The response has no envelope and contains no part of the request. */
+function reject(
+  { onParseError }: HttpServerParts,
+  request: IncomingMessage,
+  response: ServerResponse,
+  [status, reason]: [status: number, reason: string],
+): void {
+  onParseError({ status, reason, peer: request.socket.remoteAddress })
+  closeAfterResponse(request, response)
+  response.writeHead(status, emptyResponseHeaders).end()
+}
+
+/** Node hands over only well-formed requests that are not pipelined behind the last one of their connection. */
+function serveUpgrades(server: Server, { accepts, handle }: UpgradeHandler): void {
+  server.on('upgrade', (request, socket, head) => {
+    // Without a listener, an error of the socket would end the process.
+    socket.on('error', () => undefined)
+    // Node before 24.9 does not ask before it upgrades.
+    if (socket instanceof Socket && accepts(request)) handle(request, socket, head)
+    else socket.destroy()
+  })
+}
+
+/** Node leaves the socket to this listener. Unhandled errors would end the process. */
+function rejectConnect({ onParseError }: HttpServerParts, request: IncomingMessage, socket: Duplex): void {
+  onParseError({ status: 405, reason: 'CONNECT', peer: request.socket.remoteAddress })
+  socket.on('error', () => undefined)
+  const head = `HTTP/1.1 405 Method Not Allowed\r\nAllow:\r\n${minimalHeaderLines}Connection: close\r\nContent-Length: 0\r\n\r\n`
+  socket.end(head, () => socket.destroy())
 }

@@ -5,53 +5,10 @@ import { errorCode, Refusal, type StreamReply } from '../../kernel/index.ts'
 import { countStreamedBytes } from '../../platform/runtime/index.ts'
 import { clientDisconnected } from '../pipeline/call.ts'
 
-/** With an empty buffer, the client is waiting for the source, so the stream continues. */
-const abortWhenStalled = (source: Readable, response: ServerResponse, stallMs: number): void => {
-  response.setTimeout(stallMs, () => {
-    if (response.writableLength > 0)
-      source.destroy(new Refusal('REQUEST.TIMEOUT', { internal: 'the client does not read the stream' }))
-  })
-}
-
 export interface DownloadPace {
   /** Maximum time without reading, and the window in which the speed is measured. */
   stallMs: number
   bytesPerSecond: number
-}
-
-/** Buffers of the operating system hide a slow client only until they are full. */
-const sentBytes = ({ socket }: ServerResponse): number => (socket ? socket.bytesWritten - socket.writableLength : 0)
-
-/**
- * Ignores windows that start or end without waiting bytes, because there the source is slower than the client.
- * `abortWhenStalled` handles windows without progress. Returns a function that stops the measurement.
- */
-const abortWhenSlow = (source: Readable, response: ServerResponse, pace: DownloadPace): (() => void) => {
-  const minimum = (pace.bytesPerSecond * pace.stallMs) / 1_000
-  let sent = sentBytes(response)
-  let wasWaiting = false
-  const timer = setInterval(() => {
-    const before = sent
-    sent = sentBytes(response)
-    const isWaiting = response.writableLength > 0
-    const isSlow = sent > before && sent - before < minimum
-    if (wasWaiting && isWaiting && isSlow)
-      source.destroy(new Refusal('REQUEST.TIMEOUT', { internal: 'the client reads the stream too slowly' }))
-    wasWaiting = isWaiting
-  }, pace.stallMs)
-  return () => clearInterval(timer)
-}
-
-/** A client would wait for missing bytes, and would read additional bytes as the next response. */
-async function* checkLength(bytes: AsyncIterable<Buffer>, length: number | null): AsyncGenerator<Buffer> {
-  let sent = 0
-  for await (const chunk of bytes) {
-    countStreamedBytes(chunk.length)
-    sent += chunk.length
-    if (length !== null && sent > length) break
-    yield chunk
-  }
-  if (length !== null && sent !== length) throw new Error(`stream length differs from the announced ${length} bytes`)
 }
 
 /** If the source fails, the connection is destroyed, so that the client notices missing bytes. */
@@ -74,4 +31,49 @@ export async function sendStreamBody(
   } finally {
     stopMeasuring()
   }
+}
+
+/** With an empty buffer, the client is waiting for the source, so the stream continues. */
+function abortWhenStalled(source: Readable, response: ServerResponse, stallMs: number): void {
+  response.setTimeout(stallMs, () => {
+    if (response.writableLength > 0)
+      source.destroy(new Refusal('REQUEST.TIMEOUT', { internal: 'the client does not read the stream' }))
+  })
+}
+
+/**
+ * Ignores windows that start or end without waiting bytes, because there the source is slower than the client.
+ * `abortWhenStalled` handles windows without progress. Returns a function that stops the measurement.
+ */
+function abortWhenSlow(source: Readable, response: ServerResponse, pace: DownloadPace): () => void {
+  const minimum = (pace.bytesPerSecond * pace.stallMs) / 1_000
+  let sent = sentBytes(response)
+  let wasWaiting = false
+  const timer = setInterval(() => {
+    const before = sent
+    sent = sentBytes(response)
+    const isWaiting = response.writableLength > 0
+    const isSlow = sent > before && sent - before < minimum
+    if (wasWaiting && isWaiting && isSlow)
+      source.destroy(new Refusal('REQUEST.TIMEOUT', { internal: 'the client reads the stream too slowly' }))
+    wasWaiting = isWaiting
+  }, pace.stallMs)
+  return () => clearInterval(timer)
+}
+
+/** Buffers of the operating system hide a slow client only until they are full. */
+function sentBytes({ socket }: ServerResponse): number {
+  return socket ? socket.bytesWritten - socket.writableLength : 0
+}
+
+/** A client would wait for missing bytes, and would read additional bytes as the next response. */
+async function* checkLength(bytes: AsyncIterable<Buffer>, length: number | null): AsyncGenerator<Buffer> {
+  let sent = 0
+  for await (const chunk of bytes) {
+    countStreamedBytes(chunk.length)
+    sent += chunk.length
+    if (length !== null && sent > length) break
+    yield chunk
+  }
+  if (length !== null && sent !== length) throw new Error(`stream length differs from the announced ${length} bytes`)
 }

@@ -43,64 +43,6 @@ export interface ExplainLog {
   close(): void
 }
 
-const roundMs = (ms: number): number => Math.round(ms * 100) / 100
-
-/** The rejecting stage lasts until the end of the request. */
-const stageDurations = ({ startedAt, endedAt, stageEnds, stageIndex, code }: Decision): Map<number, number> => {
-  const durations = new Map<number, number>()
-  let start = startedAt
-  if (stageIndex < 0) return durations
-  const lastEnd = code === null ? Number.NEGATIVE_INFINITY : endedAt
-  for (const [index, end] of [...stageEnds.slice(0, stageIndex), lastEnd].entries()) {
-    if (end < 0) continue
-    durations.set(index, end - start)
-    start = end
-  }
-  return durations
-}
-
-const toVerdicts = (decision: Decision, names: readonly string[]): StageVerdict[] => {
-  const { stageIndex, code, status } = decision
-  const durations = stageDurations(decision)
-  return ['route', ...names, 'answer'].map((stage, at) => {
-    const index = at - 1
-    const ms = durations.get(index)
-    const atEnd = status === null ? 'abandoned' : code === null ? 'passed' : 'refused'
-    const verdict = index < stageIndex ? 'passed' : index > stageIndex ? 'not reached' : atEnd
-    return { stage, verdict, ...(ms === undefined ? {} : { ms: roundMs(ms) }) }
-  })
-}
-
-const toDecision = (
-  { requestId, call, refusal, status, ms }: FinishedRequest,
-  clock: Clock,
-  includesErrors: boolean,
-): Decision => {
-  const endedAt = performance.now()
-  return {
-    requestId,
-    at: call?.receivedAt ?? clock.now(),
-    operation: call?.operation.id ?? null,
-    chain: call?.chainId ?? null,
-    account: call?.caller?.accountId ?? null,
-    workspace: call?.workspace?.id ?? null,
-    status,
-    code: refusal?.code ?? null,
-    internal: (includesErrors && refusal && thrownMessage(refusal)) || (refusal?.detail.internal ?? null),
-    ms: roundMs(ms),
-    stageIndex: call?.stageIndex ?? -1,
-    startedAt: endedAt - ms,
-    endedAt,
-    stageEnds: call?.stageEnds ?? [],
-    traceId: call?.trace?.traceId ?? null,
-  }
-}
-
-const toExplanation = (decision: Decision, names: readonly string[]): Explanation => {
-  const { stageIndex: _index, startedAt: _start, endedAt: _end, stageEnds: _ends, ...facts } = decision
-  return { ...facts, at: toIso(decision.at), stages: toVerdicts(decision, names) }
-}
-
 /** A lookup scans the whole buffer, which is acceptable because only operators look up requests. */
 export function createExplainLog(
   clock: Clock,
@@ -129,4 +71,64 @@ export function createExplainLog(
         .map((decision) => toExplanation(decision, stageNames)),
     close: () => clearInterval(timer),
   }
+}
+
+function toDecision(
+  { requestId, call, refusal, status, ms }: FinishedRequest,
+  clock: Clock,
+  includesErrors: boolean,
+): Decision {
+  const endedAt = performance.now()
+  return {
+    requestId,
+    at: call?.receivedAt ?? clock.now(),
+    operation: call?.operation.id ?? null,
+    chain: call?.chainId ?? null,
+    account: call?.caller?.accountId ?? null,
+    workspace: call?.workspace?.id ?? null,
+    status,
+    code: refusal?.code ?? null,
+    internal: (includesErrors && refusal && thrownMessage(refusal)) || (refusal?.detail.internal ?? null),
+    ms: roundMs(ms),
+    stageIndex: call?.stageIndex ?? -1,
+    startedAt: endedAt - ms,
+    endedAt,
+    stageEnds: call?.stageEnds ?? [],
+    traceId: call?.trace?.traceId ?? null,
+  }
+}
+
+function roundMs(ms: number): number {
+  return Math.round(ms * 100) / 100
+}
+
+function toExplanation(decision: Decision, names: readonly string[]): Explanation {
+  const { stageIndex: _index, startedAt: _start, endedAt: _end, stageEnds: _ends, ...facts } = decision
+  return { ...facts, at: toIso(decision.at), stages: toVerdicts(decision, names) }
+}
+
+function toVerdicts(decision: Decision, names: readonly string[]): StageVerdict[] {
+  const { stageIndex, code, status } = decision
+  const durations = stageDurations(decision)
+  return ['route', ...names, 'answer'].map((stage, at) => {
+    const index = at - 1
+    const ms = durations.get(index)
+    const atEnd = status === null ? 'abandoned' : code === null ? 'passed' : 'refused'
+    const verdict = index < stageIndex ? 'passed' : index > stageIndex ? 'not reached' : atEnd
+    return { stage, verdict, ...(ms === undefined ? {} : { ms: roundMs(ms) }) }
+  })
+}
+
+/** The rejecting stage lasts until the end of the request. */
+function stageDurations({ startedAt, endedAt, stageEnds, stageIndex, code }: Decision): Map<number, number> {
+  const durations = new Map<number, number>()
+  let start = startedAt
+  if (stageIndex < 0) return durations
+  const lastEnd = code === null ? Number.NEGATIVE_INFINITY : endedAt
+  for (const [index, end] of [...stageEnds.slice(0, stageIndex), lastEnd].entries()) {
+    if (end < 0) continue
+    durations.set(index, end - start)
+    start = end
+  }
+  return durations
 }

@@ -25,29 +25,6 @@ export interface FinishedRequest {
   ms: number
 }
 
-const isServerError = (catalogue: Pick<Catalogue, 'statusOf'>, { code, detail }: Refusal): boolean =>
-  catalogue.statusOf(code) >= 500 && code !== 'SYSTEM.NOT_IMPLEMENTED' && !detail.documented
-
-/** A line must not contain a body, a query, a token, an access code or a client hash. */
-const requestFields = ({ requestId, call, unmatched, status, ms }: FinishedRequest) => ({
-  requestId,
-  status: status ?? undefined,
-  abandoned: status === null || undefined,
-  ms: Math.round(ms * 100) / 100,
-  operation: call?.operation.id,
-  chain: call?.chainId,
-  method: call?.method ?? unmatched?.method,
-  clientIp: call?.clientIp ?? unmatched?.clientIp,
-  country: call?.country,
-  account: call?.caller?.accountId,
-  session: call?.caller?.sessionId ?? undefined,
-  apiKey: call?.caller?.apiKeyId ?? undefined,
-  workspace: call?.workspace?.id,
-  userAgent: call?.userAgent ?? unmatched?.userAgent,
-  traceId: call?.trace?.traceId ?? undefined,
-  streamEnd: call?.streamEnd ?? undefined,
-})
-
 export function createRequestLog(
   logger: Logger,
   catalogue: Pick<Catalogue, 'statusOf'>,
@@ -68,9 +45,8 @@ export function createRequestLog(
 }
 
 /** The line contains no message. */
-export const createSocketLog =
-  (logger: Logger) =>
-  ({ call, received, sent, ms }: ClosedSocket): void =>
+export function createSocketLog(logger: Logger) {
+  return ({ call, received, sent, ms }: ClosedSocket): void =>
     logger.info(
       {
         requestId: call.requestId,
@@ -88,15 +64,11 @@ export const createSocketLog =
       },
       'socket closed',
     )
-
-const pageFields = ({ url }: IncomingMessage, { statusCode }: ServerResponse) => ({
-  status: statusCode,
-  page: url?.split('?')[0],
-})
+}
 
 /** Of the URL, the line contains only the path. */
-export const createPageLog = (logger: Logger) =>
-  pinoHttp<IncomingMessage, ServerResponse>({
+export function createPageLog(logger: Logger) {
+  return pinoHttp<IncomingMessage, ServerResponse>({
     logger,
     quietReqLogger: true,
     serializers: { req: () => undefined, res: () => undefined },
@@ -106,3 +78,37 @@ export const createPageLog = (logger: Logger) =>
     customSuccessObject: (request, response, fields) => ({ ...fields, ...pageFields(request, response) }),
     customErrorObject: (request, response, _error, fields) => ({ ...fields, ...pageFields(request, response) }),
   })
+}
+
+/** A line must not contain a body, a query, a token, an access code or a client hash. */
+function requestFields({ requestId, call, unmatched, status, ms }: FinishedRequest) {
+  return {
+    requestId,
+    status: status ?? undefined,
+    abandoned: status === null || undefined,
+    ms: Math.round(ms * 100) / 100,
+    operation: call?.operation.id,
+    chain: call?.chainId,
+    method: call?.method ?? unmatched?.method,
+    clientIp: call?.clientIp ?? unmatched?.clientIp,
+    country: call?.country,
+    account: call?.caller?.accountId,
+    session: call?.caller?.sessionId ?? undefined,
+    apiKey: call?.caller?.apiKeyId ?? undefined,
+    workspace: call?.workspace?.id,
+    userAgent: call?.userAgent ?? unmatched?.userAgent,
+    traceId: call?.trace?.traceId ?? undefined,
+    streamEnd: call?.streamEnd ?? undefined,
+  }
+}
+
+function isServerError(catalogue: Pick<Catalogue, 'statusOf'>, { code, detail }: Refusal): boolean {
+  return catalogue.statusOf(code) >= 500 && code !== 'SYSTEM.NOT_IMPLEMENTED' && !detail.documented
+}
+
+function pageFields({ url }: IncomingMessage, { statusCode }: ServerResponse) {
+  return {
+    status: statusCode,
+    page: url?.split('?')[0],
+  }
+}

@@ -20,21 +20,6 @@ export function parseTraceparent(text: string): SpanContext | null {
   return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1, isRemote: true }
 }
 
-/** The OpenTelemetry API limits the size of the tracestate. */
-const parentOf = ({ headers }: Call): SpanContext | null => {
-  const parent = headers.isRepeated('traceparent') ? null : parseTraceparent(headers.informative('traceparent'))
-  const state = headers.isRepeated('tracestate') ? '' : headers.informative('tracestate')
-  return parent && state !== '' ? { ...parent, traceState: createTraceState(state) } : parent
-}
-
-const toCallTrace = (span: Span): CallTrace => {
-  const own = span.spanContext()
-  if (!trace.isSpanContextValid(own)) return { span, traceId: null, traceparent: null, tracestate: null }
-  const flags = own.traceFlags.toString(16).padStart(2, '0')
-  const tracestate = own.traceState?.serialize() || null
-  return { span, traceId: own.traceId, traceparent: `00-${own.traceId}-${own.spanId}-${flags}`, tracestate }
-}
-
 /**
  * Runs after the stage that determines whether the peer is trusted, because an untrusted traceparent would add requests
  * to other people's traces.
@@ -64,14 +49,6 @@ export function withSpan(stage: Stage): Stage {
   }
 }
 
-/** Requests without an operation never reach the trace stage. Their parent is not read: it may be forged. */
-const startUnmatched = ({ unmatched, requestId }: FinishedRequest): Span | undefined => {
-  if (!unmatched) return undefined
-  const attributes = { 'http.request.method': unmatched.method, 'portico.request_id': requestId }
-  const options = { kind: SpanKind.SERVER, startTime: unmatched.receivedAt, attributes }
-  return trace.getTracer('portico').startSpan('unmatched', options, ROOT_CONTEXT)
-}
-
 export function endSpan(finished: FinishedRequest): void {
   const { call, refusal, status } = finished
   const span = call ? call.trace?.span : startUnmatched(finished)
@@ -84,4 +61,27 @@ export function endSpan(finished: FinishedRequest): void {
     span.setStatus({ code: SpanStatusCode.ERROR })
   }
   span.end()
+}
+
+/** The OpenTelemetry API limits the size of the tracestate. */
+function parentOf({ headers }: Call): SpanContext | null {
+  const parent = headers.isRepeated('traceparent') ? null : parseTraceparent(headers.informative('traceparent'))
+  const state = headers.isRepeated('tracestate') ? '' : headers.informative('tracestate')
+  return parent && state !== '' ? { ...parent, traceState: createTraceState(state) } : parent
+}
+
+function toCallTrace(span: Span): CallTrace {
+  const own = span.spanContext()
+  if (!trace.isSpanContextValid(own)) return { span, traceId: null, traceparent: null, tracestate: null }
+  const flags = own.traceFlags.toString(16).padStart(2, '0')
+  const tracestate = own.traceState?.serialize() || null
+  return { span, traceId: own.traceId, traceparent: `00-${own.traceId}-${own.spanId}-${flags}`, tracestate }
+}
+
+/** Requests without an operation never reach the trace stage. Their parent is not read: it may be forged. */
+function startUnmatched({ unmatched, requestId }: FinishedRequest): Span | undefined {
+  if (!unmatched) return undefined
+  const attributes = { 'http.request.method': unmatched.method, 'portico.request_id': requestId }
+  const options = { kind: SpanKind.SERVER, startTime: unmatched.receivedAt, attributes }
+  return trace.getTracer('portico').startSpan('unmatched', options, ROOT_CONTEXT)
 }

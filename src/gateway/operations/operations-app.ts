@@ -14,8 +14,6 @@ export interface Probe {
   isReadOnly?(): boolean
 }
 
-type ProbeState = 'ok' | 'read-only' | 'failed'
-
 export interface OutboxPage {
   policy: string
   json(): Promise<unknown>
@@ -38,46 +36,6 @@ export interface OperationsParts {
 }
 
 const probeTimeoutMs = 2_000
-
-const runProbe = async ({ name, check, isReadOnly }: Probe): Promise<[string, ProbeState]> => {
-  const timeout = Promise.withResolvers<never>()
-  const timer = setDeadline(() => timeout.reject(new Error('probe timed out')), probeTimeoutMs)
-  try {
-    await Promise.race([check(), timeout.promise])
-    return [name, isReadOnly?.() ? 'read-only' : 'ok']
-  } catch {
-    return [name, 'failed']
-  } finally {
-    clearTimeout(timer)
-  }
-}
-
-const sendReadiness = async ({ probes, isDraining }: OperationsParts, response: Response): Promise<void> => {
-  const checks = Object.fromEntries(await Promise.all(probes.map(runProbe)))
-  const draining = isDraining()
-  const ready = !draining && Object.values(checks).every((state) => state !== 'failed')
-  response.status(ready ? 200 : 503).json({ status: draining ? 'draining' : ready ? 'ready' : 'unready', checks })
-}
-
-/** Replaces Express's error page, which shows the stack unless NODE_ENV is `production`. */
-function createErrorHandler(logger: Logger): ErrorRequestHandler {
-  return (error, _request, response, _next) => {
-    const isInvalidPath = error instanceof URIError
-    if (!isInvalidPath) logger.error({ err: error }, 'error on the operations listener')
-    if (response.headersSent) response.destroy()
-    else response.status(isInvalidPath ? 400 : 500).json({ status: 'failed' })
-  }
-}
-
-const addOutbox = (app: Express, outbox: OutboxPage): void => {
-  app.get('/mail.json', async (_request, response) => void response.json(await outbox.json()))
-  app.get('/mail', async (_request, response: Response) => {
-    response
-      .type('html')
-      .set('content-security-policy', outbox.policy)
-      .send(await outbox.html())
-  })
-}
 
 /** Only the cluster may reach this listener, not clients. */
 export function createOperationsApp(parts: OperationsParts): Express {
@@ -110,4 +68,46 @@ export function createOperationsApp(parts: OperationsParts): Express {
   if (parts.outbox) addOutbox(app, parts.outbox)
   app.use(createErrorHandler(parts.logger))
   return app
+}
+
+async function sendReadiness({ probes, isDraining }: OperationsParts, response: Response): Promise<void> {
+  const checks = Object.fromEntries(await Promise.all(probes.map(runProbe)))
+  const draining = isDraining()
+  const ready = !draining && Object.values(checks).every((state) => state !== 'failed')
+  response.status(ready ? 200 : 503).json({ status: draining ? 'draining' : ready ? 'ready' : 'unready', checks })
+}
+
+type ProbeState = 'ok' | 'read-only' | 'failed'
+
+async function runProbe({ name, check, isReadOnly }: Probe): Promise<[string, ProbeState]> {
+  const timeout = Promise.withResolvers<never>()
+  const timer = setDeadline(() => timeout.reject(new Error('probe timed out')), probeTimeoutMs)
+  try {
+    await Promise.race([check(), timeout.promise])
+    return [name, isReadOnly?.() ? 'read-only' : 'ok']
+  } catch {
+    return [name, 'failed']
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function addOutbox(app: Express, outbox: OutboxPage): void {
+  app.get('/mail.json', async (_request, response) => void response.json(await outbox.json()))
+  app.get('/mail', async (_request, response: Response) => {
+    response
+      .type('html')
+      .set('content-security-policy', outbox.policy)
+      .send(await outbox.html())
+  })
+}
+
+/** Replaces Express's error page, which shows the stack unless NODE_ENV is `production`. */
+function createErrorHandler(logger: Logger): ErrorRequestHandler {
+  return (error, _request, response, _next) => {
+    const isInvalidPath = error instanceof URIError
+    if (!isInvalidPath) logger.error({ err: error }, 'error on the operations listener')
+    if (response.headersSent) response.destroy()
+    else response.status(isInvalidPath ? 400 : 500).json({ status: 'failed' })
+  }
 }

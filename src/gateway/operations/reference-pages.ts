@@ -8,24 +8,10 @@ import { closeIfBodyUnread } from '../http/connection.ts'
 import { buildSecurityHeaders } from '../http/security-headers.ts'
 import { createDemoCodes, type DemoSignIn, demoCodesPath } from './demo-sign-in.ts'
 
-interface Page extends PageFile {
-  etag: string
-  /** The first request that accepts gzip starts the compression. */
-  compressed?: Promise<Uint8Array>
-}
-
 const compress = promisify(gzip)
-
-const toPage = (file: PageFile): Page => ({ ...file, etag: hash('sha256', file.bytes, 'base64url').slice(0, 27) })
 
 const documentPath = '/openapi.json'
 const sealedPath = '/openapi.json?channel=sealed'
-
-const toJsonFile = (path: string, value: object): PageFile => ({
-  path,
-  contentType: 'application/json; charset=utf-8',
-  bytes: Buffer.from(JSON.stringify(value)),
-})
 
 /** Builds the document of the request. `isSealed`: it describes the sealed bodies of the secure channel, too. */
 export type BuildDocument = (isSealed: boolean) => Promise<JsonObject>
@@ -39,73 +25,6 @@ export interface PageOptions {
   redirectsRoot?: boolean
   /** In development. Null if emails are sent, because the page cannot read their codes. */
   demo?: DemoSignIn | null
-}
-
-const toPages = (files: readonly PageFile[]): Map<string, Page> =>
-  new Map(files.map((file) => [file.path, toPage(file)]))
-
-const buildPages = async (build: BuildDocument, demo: DemoSignIn | null): Promise<Map<string, Page>> => {
-  const files = [toJsonFile(documentPath, await build(false)), ...referencePageFiles(demo !== null)]
-  if (demo) files.push(toJsonFile('/docs/demo.json', { accounts: demo.accounts, password: demo.password }))
-  return toPages(files)
-}
-
-const buildSealedPage = async (build: BuildDocument): Promise<Map<string, Page>> =>
-  toPages([toJsonFile(sealedPath, await build(true))])
-
-const pageHeaders = (): Record<string, string> => {
-  const policy = Object.entries(referencePolicy).map(([directive, sources]) => [directive, ...sources].join(' '))
-  return {
-    ...buildSecurityHeaders(),
-    'content-security-policy': policy.join('; '),
-    'cache-control': 'no-cache',
-    vary: 'accept-encoding',
-  }
-}
-
-async function sendPage(
-  page: Page,
-  headers: Record<string, string>,
-  request: Request,
-  response: Response,
-): Promise<void> {
-  const isGzip = request.acceptsEncodings('gzip') === 'gzip'
-  const etag = `"${page.etag}${isGzip ? '-gzip' : ''}"`
-  if (matchesIfNoneMatch(request.headers['if-none-match'], etag)) {
-    response.writeHead(304, { ...headers, etag }).end()
-    return
-  }
-  if (isGzip) page.compressed ??= compress(page.bytes)
-  const bytes = isGzip && page.compressed ? await page.compressed : page.bytes
-  response.writeHead(200, {
-    ...headers,
-    etag,
-    'content-type': page.contentType,
-    'content-length': bytes.length,
-    ...(isGzip ? { 'content-encoding': 'gzip' } : {}),
-  })
-  response.end(bytes)
-}
-
-const isPagePath = (path: string): boolean => path === documentPath || path === '/docs' || path.startsWith('/docs/')
-
-/** Returns null for a channel that no document describes. */
-const pageOf = (path: string, query: string | undefined): string | null => {
-  const channels = path === documentPath ? new URLSearchParams(query).getAll('channel') : []
-  if (channels.length === 0) return path
-  return channels.every((channel) => channel === 'sealed') ? sealedPath : null
-}
-
-/** Caches a result. After a failure, the next call tries again. */
-const retryable = <T>(build: () => Promise<T>): (() => Promise<T>) => {
-  let built: Promise<T> | null = null
-  return () => {
-    built ??= build().catch((error: unknown) => {
-      built = null
-      throw error
-    })
-    return built
-  }
 }
 
 /** The first request builds the pages in memory, so express.static, which reads files, cannot serve them. */
@@ -146,4 +65,93 @@ export function createReferencePages(
   return (request, response, next) => {
     serve(request, response).then((isServed) => (isServed ? undefined : next()), next)
   }
+}
+
+function pageHeaders(): Record<string, string> {
+  const policy = Object.entries(referencePolicy).map(([directive, sources]) => [directive, ...sources].join(' '))
+  return {
+    ...buildSecurityHeaders(),
+    'content-security-policy': policy.join('; '),
+    'cache-control': 'no-cache',
+    vary: 'accept-encoding',
+  }
+}
+
+/** Caches a result. After a failure, the next call tries again. */
+function retryable<T>(build: () => Promise<T>): () => Promise<T> {
+  let built: Promise<T> | null = null
+  return () => {
+    built ??= build().catch((error: unknown) => {
+      built = null
+      throw error
+    })
+    return built
+  }
+}
+
+interface Page extends PageFile {
+  etag: string
+  /** The first request that accepts gzip starts the compression. */
+  compressed?: Promise<Uint8Array>
+}
+
+async function buildPages(build: BuildDocument, demo: DemoSignIn | null): Promise<Map<string, Page>> {
+  const files = [toJsonFile(documentPath, await build(false)), ...referencePageFiles(demo !== null)]
+  if (demo) files.push(toJsonFile('/docs/demo.json', { accounts: demo.accounts, password: demo.password }))
+  return toPages(files)
+}
+
+function toJsonFile(path: string, value: object): PageFile {
+  return {
+    path,
+    contentType: 'application/json; charset=utf-8',
+    bytes: Buffer.from(JSON.stringify(value)),
+  }
+}
+
+function toPages(files: readonly PageFile[]): Map<string, Page> {
+  return new Map(files.map((file) => [file.path, toPage(file)]))
+}
+
+function toPage(file: PageFile): Page {
+  return { ...file, etag: hash('sha256', file.bytes, 'base64url').slice(0, 27) }
+}
+
+async function buildSealedPage(build: BuildDocument): Promise<Map<string, Page>> {
+  return toPages([toJsonFile(sealedPath, await build(true))])
+}
+
+function isPagePath(path: string): boolean {
+  return path === documentPath || path === '/docs' || path.startsWith('/docs/')
+}
+
+/** Returns null for a channel that no document describes. */
+function pageOf(path: string, query: string | undefined): string | null {
+  const channels = path === documentPath ? new URLSearchParams(query).getAll('channel') : []
+  if (channels.length === 0) return path
+  return channels.every((channel) => channel === 'sealed') ? sealedPath : null
+}
+
+async function sendPage(
+  page: Page,
+  headers: Record<string, string>,
+  request: Request,
+  response: Response,
+): Promise<void> {
+  const isGzip = request.acceptsEncodings('gzip') === 'gzip'
+  const etag = `"${page.etag}${isGzip ? '-gzip' : ''}"`
+  if (matchesIfNoneMatch(request.headers['if-none-match'], etag)) {
+    response.writeHead(304, { ...headers, etag }).end()
+    return
+  }
+  if (isGzip) page.compressed ??= compress(page.bytes)
+  const bytes = isGzip && page.compressed ? await page.compressed : page.bytes
+  response.writeHead(200, {
+    ...headers,
+    etag,
+    'content-type': page.contentType,
+    'content-length': bytes.length,
+    ...(isGzip ? { 'content-encoding': 'gzip' } : {}),
+  })
+  response.end(bytes)
 }

@@ -18,10 +18,6 @@ const maxEntries = 20_000
 /** Matters only after a missed invalidation. */
 const singleProcessTtlMs = 10_000
 
-/** No header value produces the key of the default workspace. An empty header counts as a workspace id. */
-const keyOf = ({ accountId }: Pick<Caller, 'accountId'>, workspaceId: string | null): string =>
-  workspaceId === null ? accountId : `${accountId} ${workspaceId}`
-
 /**
  * Once the request that changes a role has its response, every replica uses the new role. With `shared`, that response
  * waits for `leaseMs`, until the cached entries of the other replicas have expired.
@@ -57,4 +53,9 @@ export function invalidateAccess(cache: Pick<AccessCache, 'invalidate'>, stage: 
     const done = Promise.resolve(stage(call))
     return caller === 'anonymous' ? done.then(invalidate) : done.finally(invalidate)
   }
+}
+
+/** No header value produces the key of the default workspace. An empty header counts as a workspace id. */
+function keyOf({ accountId }: Pick<Caller, 'accountId'>, workspaceId: string | null): string {
+  return workspaceId === null ? accountId : `${accountId} ${workspaceId}`
 }

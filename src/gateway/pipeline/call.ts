@@ -32,11 +32,14 @@ export interface Client {
   readonly signal: AbortSignal
 }
 
-export const clientDisconnected = (cause?: unknown): Refusal =>
-  new Refusal('REQUEST.MALFORMED', { internal: 'client disconnected', cause })
+export function clientDisconnected(cause?: unknown): Refusal {
+  return new Refusal('REQUEST.MALFORMED', { internal: 'client disconnected', cause })
+}
 
 /** A command runs on when its client disconnects, because it may already have taken effect. */
-export const isCommand = ({ method }: Pick<Call, 'method'>): boolean => method !== 'GET' && method !== 'HEAD'
+export function isCommand({ method }: Pick<Call, 'method'>): boolean {
+  return method !== 'GET' && method !== 'HEAD'
+}
 
 export interface IncomingRequest {
   operation: Operation
@@ -197,16 +200,6 @@ export class Call implements IncomingRequest {
 /** A stage reads the policy, sets properties of the call, or throws a Refusal. */
 export type Stage = (call: Call) => MaybePromise<void>
 
-/** Refusals of these limits take precedence. */
-async function spendPostponed(call: Call): Promise<void> {
-  const { postponedLimits, stageIndex } = call
-  if (!postponedLimits) return
-  call.postponedLimits = null
-  call.stageIndex = postponedLimits.stageIndex
-  await postponedLimits.spend()
-  call.stageIndex = stageIndex
-}
-
 export async function runStages(stages: readonly Stage[], call: Call): Promise<void> {
   try {
     for (const stage of stages) {
@@ -225,4 +218,14 @@ export async function runStages(stages: readonly Stage[], call: Call): Promise<v
     // Node emits no end event after the response, so an unread upload would stay in memory.
     call.upload?.bytes.destroy()
   }
+}
+
+/** Refusals of these limits take precedence. */
+async function spendPostponed(call: Call): Promise<void> {
+  const { postponedLimits, stageIndex } = call
+  if (!postponedLimits) return
+  call.postponedLimits = null
+  call.stageIndex = postponedLimits.stageIndex
+  await postponedLimits.spend()
+  call.stageIndex = stageIndex
 }

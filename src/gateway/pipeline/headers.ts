@@ -10,20 +10,6 @@ export interface ReceivedHeaders {
 
 const noRepeats: ReadonlyMap<string, string> = new Map()
 
-/** Returns the first values. Node joins the values of some repeated headers, and drops all but one of others. */
-const findRepeats = ({ headers, rawHeaders }: ReceivedHeaders): ReadonlyMap<string, string> => {
-  if (Object.keys(headers).length * 2 === rawHeaders.length) return noRepeats
-  const first = new Map<string, string>()
-  const repeated = new Map<string, string>()
-  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
-    const name = (rawHeaders[index] ?? '').toLowerCase()
-    const known = first.get(name)
-    if (known === undefined) first.set(name, rawHeaders[index + 1] ?? '')
-    else repeated.set(name, known)
-  }
-  return repeated
-}
-
 export class Headers {
   readonly #headers: IncomingHttpHeaders
   readonly #repeated: ReadonlyMap<string, string>
@@ -60,7 +46,24 @@ export class Headers {
 }
 
 /** Either header is accepted. An empty one counts as absent. */
-export const readChannelSessionId = (headers: Headers): string | null =>
-  headers.optional(knownHeaders.channelSession.field) ||
-  headers.optional(knownHeaders.shortChannelSession.field) ||
-  null
+export function readChannelSessionId(headers: Headers): string | null {
+  return (
+    headers.optional(knownHeaders.channelSession.field) ||
+    headers.optional(knownHeaders.shortChannelSession.field) ||
+    null
+  )
+}
+
+/** Returns the first values. Node joins the values of some repeated headers, and drops all but one of others. */
+function findRepeats({ headers, rawHeaders }: ReceivedHeaders): ReadonlyMap<string, string> {
+  if (Object.keys(headers).length * 2 === rawHeaders.length) return noRepeats
+  const first = new Map<string, string>()
+  const repeated = new Map<string, string>()
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    const name = (rawHeaders[index] ?? '').toLowerCase()
+    const known = first.get(name)
+    if (known === undefined) first.set(name, rawHeaders[index + 1] ?? '')
+    else repeated.set(name, known)
+  }
+  return repeated
+}

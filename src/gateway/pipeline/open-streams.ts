@@ -40,8 +40,6 @@ export interface WatchedStream {
   close(): void
 }
 
-const hasLostAccess = (error: unknown): boolean => error instanceof Refusal && error.code !== 'SYSTEM.UNAVAILABLE'
-
 /** The limits apply per replica. */
 export class OpenStreams {
   readonly #ports: OpenStreamPorts
@@ -137,4 +135,8 @@ export class OpenStreams {
         entry.isChecking = false
       })
   }
+}
+
+function hasLostAccess(error: unknown): boolean {
+  return error instanceof Refusal && error.code !== 'SYSTEM.UNAVAILABLE'
 }

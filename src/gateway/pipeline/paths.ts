@@ -8,10 +8,12 @@ const dotSegment = /(^|;)\.{1,2}(;|$)/
 const unsafeCharacter = /[/\\%\p{Cc}]/u
 
 /** Whether a decoded segment of a path could lead a service to another path. */
-export const isUnsafeSegment = (segment: string): boolean => dotSegment.test(segment) || unsafeCharacter.test(segment)
+export function isUnsafeSegment(segment: string): boolean {
+  return dotSegment.test(segment) || unsafeCharacter.test(segment)
+}
 
 /** `isUnsafeSegment` for each segment of an encoded path. Also true if the path cannot be decoded. */
-export const hasUnsafeSegment = (path: string): boolean => {
+export function hasUnsafeSegment(path: string): boolean {
   try {
     return path.split('/').some((segment) => isUnsafeSegment(decodeURIComponent(segment)))
   } catch {

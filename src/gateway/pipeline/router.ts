@@ -30,56 +30,6 @@ const uncanonical = /\/\/|\/\.{1,2}(\/|$)|\\|#|[^\x21-\x7e]/
  */
 const needlessEscape = /%(?:2[DE]|3\d|[46][1-9A-F]|[57][\dA]|5F|7E)/i
 
-/** Uses the result, because the bundler drops a call whose result is unused, even if it can throw. */
-const isDecodable = (path: string): boolean => {
-  try {
-    return decodeURIComponent(path) !== ''
-  } catch {
-    return false
-  }
-}
-
-type Routes = findMyWay.Instance<findMyWay.HTTPVersion.V1>
-
-const find = (routes: Routes, method: Method, path: string): RouteMatch | undefined => {
-  const found = routes.find(method, path)
-  if (!found) return undefined
-  const { operation, chainId }: { operation: Operation; chainId: ChainId } = found.store
-  const params: Record<string, string> = {}
-  for (const [name, value] of Object.entries(found.params)) {
-    // find-my-way also matches an empty parameter, for example with a trailing slash.
-    if (!value) return undefined
-    params[name] = value
-  }
-  return { operation, chainId, params }
-}
-
-const assertMethodAllowed = (routes: Routes, method: string, path: string): void => {
-  const found = methods.flatMap((other) => {
-    const match = find(routes, other, path)
-    return match ? [{ other, parameters: Object.keys(match.params).length }] : []
-  })
-  if (found.length === 0) return
-  // A fixed path such as `/command/create` also matches the routes with a parameter in its place.
-  const fewest = Math.min(...found.map(({ parameters }) => parameters))
-  const closest = found.filter(({ parameters }) => parameters === fewest).map(({ other }) => other)
-  const allow = closest.flatMap((each) => (each === 'GET' ? ['GET', 'HEAD'] : [each])).join(', ')
-  throw new Refusal('ROUTE.METHOD_NOT_ALLOWED', { headers: { allow }, internal: `${method} not allowed` })
-}
-
-const findPrefix = (prefixes: readonly PrefixRoute[], method: string, path: string): RouteMatch | undefined => {
-  const route = prefixes.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`))
-  if (!route) return undefined
-  if (hasUnsafeSegment(path)) throw new Refusal('ROUTE.NOT_FOUND')
-  const { operation, chainId, methods, prefix, requestHeaders, responseHeaders } = route
-  if (!methods.has(method)) {
-    const headers = { allow: [...methods].join(', ') }
-    throw new Refusal('ROUTE.METHOD_NOT_ALLOWED', { headers, internal: `${method} not allowed` })
-  }
-  const below = { prefix, rest: path.slice(prefix.length), requestHeaders, responseHeaders }
-  return { operation, chainId, params: noParams, below }
-}
-
 /** HEAD matches the operation of GET. No prefix contains the path of an operation. */
 export function createRouter(operations: readonly Operation[], prefixes: readonly PrefixRoute[] = []): Router {
   // A map is faster for paths without parameters.
@@ -107,4 +57,54 @@ export function createRouter(operations: readonly Operation[], prefixes: readonl
     assertMethodAllowed(routes, method, path)
     throw new Refusal('ROUTE.NOT_FOUND')
   }
+}
+
+/** Uses the result, because the bundler drops a call whose result is unused, even if it can throw. */
+function isDecodable(path: string): boolean {
+  try {
+    return decodeURIComponent(path) !== ''
+  } catch {
+    return false
+  }
+}
+
+type Routes = findMyWay.Instance<findMyWay.HTTPVersion.V1>
+
+function find(routes: Routes, method: Method, path: string): RouteMatch | undefined {
+  const found = routes.find(method, path)
+  if (!found) return undefined
+  const { operation, chainId }: { operation: Operation; chainId: ChainId } = found.store
+  const params: Record<string, string> = {}
+  for (const [name, value] of Object.entries(found.params)) {
+    // find-my-way also matches an empty parameter, for example with a trailing slash.
+    if (!value) return undefined
+    params[name] = value
+  }
+  return { operation, chainId, params }
+}
+
+function findPrefix(prefixes: readonly PrefixRoute[], method: string, path: string): RouteMatch | undefined {
+  const route = prefixes.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`))
+  if (!route) return undefined
+  if (hasUnsafeSegment(path)) throw new Refusal('ROUTE.NOT_FOUND')
+  const { operation, chainId, methods, prefix, requestHeaders, responseHeaders } = route
+  if (!methods.has(method)) {
+    const headers = { allow: [...methods].join(', ') }
+    throw new Refusal('ROUTE.METHOD_NOT_ALLOWED', { headers, internal: `${method} not allowed` })
+  }
+  const below = { prefix, rest: path.slice(prefix.length), requestHeaders, responseHeaders }
+  return { operation, chainId, params: noParams, below }
+}
+
+function assertMethodAllowed(routes: Routes, method: string, path: string): void {
+  const found = methods.flatMap((other) => {
+    const match = find(routes, other, path)
+    return match ? [{ other, parameters: Object.keys(match.params).length }] : []
+  })
+  if (found.length === 0) return
+  // A fixed path such as `/command/create` also matches the routes with a parameter in its place.
+  const fewest = Math.min(...found.map(({ parameters }) => parameters))
+  const closest = found.filter(({ parameters }) => parameters === fewest).map(({ other }) => other)
+  const allow = closest.flatMap((each) => (each === 'GET' ? ['GET', 'HEAD'] : [each])).join(', ')
+  throw new Refusal('ROUTE.METHOD_NOT_ALLOWED', { headers: { allow }, internal: `${method} not allowed` })
 }

@@ -15,18 +15,6 @@ export function closeFrame(code: number, reason: string): Buffer {
   return Buffer.concat([head, text])
 }
 
-const headerSize = (second: number): number => {
-  const length = second & lengthBits
-  const extended = length === 127 ? 8 : length === 126 ? 2 : 0
-  return 2 + extended + ((second & maskBit) === 0 ? 0 : 4)
-}
-
-const payloadSize = (header: Buffer): number => {
-  const length = header.readUInt8(1) & lengthBits
-  if (length === 126) return header.readUInt16BE(2)
-  return length === 127 ? Number(header.readBigUInt64BE(2)) : length
-}
-
 /** The extended length takes 8 bytes, and the mask takes 4. */
 const maxHeaderSize = 14
 
@@ -64,4 +52,16 @@ export class FrameTracker {
     this.#payloadLeft = payloadSize(this.#header)
     this.#headerBytes = 0
   }
+}
+
+function headerSize(second: number): number {
+  const length = second & lengthBits
+  const extended = length === 127 ? 8 : length === 126 ? 2 : 0
+  return 2 + extended + ((second & maskBit) === 0 ? 0 : 4)
+}
+
+function payloadSize(header: Buffer): number {
+  const length = header.readUInt8(1) & lengthBits
+  if (length === 126) return header.readUInt16BE(2)
+  return length === 127 ? Number(header.readBigUInt64BE(2)) : length
 }

@@ -29,40 +29,22 @@ const protocolField = headers.socketProtocol.field
  * Any other upgrade stays an ordinary request. A body is refused, because parsers disagree about where the frames after
  * it begin.
  */
-export const isHandshake = ({ method, httpVersion, headers: received }: IncomingMessage): boolean =>
-  method === 'GET' &&
-  httpVersion === '1.1' &&
-  received.upgrade?.toLowerCase() === 'websocket' &&
-  received['sec-websocket-version'] === '13' &&
-  keyPattern.test(received['sec-websocket-key'] ?? '') &&
-  received['content-length'] === undefined &&
-  received['transfer-encoding'] === undefined &&
-  received.expect === undefined
-
-/** RFC 6455, section 4.2.2. SHA-1 protects nothing here. */
-export const acceptKey = (key: string): string => hash('sha1', `${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`, 'base64')
-
-/** Node joins repeated headers of these names to one text. */
-const textOf = (value: string | string[] | undefined): string | undefined =>
-  Array.isArray(value) ? value.join(', ') : value
-
-const refuseProtocol = (internal: string) => invalid(protocolField, internal)
-
-const parseProtocols = (value: string | undefined): string[] => {
-  if (value === undefined) return []
-  const protocols = value.split(',').map((each) => each.trim())
-  if (!protocols.every((each) => tokenPattern.test(each))) throw refuseProtocol('malformed subprotocol')
-  if (new Set(protocols).size < protocols.length) throw refuseProtocol('repeated subprotocol')
-  return protocols
+export function isHandshake({ method, httpVersion, headers: received }: IncomingMessage): boolean {
+  return (
+    method === 'GET' &&
+    httpVersion === '1.1' &&
+    received.upgrade?.toLowerCase() === 'websocket' &&
+    received['sec-websocket-version'] === '13' &&
+    keyPattern.test(received['sec-websocket-key'] ?? '') &&
+    received['content-length'] === undefined &&
+    received['transfer-encoding'] === undefined &&
+    received.expect === undefined
+  )
 }
 
-/** Undefined for a protocol of the application. */
-const readCredential = (protocol: string): [name: string, value: string] | undefined => {
-  if (!protocol.startsWith(credentialProtocol.prefix)) return undefined
-  const credential = credentialProtocol.parse(protocol)
-  if (!credential) throw refuseProtocol('malformed header in a subprotocol')
-  if (!credentialNames.has(credential[0])) throw refuseProtocol('a subprotocol cannot carry this header')
-  return credential
+/** RFC 6455, section 4.2.2. SHA-1 protects nothing here. */
+export function acceptKey(key: string): string {
+  return hash('sha1', `${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`, 'base64')
 }
 
 /** A header in both the request and its subprotocols counts as repeated. Throws VALIDATION.INVALID_PARAMETER. */
@@ -87,4 +69,30 @@ export function readHandshake(request: IncomingMessage): { handshake: Handshake;
     rawHeaders: [...request.rawHeaders, ...credentials.flat()],
   }
   return { handshake, received }
+}
+
+function parseProtocols(value: string | undefined): string[] {
+  if (value === undefined) return []
+  const protocols = value.split(',').map((each) => each.trim())
+  if (!protocols.every((each) => tokenPattern.test(each))) throw refuseProtocol('malformed subprotocol')
+  if (new Set(protocols).size < protocols.length) throw refuseProtocol('repeated subprotocol')
+  return protocols
+}
+
+function refuseProtocol(internal: string) {
+  return invalid(protocolField, internal)
+}
+
+/** Node joins repeated headers of these names to one text. */
+function textOf(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value.join(', ') : value
+}
+
+/** Undefined for a protocol of the application. */
+function readCredential(protocol: string): [name: string, value: string] | undefined {
+  if (!protocol.startsWith(credentialProtocol.prefix)) return undefined
+  const credential = credentialProtocol.parse(protocol)
+  if (!credential) throw refuseProtocol('malformed header in a subprotocol')
+  if (!credentialNames.has(credential[0])) throw refuseProtocol('a subprotocol cannot carry this header')
+  return credential
 }

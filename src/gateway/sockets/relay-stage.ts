@@ -10,7 +10,12 @@ export interface SocketPorts {
   onClosed(closed: ClosedSocket): void
 }
 
-const openSocket = async ({ streams, checkCaller, onClosed }: SocketPorts, call: Call, dispatch: Stage) => {
+/** Counts a WebSocket before the service is contacted. */
+export function relaySocketsStage(ports: SocketPorts, dispatch: Stage): Stage {
+  return (call) => (call.handshake ? openSocket(ports, call, dispatch) : dispatch(call))
+}
+
+async function openSocket({ streams, checkCaller, onClosed }: SocketPorts, call: Call, dispatch: Stage) {
   const stream = streams.open(call, { checkCaller, close: () => call.relay?.close(call.streamEnd ?? 'service') })
   try {
     await dispatch(call)
@@ -22,9 +27,4 @@ const openSocket = async ({ streams, checkCaller, onClosed }: SocketPorts, call:
   call.relay = new SocketRelay(call, call.reply, stream, onClosed)
   // The stream can have ended during the handshake.
   if (call.streamEnd !== null) call.relay.close(call.streamEnd)
-}
-
-/** Counts a WebSocket before the service is contacted. */
-export function relaySocketsStage(ports: SocketPorts, dispatch: Stage): Stage {
-  return (call) => (call.handshake ? openSocket(ports, call, dispatch) : dispatch(call))
 }

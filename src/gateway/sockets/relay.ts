@@ -31,21 +31,6 @@ export interface ClosedSocket {
   ms: number
 }
 
-/** Relays only two headers of the service. */
-const acceptHead = ({ key, offersFallback }: Handshake, { protocol, extensions }: SocketReply, requestId: string) => {
-  const selected = protocol ?? (offersFallback ? fallbackProtocol : null)
-  const lines = [
-    'HTTP/1.1 101 Switching Protocols',
-    'Upgrade: websocket',
-    'Connection: Upgrade',
-    `Sec-WebSocket-Accept: ${acceptKey(key)}`,
-    ...(selected === null ? [] : [`Sec-WebSocket-Protocol: ${selected}`]),
-    ...(extensions === null ? [] : [`Sec-WebSocket-Extensions: ${extensions}`]),
-    `X-Request-Id: ${requestId}`,
-  ]
-  return `${lines.join('\r\n')}\r\n\r\n`
-}
-
 /** Relays bytes with backpressure. */
 export class SocketRelay implements AcceptedSocket {
   readonly #call: Call
@@ -149,4 +134,19 @@ export class SocketRelay implements AcceptedSocket {
     const ms = performance.now() - this.#startedAt
     this.#onClosed({ call: this.#call, received: this.#received, sent: this.#sent, ms })
   }
+}
+
+/** Relays only two headers of the service. */
+function acceptHead({ key, offersFallback }: Handshake, { protocol, extensions }: SocketReply, requestId: string) {
+  const selected = protocol ?? (offersFallback ? fallbackProtocol : null)
+  const lines = [
+    'HTTP/1.1 101 Switching Protocols',
+    'Upgrade: websocket',
+    'Connection: Upgrade',
+    `Sec-WebSocket-Accept: ${acceptKey(key)}`,
+    ...(selected === null ? [] : [`Sec-WebSocket-Protocol: ${selected}`]),
+    ...(extensions === null ? [] : [`Sec-WebSocket-Extensions: ${extensions}`]),
+    `X-Request-Id: ${requestId}`,
+  ]
+  return `${lines.join('\r\n')}\r\n\r\n`
 }

@@ -10,17 +10,14 @@ import {
 import type { IdentityPorts } from '../ports.ts'
 import { type Account, accountByEmail, accountById, insertAccount, lockAccount } from './store.ts'
 
-const assertExists = (account: Account | undefined): Account => {
-  if (!account) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the account does not exist' })
-  return account
+/** Throws ACCESS.TOKEN_INVALID if the account does not exist. */
+export async function ownAccount(store: Database | Tx, { portal, accountId }: Caller): Promise<Account> {
+  return assertExists(await accountById(store, portal, accountId))
 }
 
-/** Throws ACCESS.TOKEN_INVALID if the account does not exist. */
-export const ownAccount = async (store: Database | Tx, { portal, accountId }: Caller): Promise<Account> =>
-  assertExists(await accountById(store, portal, accountId))
-
-export const lockOwnAccount = async (tx: Tx, { portal, accountId }: Caller): Promise<Account> =>
-  assertExists(await lockAccount(tx, portal, accountId))
+export async function lockOwnAccount(tx: Tx, { portal, accountId }: Caller): Promise<Account> {
+  return assertExists(await lockAccount(tx, portal, accountId))
+}
 
 export interface ProvidedAccount {
   portal: Portal
@@ -45,11 +42,11 @@ export interface ProvideAccountPorts extends Pick<IdentityPorts, 'database' | 'c
  * Creates an account with a verified address, or returns an existing account unchanged. Runs in the caller's
  * transaction if `tx` is set.
  */
-export const provideAccount = async (
+export async function provideAccount(
   ports: ProvideAccountPorts,
   account: ProvidedAccount,
   tx?: Tx,
-): Promise<{ accountId: AccountId; created: boolean }> => {
+): Promise<{ accountId: AccountId; created: boolean }> {
   const store = tx ?? ports.database
   const known = await accountByEmail(store, account.portal, account.email)
   if (known) return { accountId: known.id, created: false }
@@ -75,4 +72,9 @@ export const provideAccount = async (
   const existing = await accountByEmail(store, account.portal, account.email)
   if (!existing) throw new Error('an account with this e-mail was created and deleted concurrently')
   return { accountId: existing.id, created: false }
+}
+
+function assertExists(account: Account | undefined): Account {
+  if (!account) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the account does not exist' })
+  return account
 }

@@ -61,9 +61,6 @@ const columns = [
 
 type Store = Database | Tx
 
-const selectAccount = (store: Store, portal: RawBuilder<Portal>) =>
-  store.selectFrom('accounts').select(columns).where('portal', '=', portal)
-
 const findByEmail = statement((store, param: Param<{ portal: Portal; email: string }>) =>
   selectAccount(store, param('portal')).where('email_canonical', '=', param('email')),
 )
@@ -74,39 +71,46 @@ const lockById = statement((store, param: Param<{ portal: Portal; id: AccountId 
   selectAccount(store, param('portal')).where('biz_id', '=', param('id')).forNoKeyUpdate(),
 )
 
-export const accountWithEmail = (portal: Portal, email: string): Statements<Account | undefined> =>
-  findByEmail.with({ portal, email: canonicalEmail(email) }).first()
+export function accountWithEmail(portal: Portal, email: string): Statements<Account | undefined> {
+  return findByEmail.with({ portal, email: canonicalEmail(email) }).first()
+}
 
-export const accountByEmail = (store: Store, portal: Portal, email: string): Promise<Account | undefined> =>
-  run(store, accountWithEmail(portal, email))
+export function accountByEmail(store: Store, portal: Portal, email: string): Promise<Account | undefined> {
+  return run(store, accountWithEmail(portal, email))
+}
 
-export const accountById = (store: Store, portal: Portal, id: AccountId): Promise<Account | undefined> =>
-  findById.first(store, { portal, id })
+export function accountById(store: Store, portal: Portal, id: AccountId): Promise<Account | undefined> {
+  return findById.first(store, { portal, id })
+}
 
 /** The id of the account that is signing in, as SQL. */
-export const accountIdOfAttempt = (
+export function accountIdOfAttempt(
   portal: Portal | RawBuilder<Portal>,
   digest: Uint8Array | RawBuilder<Uint8Array>,
-): RawBuilder<AccountId> =>
-  sql`(SELECT account_biz_id FROM login_sessions WHERE portal = ${portal} AND token_digest = ${digest})`
+): RawBuilder<AccountId> {
+  return sql`(SELECT account_biz_id FROM login_sessions WHERE portal = ${portal} AND token_digest = ${digest})`
+}
 
 const findByAttempt = statement((store, param: Param<{ portal: Portal; digest: Uint8Array }>) =>
   selectAccount(store, param('portal')).where('biz_id', '=', accountIdOfAttempt(param('portal'), param('digest'))),
 )
 
 /** The account that is signing in. */
-export const accountOfAttempt = (portal: Portal, digest: Uint8Array): Statements<Account | undefined> =>
-  findByAttempt.with({ portal, digest }).first()
+export function accountOfAttempt(portal: Portal, digest: Uint8Array): Statements<Account | undefined> {
+  return findByAttempt.with({ portal, digest }).first()
+}
 
 /** Serializes changes to the account's sessions and credentials. */
-export const accountLocked = (portal: Portal, id: AccountId): Statements<Account | undefined> =>
-  lockById.with({ portal, id }).first()
+export function accountLocked(portal: Portal, id: AccountId): Statements<Account | undefined> {
+  return lockById.with({ portal, id }).first()
+}
 
-export const lockAccount = (tx: Tx, portal: Portal, id: AccountId): Promise<Account | undefined> =>
-  run(tx, accountLocked(portal, id))
+export function lockAccount(tx: Tx, portal: Portal, id: AccountId): Promise<Account | undefined> {
+  return run(tx, accountLocked(portal, id))
+}
 
 /** Returns false if the portal already has the address. */
-export const insertAccount = async (store: Store, account: NewAccount, at: Instant): Promise<boolean> => {
+export async function insertAccount(store: Store, account: NewAccount, at: Instant): Promise<boolean> {
   const now = toDate(at)
   const inserted = await store
     .insertInto('accounts')
@@ -137,11 +141,11 @@ export const insertAccount = async (store: Store, account: NewAccount, at: Insta
 }
 
 /** Only for the development seed: operators of other institutions get permissions by proposals. */
-export const grantOperators = async (
+export async function grantOperators(
   store: Store,
   { institutionId, permissions }: { institutionId: string; permissions: readonly Permission[] },
   at: Instant,
-): Promise<void> => {
+): Promise<void> {
   const granted = sql<Permission[]>`${[...permissions]}::text[]`
   await store
     .updateTable('accounts')
@@ -164,5 +168,10 @@ const updateLastLogin = statement(
       .where('biz_id', '=', param('id')),
 )
 
-export const recordLastLogin = ({ portal, id }: Account, clientIp: string, now: Instant): Statements<unknown> =>
-  updateLastLogin.with({ portal, id, clientIp, now: toDate(now) })
+export function recordLastLogin({ portal, id }: Account, clientIp: string, now: Instant): Statements<unknown> {
+  return updateLastLogin.with({ portal, id, clientIp, now: toDate(now) })
+}
+
+function selectAccount(store: Store, portal: RawBuilder<Portal>) {
+  return store.selectFrom('accounts').select(columns).where('portal', '=', portal)
+}

@@ -14,11 +14,11 @@ export interface PendingAttempt {
 }
 
 /** The store gets only the digest of the session id. */
-export const prepareAttempt = (
+export function prepareAttempt(
   ports: IdentityPorts,
   { attempts, sessionTtlMs }: IdentitySettings['login'],
   { portal, clientHash }: RequestContext,
-): { sessionId: string; attempt: NewAttempt; now: Instant } => {
+): { sessionId: string; attempt: NewAttempt; now: Instant } {
   const { clock, digest, randomness } = ports
   const sessionId = mintToken(randomness)
   const now = clock.now()
@@ -28,30 +28,34 @@ export const prepareAttempt = (
   return { sessionId, attempt, now }
 }
 
-export const attemptCodeOwner = (portal: Portal, purpose: AttemptKind, digest: Uint8Array): CodeOwner => ({
-  portal,
-  owner: Buffer.from(digest).toString('base64url'),
-  purpose,
-})
+export function attemptCodeOwner(portal: Portal, purpose: AttemptKind, digest: Uint8Array): CodeOwner {
+  return {
+    portal,
+    owner: Buffer.from(digest).toString('base64url'),
+    purpose,
+  }
+}
 
 /** Throws AUTH.SESSION_NOT_FOUND, and AUTH.CLIENT_MISMATCH for another client. */
-export const findAttempt = async (
+export async function findAttempt(
   ports: IdentityPorts,
   kind: AttemptKind,
   sessionId: string,
   context: RequestContext,
   now: Instant,
-): Promise<PendingAttempt> => (await findAttemptAnd(ports, kind, sessionId, context, now, () => together([]))).pending
+): Promise<PendingAttempt> {
+  return (await findAttemptAnd(ports, kind, sessionId, context, now, () => together([]))).pending
+}
 
 /** Like `findAttempt`. Sends `read` in the same round trip, even for an attempt that does not exist. */
-export const findAttemptAnd = async <T>(
+export async function findAttemptAnd<T>(
   ports: IdentityPorts,
   kind: AttemptKind,
   sessionId: string,
   { portal, clientHash }: RequestContext,
   now: Instant,
   read: (attemptDigest: Uint8Array) => Statements<T>,
-): Promise<{ pending: PendingAttempt; result: T }> => {
+): Promise<{ pending: PendingAttempt; result: T }> {
   const { database, digest } = ports
   assertOpaqueToken(sessionId)
   const found = await firstOf(digest.candidates('login-session', sessionId), async (attemptDigest) => {

@@ -34,21 +34,12 @@ export interface NewAttempt {
   expiresAt: Instant
 }
 
-const rowOf = (attempt: NewAttempt, at: Instant) => ({
-  token_digest: attempt.digest,
-  portal: attempt.portal,
-  client_digest: attempt.clientDigest,
-  attempts_left: attempt.tries,
-  created_at: toDate(at),
-  expires_at: toDate(attempt.expiresAt),
-})
-
-export const insertRegistrationAttempt = async (
+export async function insertRegistrationAttempt(
   store: Store,
   attempt: NewAttempt,
   email: string,
   at: Instant,
-): Promise<void> => {
+): Promise<void> {
   const row = rowOf(attempt, at)
   await store
     .insertInto('login_sessions')
@@ -60,11 +51,11 @@ export const insertRegistrationAttempt = async (
  * Returns false if the password has changed since its verification. FOR SHARE waits for a concurrent change. A later
  * change cancels this sign-in.
  */
-export const insertLoginAttempt = (
+export function insertLoginAttempt(
   attempt: NewAttempt,
   verified: { id: AccountId; passwordHash: string | null },
   at: Instant,
-): Statements<boolean> => {
+): Statements<boolean> {
   const row = rowOf(attempt, at)
   return rawQuery(sql`
     INSERT INTO login_sessions
@@ -101,21 +92,14 @@ const findPending = statement((store, param: Param<PendingKey & { kind: AttemptK
 )
 
 /** Returns undefined if the attempt is unknown, expired, used, or a sign-in without tries left. */
-export const readAttempt = (
+export function readAttempt(
   portal: Portal,
   kind: AttemptKind,
   digest: Uint8Array,
   now: Instant,
-): Statements<Attempt | undefined> => findPending.with({ portal, kind, digest, now: toDate(now) }).first()
-
-const updatePending = (store: Store, param: Param<PendingKey>) =>
-  store
-    .updateTable('login_sessions')
-    .where('portal', '=', param('portal'))
-    .where('token_digest', '=', param('digest'))
-    .where('spent_at', 'is', null)
-    .where(validAt('created_at', 'expires_at', param('now')))
-    .returning('token_digest')
+): Statements<Attempt | undefined> {
+  return findPending.with({ portal, kind, digest, now: toDate(now) }).first()
+}
 
 const decrementTries = statement((store, param: Param<PendingKey>) =>
   updatePending(store, param)
@@ -124,8 +108,9 @@ const decrementTries = statement((store, param: Param<PendingKey>) =>
 )
 
 /** Call this before verifying the code. Returns false if no try is left. */
-export const takeTry = async (database: Database, portal: Portal, digest: Uint8Array, now: Instant): Promise<boolean> =>
-  (await decrementTries.first(database, { portal, digest, now: toDate(now) })) !== undefined
+export async function takeTry(database: Database, portal: Portal, digest: Uint8Array, now: Instant): Promise<boolean> {
+  return (await decrementTries.first(database, { portal, digest, now: toDate(now) })) !== undefined
+}
 
 const updateCodeSentAt = statement((store, param: Param<PendingKey & { resendMs: number }>) =>
   updatePending(store, param)
@@ -136,12 +121,14 @@ const updateCodeSentAt = statement((store, param: Param<PendingKey & { resendMs:
 )
 
 /** Records that a code was sent. Returns false if the previous code was sent less than `resendMs` ago. */
-export const claimCodeSending = (
+export function claimCodeSending(
   portal: Portal,
   digest: Uint8Array,
   now: Instant,
   resendMs: number,
-): Statements<boolean> => updateCodeSentAt.with({ portal, digest, now: toDate(now), resendMs }).hasRow()
+): Statements<boolean> {
+  return updateCodeSentAt.with({ portal, digest, now: toDate(now), resendMs }).hasRow()
+}
 
 const updateEmailVerifiedAt = statement((store, param: Param<PendingKey>) =>
   updatePending(store, param)
@@ -149,23 +136,20 @@ const updateEmailVerifiedAt = statement((store, param: Param<PendingKey>) =>
     .where('kind', '=', 'REGISTRATION'),
 )
 
-export const recordVerifiedEmail = async (tx: Tx, portal: Portal, digest: Uint8Array, now: Instant): Promise<boolean> =>
-  (await updateEmailVerifiedAt.first(tx, { portal, digest, now: toDate(now) })) !== undefined
+export async function recordVerifiedEmail(tx: Tx, portal: Portal, digest: Uint8Array, now: Instant): Promise<boolean> {
+  return (await updateEmailVerifiedAt.first(tx, { portal, digest, now: toDate(now) })) !== undefined
+}
 
 const updateSpentAt = statement((store, param: Param<PendingKey>) =>
   updatePending(store, param).set({ spent_at: param('now') }),
 )
 
-export const spendAttempt = (portal: Portal, digest: Uint8Array, now: Instant): Statements<boolean> =>
-  updateSpentAt.with({ portal, digest, now: toDate(now) }).hasRow()
+export function spendAttempt(portal: Portal, digest: Uint8Array, now: Instant): Statements<boolean> {
+  return updateSpentAt.with({ portal, digest, now: toDate(now) }).hasRow()
+}
 
 /** Also cancels expired sign-ins, because they would become valid again if a fast clock is set back. */
-export const cancelLoginAttempts = async (
-  tx: Tx,
-  portal: Portal,
-  accountId: AccountId,
-  now: Instant,
-): Promise<void> => {
+export async function cancelLoginAttempts(tx: Tx, portal: Portal, accountId: AccountId, now: Instant): Promise<void> {
   await tx
     .updateTable('login_sessions')
     .set({ spent_at: toDate(now) })
@@ -174,4 +158,25 @@ export const cancelLoginAttempts = async (
     .where('account_biz_id', '=', accountId)
     .where('spent_at', 'is', null)
     .execute()
+}
+
+function rowOf(attempt: NewAttempt, at: Instant) {
+  return {
+    token_digest: attempt.digest,
+    portal: attempt.portal,
+    client_digest: attempt.clientDigest,
+    attempts_left: attempt.tries,
+    created_at: toDate(at),
+    expires_at: toDate(attempt.expiresAt),
+  }
+}
+
+function updatePending(store: Store, param: Param<PendingKey>) {
+  return store
+    .updateTable('login_sessions')
+    .where('portal', '=', param('portal'))
+    .where('token_digest', '=', param('digest'))
+    .where('spent_at', 'is', null)
+    .where(validAt('created_at', 'expires_at', param('now')))
+    .returning('token_digest')
 }

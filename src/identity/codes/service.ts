@@ -16,45 +16,41 @@ import { type CodeOwner, spendCode } from './store.ts'
 
 const digits = 6
 
-export const mintCode = (randomness: Randomness): string =>
-  randomness
+export function mintCode(randomness: Randomness): string {
+  return randomness
     .integer(10 ** digits)
     .toString()
     .padStart(digits, '0')
+}
 
-/** Includes the owner and the command, so that a code is valid for these only. */
-const digestedParts = ({ portal, owner, purpose, confirms }: CodeOwner, code: string): string[] => [
-  portal,
-  purpose,
-  owner,
-  code,
-  ...(confirms === undefined ? [] : [confirms]),
-]
-
-export const codeDigest = (digest: KeyedDigest, owner: CodeOwner, code: string): Uint8Array =>
-  digest('one-time-code', ...digestedParts(owner, code))
+export function codeDigest(digest: KeyedDigest, owner: CodeOwner, code: string): Uint8Array {
+  return digest('one-time-code', ...digestedParts(owner, code))
+}
 
 /** Accepts codes of previous secret keys, too. */
-export const spendPresentedCode = (
+export function spendPresentedCode(
   digest: KeyedDigest,
   owner: CodeOwner,
   code: string,
   now: Instant,
-): Statements<boolean> => spendCode(owner, digest.candidates('one-time-code', ...digestedParts(owner, code)), now)
+): Statements<boolean> {
+  return spendCode(owner, digest.candidates('one-time-code', ...digestedParts(owner, code)), now)
+}
 
-export const maskEmail = (email: string): string => {
+export function maskEmail(email: string): string {
   const at = email.lastIndexOf('@')
   return `${email.slice(0, 1)}***${email.slice(at)}`
 }
 
 /** Returns the refusal for a code that is requested less than `resendMs` after the previous code. */
-export const resendTooSoon = (waitMs: number, internal: string, resendMs: number): Refusal =>
-  rateLimited(waitMs, internal, { name: 'code-resend', limit: 1, windowMs: resendMs })
+export function resendTooSoon(waitMs: number, internal: string, resendMs: number): Refusal {
+  return rateLimited(waitMs, internal, { name: 'code-resend', limit: 1, windowMs: resendMs })
+}
 
 /**
  * Throws ACCESS.RATE_LIMITED. Call this before `countMail`.
  */
-export const assertResendable = (sentAt: Instant | null, now: Instant, resendMs: number): void => {
+export function assertResendable(sentAt: Instant | null, now: Instant, resendMs: number): void {
   // Absolute, because the clock may have been set back.
   if (sentAt === null || Math.abs(now - sentAt) >= resendMs) return
   throw resendTooSoon(resendMs - (now - sentAt), 'the last code is too recent', resendMs)
@@ -69,8 +65,9 @@ export interface SentCode {
 }
 
 /** A digest, because the address may not have an account. */
-export const addressSubject = (digest: KeyedDigest, email: string): string =>
-  Buffer.from(digest('mail-quota', canonicalEmail(email))).toString('base64url')
+export function addressSubject(digest: KeyedDigest, email: string): string {
+  return Buffer.from(digest('mail-quota', canonicalEmail(email))).toString('base64url')
+}
 
 /** Emailed codes that strangers cannot use up: one to sign in, and one to repeat. */
 export const reservedCodes = 2
@@ -87,14 +84,8 @@ export interface MailCount {
   session?: SessionId
 }
 
-const mailsKey = ({ portal, subject, kind }: Pick<MailCount, 'portal' | 'subject' | 'kind'>): string =>
-  `{mails:${portal}:${subject}}:${kind}`
-
 /** The account gets codes again, even if a thief has used up its limit. */
-export const forgetCodeMails = async (
-  cache: Cache,
-  { portal, id }: { portal: Portal; id: AccountId },
-): Promise<void> => {
+export async function forgetCodeMails(cache: Cache, { portal, id }: { portal: Portal; id: AccountId }): Promise<void> {
   const key = mailsKey({ portal, subject: id, kind: 'code' })
   await Promise.all([cache.delete(key), cache.delete(`${key}:reserve`)])
 }
@@ -103,10 +94,10 @@ export const forgetCodeMails = async (
  * Throws ACCESS.RATE_LIMITED. Call this before looking up the account, so that the refusal does not reveal whether the
  * account exists. Do not call it inside a transaction, which would hold its connection and count twice on a retry.
  */
-export const countMail = async (
+export async function countMail(
   cache: Cache,
   { portal, subject, kind, limit: { limit, windowMs }, mayUseReserve, session }: MailCount,
-): Promise<void> => {
+): Promise<void> {
   const key = mailsKey({ portal, subject, kind })
   if (session !== undefined) {
     const share = Math.ceil(limit / 2)
@@ -124,4 +115,13 @@ export const countMail = async (
   const { count, remaining } = await cache.increment(key, windowMs)
   if (count <= limit - reserved) return
   throw rateLimited(remaining, `too many mails of kind ${kind}`, { name: `${kind}-mails`, limit, windowMs })
+}
+
+/** Includes the owner and the command, so that a code is valid for these only. */
+function digestedParts({ portal, owner, purpose, confirms }: CodeOwner, code: string): string[] {
+  return [portal, purpose, owner, code, ...(confirms === undefined ? [] : [confirms])]
+}
+
+function mailsKey({ portal, subject, kind }: Pick<MailCount, 'portal' | 'subject' | 'kind'>): string {
+  return `{mails:${portal}:${subject}}:${kind}`
 }

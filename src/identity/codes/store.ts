@@ -36,24 +36,24 @@ const upsertCode = statement((store, param: Param<NewCode>) => {
     .onConflict((conflict) => conflict.columns(['owner', 'purpose']).doUpdateSet(code))
 })
 
-export const replaceCode = async (
+export async function replaceCode(
   tx: Tx,
   owner: CodeOwner,
   codeDigest: Uint8Array,
   sentAt: Instant,
   expiresAt: Instant,
-): Promise<void> => {
+): Promise<void> {
   await upsertCode.all(tx, { ...owner, codeDigest, sentAt: toDate(sentAt), expiresAt: toDate(expiresAt) })
 }
 
 /** Stores a code. Returns false if the owner's previous code was sent less than `resendMs` ago. */
-export const renewCode = (
+export function renewCode(
   { portal, owner, purpose }: CodeOwner,
   codeDigest: Uint8Array,
   sentAt: Instant,
   expiresAt: Instant,
   resendMs: number,
-): Statements<boolean> => {
+): Statements<boolean> {
   const code = { code_digest: codeDigest, sent_at: toDate(sentAt), expires_at: toDate(expiresAt), used_at: null }
   const renewed = query((store) =>
     store
@@ -70,10 +70,10 @@ export const renewCode = (
   return renewed.hasRow()
 }
 
-export const readCodeSentAt = async (
+export async function readCodeSentAt(
   database: Database,
   { portal, owner, purpose }: CodeOwner,
-): Promise<Instant | null> => {
+): Promise<Instant | null> {
   const known = await database
     .selectFrom('one_time_codes')
     .select('sent_at')
@@ -98,5 +98,6 @@ const spendMatching = statement((store, param: Param<CodeOwner & { candidates: r
 )
 
 /** Returns false if the code is wrong, used or expired. */
-export const spendCode = (owner: CodeOwner, candidates: readonly Uint8Array[], now: Instant): Statements<boolean> =>
-  spendMatching.with({ ...owner, candidates, now: toDate(now) }).hasRow()
+export function spendCode(owner: CodeOwner, candidates: readonly Uint8Array[], now: Instant): Statements<boolean> {
+  return spendMatching.with({ ...owner, candidates, now: toDate(now) }).hasRow()
+}

@@ -11,12 +11,12 @@ export interface SignInDevice {
 }
 
 /** Without known devices, an account has nobody to reserve codes for. Devices under a removed secret key do not count. */
-export const findSignInDevice = (
+export function findSignInDevice(
   { clock, digest }: Pick<IdentityPorts, 'clock' | 'digest'>,
   { knownDevices }: IdentitySettings['login'],
   owner: DeviceOwner,
   { clientHash }: RequestContext,
-): Statements<SignInDevice> => {
+): Statements<SignInDevice> {
   const digests = digest.candidates('client-hash', clientHash)
   const seenAfter = addMs(clock.now(), -knownDevices.retentionMs)
   return lookUpDevice(owner, digests, seenAfter).map(({ isKnown, devices }) => ({

@@ -7,9 +7,6 @@ import { accountIdOfAttempt } from '../accounts/store.ts'
 /** Under the current secret key, then under previous ones. */
 export type DeviceDigests = readonly [Uint8Array, ...Uint8Array[]]
 
-const keyIdOf = (digest: RawBuilder<unknown>): RawBuilder<Uint8Array> =>
-  sql`substring(${digest}::bytea FROM ${sql.lit(keyIdPosition.digest)} FOR ${sql.lit(keyIdPosition.length)})`
-
 export interface DeviceLookup {
   /** Whether a sign-in from this client was completed. */
   isKnown: boolean
@@ -20,18 +17,13 @@ export interface DeviceLookup {
 /** By address, or by the digest of a sign-in attempt. */
 export type DeviceOwner = { portal: Portal; email: string } | { portal: Portal; attempt: Uint8Array }
 
-const accountIdOf = (owner: DeviceOwner): RawBuilder<AccountId> =>
-  'email' in owner
-    ? sql`(SELECT biz_id FROM accounts WHERE portal = ${owner.portal} AND email_canonical = ${owner.email})`
-    : accountIdOfAttempt(owner.portal, owner.attempt)
-
 /** Runs the same statement for an address without an account. */
-export const lookUpDevice = (
+export function lookUpDevice(
   owner: DeviceOwner,
   clientDigests: DeviceDigests,
   seenAfter: Instant,
-): Statements<DeviceLookup> =>
-  query((store) =>
+): Statements<DeviceLookup> {
+  return query((store) =>
     store
       .selectFrom('known_devices')
       .where('account_biz_id', '=', accountIdOf(owner))
@@ -46,13 +38,14 @@ export const lookUpDevice = (
         sql<boolean>`coalesce(bool_or(${eb('client_digest', 'in', clientDigests)}), false)`.as('isKnown'),
       ]),
   ).only()
+}
 
 /** More devices than a person uses within the retention. */
 const maxKnownDevices = 20
 
 /** Deletes all but an account's most recent devices. */
-export const deleteOldestDevices = (accountId: AccountId): Statements<unknown> =>
-  query((store) =>
+export function deleteOldestDevices(accountId: AccountId): Statements<unknown> {
+  return query((store) =>
     store
       .deleteFrom('known_devices')
       .where('account_biz_id', '=', accountId)
@@ -66,24 +59,21 @@ export const deleteOldestDevices = (accountId: AccountId): Statements<unknown> =
           .limit(maxKnownDevices),
       ),
   )
+}
 
 /** After a theft, the thief's device must count as new. `except` stays known. */
-export const deleteDevices = async (
-  tx: Tx,
-  accountId: AccountId,
-  except: readonly Uint8Array[] = [],
-): Promise<void> => {
+export async function deleteDevices(tx: Tx, accountId: AccountId, except: readonly Uint8Array[] = []): Promise<void> {
   let devices = tx.deleteFrom('known_devices').where('account_biz_id', '=', accountId)
   if (except.length > 0) devices = devices.where('client_digest', 'not in', except)
   await devices.execute()
 }
 
 /** Returns whether the client is new. Replaces digests under previous secret keys. */
-export const recordDevice = (
+export function recordDevice(
   accountId: AccountId,
   [clientDigest, ...previousDigests]: DeviceDigests,
   at: Instant,
-): Statements<boolean> => {
+): Statements<boolean> {
   const previous = sql<Uint8Array>`any(${previousDigests}::bytea[])`
   const recorded = query((store) =>
     store
@@ -108,4 +98,14 @@ export const recordDevice = (
       .returning(sql<boolean>`xmax = 0 AND NOT EXISTS (SELECT FROM replaced)`.as('isNew')),
   )
   return recorded.only().map(({ isNew }) => isNew)
+}
+
+function accountIdOf(owner: DeviceOwner): RawBuilder<AccountId> {
+  return 'email' in owner
+    ? sql`(SELECT biz_id FROM accounts WHERE portal = ${owner.portal} AND email_canonical = ${owner.email})`
+    : accountIdOfAttempt(owner.portal, owner.attempt)
+}
+
+function keyIdOf(digest: RawBuilder<unknown>): RawBuilder<Uint8Array> {
+  return sql`substring(${digest}::bytea FROM ${sql.lit(keyIdPosition.digest)} FOR ${sql.lit(keyIdPosition.length)})`
 }

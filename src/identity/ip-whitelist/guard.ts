@@ -12,13 +12,10 @@ interface GuardRange {
   matchedAt: Instant | null
 }
 
-const toRanges = (entries: WhitelistEntry[]): GuardRange[] =>
-  entries.map(({ id, address, lastMatchedAt }) => ({ id, range: parseRange(address), matchedAt: lastMatchedAt }))
-
-export const createAddressGuard = (
+export function createAddressGuard(
   { database, clock }: IdentityPorts,
   { cacheTtlMs, activityIntervalMs, cacheSize }: IdentitySettings['sessions'],
-): AddressGuard => {
+): AddressGuard {
   const cache = createTtlCache<GuardRange[]>(clock, { ms: cacheTtlMs, max: cacheSize })
 
   const readRanges = ({ portal, accountId }: GuardedAccount): MaybePromise<GuardRange[]> =>
@@ -53,4 +50,8 @@ export const createAddressGuard = (
     },
     invalidate: (accountId) => cache.invalidate(accountId),
   }
+}
+
+function toRanges(entries: WhitelistEntry[]): GuardRange[] {
+  return entries.map(({ id, address, lastMatchedAt }) => ({ id, range: parseRange(address), matchedAt: lastMatchedAt }))
 }

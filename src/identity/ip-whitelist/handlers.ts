@@ -9,18 +9,8 @@ import {
   type WhitelistPorts,
 } from './service.ts'
 
-const toWhitelistView = ({ enabled, entries }: Whitelist) => ({
-  enabled,
-  entries: entries.map(({ id, createdAt, lastMatchedAt, ...entry }) => ({
-    bizId: id,
-    ...entry,
-    createdAt: toIso(createdAt),
-    lastMatchedAt: toIsoOrNull(lastMatchedAt),
-  })),
-})
-
-export const ipWhitelistHandlers = (ports: WhitelistPorts): HandlerTable =>
-  createHandlerTable(contract, {
+export function ipWhitelistHandlers(ports: WhitelistPorts): HandlerTable {
+  return createHandlerTable(contract, {
     readIpWhitelist: async ({ caller }) => toWhitelistView(await getWhitelist(ports, caller)),
     replaceIpWhitelist: async (request) =>
       toWhitelistView(await replaceWhitelist(ports, request.body.addresses, request)),
@@ -33,3 +23,16 @@ export const ipWhitelistHandlers = (ports: WhitelistPorts): HandlerTable =>
       return null
     },
   })
+}
+
+function toWhitelistView({ enabled, entries }: Whitelist) {
+  return {
+    enabled,
+    entries: entries.map(({ id, createdAt, lastMatchedAt, ...entry }) => ({
+      bizId: id,
+      ...entry,
+      createdAt: toIso(createdAt),
+      lastMatchedAt: toIsoOrNull(lastMatchedAt),
+    })),
+  }
+}

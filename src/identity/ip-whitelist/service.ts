@@ -20,24 +20,73 @@ export interface Whitelist {
   entries: WhitelistEntry[]
 }
 
-const toNewEntry = (ids: Ids, address: string) => ({
-  id: ids.next<'ipWhitelistEntry'>(),
-  address,
-  ipVersion: ipVersion(parseRange(address)),
-})
-
-/** Throws STATE.CONFLICT if the list would lock the caller out. */
-const assertCoversCaller = (addresses: string[], clientIp: string): void => {
-  if (addresses.some((address) => containsAddress(parseRange(address), clientIp))) return
-  throw conflict('the whitelist does not contain the caller’s address')
+export async function getWhitelist({ database }: WhitelistPorts, caller: Caller): Promise<Whitelist> {
+  const { portal, id, ipWhitelistEnabled } = await ownAccount(database, caller)
+  return { enabled: ipWhitelistEnabled, entries: await listWhitelist(database, portal, id) }
 }
 
-const changeWhitelist = async <T>(
+/** Throws STATE.CONFLICT if it would lock the caller out. */
+export function replaceWhitelist(
+  ports: WhitelistPorts,
+  addresses: string[],
+  context: CallerContext,
+): Promise<Whitelist> {
+  return changeWhitelist(ports, 'IP_WHITELIST_CHANGED', context, async (tx, { portal, id, ipWhitelistEnabled }) => {
+    if (ipWhitelistEnabled) assertCoversCaller(addresses, context.clientIp)
+    const entries = addresses.map((address) => toNewEntry(ports.ids, address))
+    await replaceEntries(tx, portal, id, entries, ports.clock.now())
+    return { enabled: ipWhitelistEnabled, entries: await listWhitelist(tx, portal, id) }
+  })
+}
+
+/**
+ * Throws STATE.CONFLICT if it would lock the caller out, unless `force` is set.
+ */
+export function enableWhitelist(
+  ports: WhitelistPorts,
+  { force }: { force: boolean },
+  context: CallerContext,
+): Promise<void> {
+  return changeWhitelist(ports, 'IP_WHITELIST_ENABLED', context, async (tx, { portal, id }) => {
+    const addresses = (await listWhitelist(tx, portal, id)).map(({ address }) => address)
+    if (!force) assertCoversCaller(addresses, context.clientIp)
+    await setWhitelistEnabled(tx, portal, id, true, ports.clock.now())
+  })
+}
+
+export function disableWhitelist(ports: WhitelistPorts, context: CallerContext): Promise<void> {
+  return changeWhitelist(ports, 'IP_WHITELIST_DISABLED', context, (tx, { portal, id }) =>
+    setWhitelistEnabled(tx, portal, id, false, ports.clock.now()),
+  )
+}
+
+/**
+ * For the command line. `record` runs in the transaction. Returns whether the whitelist was enabled, or undefined
+ * without an account.
+ */
+export function disableWhitelistByEmail(
+  { database, clock, ids }: Pick<IdentityPorts, 'database' | 'clock' | 'ids'>,
+  { portal, email }: { portal: Portal; email: string },
+  record: (tx: Tx, accountId: AccountId) => Promise<void>,
+): Promise<boolean | undefined> {
+  return inTransaction(database, async (tx) => {
+    const found = await accountByEmail(tx, portal, email)
+    const account = found && (await lockAccount(tx, portal, found.id))
+    if (!account?.ipWhitelistEnabled) return account && false
+    const now = clock.now()
+    await setWhitelistEnabled(tx, portal, account.id, false, now)
+    await queueNotice(tx, ids, account, 'IP_WHITELIST_DISABLED', { clientIp: '-', userAgent: '' }, now)
+    await record(tx, account.id)
+    return true
+  })
+}
+
+async function changeWhitelist<T>(
   ports: WhitelistPorts,
   change: CredentialChange,
   context: CallerContext,
   work: (tx: Tx, account: Account) => Promise<T>,
-): Promise<T> => {
+): Promise<T> {
   const { database, clock, ids, addressGuard, sessionCache } = ports
   const { portal, accountId } = assertSession(context.caller)
   const { result, sessions } = await inTransaction(database, async (tx) => {
@@ -53,59 +102,16 @@ const changeWhitelist = async <T>(
   return result
 }
 
-export const getWhitelist = async ({ database }: WhitelistPorts, caller: Caller): Promise<Whitelist> => {
-  const { portal, id, ipWhitelistEnabled } = await ownAccount(database, caller)
-  return { enabled: ipWhitelistEnabled, entries: await listWhitelist(database, portal, id) }
+/** Throws STATE.CONFLICT if the list would lock the caller out. */
+function assertCoversCaller(addresses: string[], clientIp: string): void {
+  if (addresses.some((address) => containsAddress(parseRange(address), clientIp))) return
+  throw conflict('the whitelist does not contain the caller’s address')
 }
 
-/** Throws STATE.CONFLICT if it would lock the caller out. */
-export const replaceWhitelist = (
-  ports: WhitelistPorts,
-  addresses: string[],
-  context: CallerContext,
-): Promise<Whitelist> =>
-  changeWhitelist(ports, 'IP_WHITELIST_CHANGED', context, async (tx, { portal, id, ipWhitelistEnabled }) => {
-    if (ipWhitelistEnabled) assertCoversCaller(addresses, context.clientIp)
-    const entries = addresses.map((address) => toNewEntry(ports.ids, address))
-    await replaceEntries(tx, portal, id, entries, ports.clock.now())
-    return { enabled: ipWhitelistEnabled, entries: await listWhitelist(tx, portal, id) }
-  })
-
-/**
- * Throws STATE.CONFLICT if it would lock the caller out, unless `force` is set.
- */
-export const enableWhitelist = (
-  ports: WhitelistPorts,
-  { force }: { force: boolean },
-  context: CallerContext,
-): Promise<void> =>
-  changeWhitelist(ports, 'IP_WHITELIST_ENABLED', context, async (tx, { portal, id }) => {
-    const addresses = (await listWhitelist(tx, portal, id)).map(({ address }) => address)
-    if (!force) assertCoversCaller(addresses, context.clientIp)
-    await setWhitelistEnabled(tx, portal, id, true, ports.clock.now())
-  })
-
-export const disableWhitelist = (ports: WhitelistPorts, context: CallerContext): Promise<void> =>
-  changeWhitelist(ports, 'IP_WHITELIST_DISABLED', context, (tx, { portal, id }) =>
-    setWhitelistEnabled(tx, portal, id, false, ports.clock.now()),
-  )
-
-/**
- * For the command line. `record` runs in the transaction. Returns whether the whitelist was enabled, or undefined
- * without an account.
- */
-export const disableWhitelistByEmail = (
-  { database, clock, ids }: Pick<IdentityPorts, 'database' | 'clock' | 'ids'>,
-  { portal, email }: { portal: Portal; email: string },
-  record: (tx: Tx, accountId: AccountId) => Promise<void>,
-): Promise<boolean | undefined> =>
-  inTransaction(database, async (tx) => {
-    const found = await accountByEmail(tx, portal, email)
-    const account = found && (await lockAccount(tx, portal, found.id))
-    if (!account?.ipWhitelistEnabled) return account && false
-    const now = clock.now()
-    await setWhitelistEnabled(tx, portal, account.id, false, now)
-    await queueNotice(tx, ids, account, 'IP_WHITELIST_DISABLED', { clientIp: '-', userAgent: '' }, now)
-    await record(tx, account.id)
-    return true
-  })
+function toNewEntry(ids: Ids, address: string) {
+  return {
+    id: ids.next<'ipWhitelistEntry'>(),
+    address,
+    ipVersion: ipVersion(parseRange(address)),
+  }
+}

@@ -12,8 +12,8 @@ export interface WhitelistEntry {
 
 type Store = Database | Tx
 
-export const listWhitelist = (store: Store, portal: Portal, accountId: AccountId): Promise<WhitelistEntry[]> =>
-  store
+export function listWhitelist(store: Store, portal: Portal, accountId: AccountId): Promise<WhitelistEntry[]> {
+  return store
     .selectFrom('ip_whitelist_entries')
     .select([
       'biz_id as id',
@@ -27,14 +27,15 @@ export const listWhitelist = (store: Store, portal: Portal, accountId: AccountId
     .where('account_biz_id', '=', accountId)
     .orderBy('place')
     .execute()
+}
 
-export const replaceEntries = async (
+export async function replaceEntries(
   tx: Tx,
   portal: Portal,
   accountId: AccountId,
   entries: { id: string; address: string; ipVersion: number }[],
   at: Instant,
-): Promise<void> => {
+): Promise<void> {
   await tx
     .deleteFrom('ip_whitelist_entries')
     .where('portal', '=', portal)
@@ -55,13 +56,13 @@ export const replaceEntries = async (
   await tx.insertInto('ip_whitelist_entries').values(rows).execute()
 }
 
-export const setWhitelistEnabled = async (
+export async function setWhitelistEnabled(
   tx: Tx,
   portal: Portal,
   accountId: AccountId,
   enabled: boolean,
   at: Instant,
-): Promise<void> => {
+): Promise<void> {
   await tx
     .updateTable('accounts')
     .set({ ip_whitelist_enabled: enabled, updated_at: toDate(at) })
@@ -71,12 +72,12 @@ export const setWhitelistEnabled = async (
 }
 
 /** Records a match, unless a match later than `notSince` is already recorded. */
-export const recordMatch = async (
+export async function recordMatch(
   store: Store,
   { portal, accountId, id }: { portal: Portal; accountId: AccountId; id: string },
   at: Instant,
   notSince: Instant,
-): Promise<void> => {
+): Promise<void> {
   await store
     .updateTable('ip_whitelist_entries')
     .set({ last_matched_at: toDate(at) })

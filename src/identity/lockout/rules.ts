@@ -18,18 +18,22 @@ export interface Failures {
   lockedUntil: Instant | null
 }
 
-export const noFailures = (now: Instant): Failures => ({
-  windowStartedAt: now,
-  inWindow: 0,
-  consecutive: 0,
-  lockedUntil: null,
-})
+export function noFailures(now: Instant): Failures {
+  return {
+    windowStartedAt: now,
+    inWindow: 0,
+    consecutive: 0,
+    lockedUntil: null,
+  }
+}
 
 /**
  * With a retention of one window, an attacker who pauses for a window after each lockout would always get the shortest
  * lockout, and could make 900 guesses a day.
  */
-export const failureRetentionMs = ({ windowMs }: Pick<LockoutRule, 'windowMs'>): number => Math.max(windowMs, days(1))
+export function failureRetentionMs({ windowMs }: Pick<LockoutRule, 'windowMs'>): number {
+  return Math.max(windowMs, days(1))
+}
 
 /**
  * Consecutive failures above this multiple of the limit lock out across windows. Otherwise, an attacker below the limit
@@ -38,37 +42,19 @@ export const failureRetentionMs = ({ windowMs }: Pick<LockoutRule, 'windowMs'>):
  */
 const maxWindows = 10
 
-const effectiveFailures = ({ inWindow, consecutive }: Failures, { limit }: LockoutRule): number =>
-  Math.max(inWindow, consecutive - (maxWindows - 1) * limit)
-
-const lockoutMs = (failures: number, { limit, firstWaitMs, maxWaitMs }: LockoutRule): number | undefined =>
-  failures < limit ? undefined : Math.min(maxWaitMs, firstWaitMs * 2 ** Math.min(failures - limit, 30))
-
-/** Compare the absolute difference, because `since` can be in the future after the clock was set back. */
-const hasPassed = (since: Instant, ms: number, now: Instant): boolean => Math.abs(now - since) >= ms
-
-const lastFailureAt = ({ windowStartedAt, lockedUntil }: Failures): Instant =>
-  lockedUntil !== null && lockedUntil > windowStartedAt ? lockedUntil : windowStartedAt
-
 /** Ignores a lockout that ends after more than twice its length: it was stored before the clock was set back. */
-export const isLockedOut = (
+export function isLockedOut(
   failures: Failures,
   rule: LockoutRule,
   now: Instant,
-): failures is Failures & { lockedUntil: Instant } => {
+): failures is Failures & { lockedUntil: Instant } {
   const { lockedUntil } = failures
   if (lockedUntil === null || lockedUntil <= now) return false
   const waitMs = lockoutMs(effectiveFailures(failures, rule), rule)
   return waitMs === undefined || lockedUntil <= now + 2 * waitMs
 }
 
-/** A window with a lockout ends with the retention of its failures. */
-const hasWindowEnded = (failures: Failures, rule: LockoutRule, now: Instant): boolean =>
-  failures.inWindow < rule.limit
-    ? hasPassed(failures.windowStartedAt, rule.windowMs, now)
-    : hasPassed(failures.lockedUntil ?? failures.windowStartedAt, failureRetentionMs(rule), now)
-
-export const addFailure = (failures: Failures, rule: LockoutRule, now: Instant): Failures => {
+export function addFailure(failures: Failures, rule: LockoutRule, now: Instant): Failures {
   const inWindow = hasWindowEnded(failures, rule, now) ? 1 : failures.inWindow + 1
   const consecutive = hasPassed(lastFailureAt(failures), failureRetentionMs(rule), now) ? 1 : failures.consecutive + 1
   const windowStartedAt = inWindow === 1 ? now : failures.windowStartedAt
@@ -78,18 +64,17 @@ export const addFailure = (failures: Failures, rule: LockoutRule, now: Instant):
 }
 
 /** If a lockout of earlier failures remains, it ends now. */
-export const removeFailure = (failures: Failures, rule: LockoutRule, now: Instant): Failures => ({
-  windowStartedAt: failures.windowStartedAt,
-  inWindow: Math.max(failures.inWindow - 1, 0),
-  consecutive: Math.max(failures.consecutive - 1, 0),
-  lockedUntil: effectiveFailures(failures, rule) > rule.limit ? now : null,
-})
-
-const laterOf = (a: Instant, b: Instant): Instant => (a > b ? a : b)
-const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, each) => sum + each, 0)
+export function removeFailure(failures: Failures, rule: LockoutRule, now: Instant): Failures {
+  return {
+    windowStartedAt: failures.windowStartedAt,
+    inWindow: Math.max(failures.inWindow - 1, 0),
+    consecutive: Math.max(failures.consecutive - 1, 0),
+    lockedUntil: effectiveFailures(failures, rule) > rule.limit ? now : null,
+  }
+}
 
 /** Adds up failures of one subject that were counted separately. Ignores failures that are no longer retained. */
-export const mergeFailures = (all: readonly Failures[], rule: LockoutRule, now: Instant): Failures => {
+export function mergeFailures(all: readonly Failures[], rule: LockoutRule, now: Instant): Failures {
   const retained = all.filter(
     (each) => each.consecutive > 0 && !hasPassed(lastFailureAt(each), failureRetentionMs(rule), now),
   )
@@ -106,7 +91,7 @@ export const mergeFailures = (all: readonly Failures[], rule: LockoutRule, now: 
 }
 
 /** Returns how many more failures are possible before a lockout. */
-export const remainingFailures = (failures: Failures, rule: LockoutRule, now: Instant): number => {
+export function remainingFailures(failures: Failures, rule: LockoutRule, now: Instant): number {
   const { windowStartedAt, lockedUntil } = failures
   const retainedFrom = addMs(now, -failureRetentionMs(rule))
   const isWindowOpen = windowStartedAt > now - rule.windowMs || (lockedUntil !== null && lockedUntil > retainedFrom)
@@ -116,4 +101,35 @@ export const remainingFailures = (failures: Failures, rule: LockoutRule, now: In
     consecutive: lastFailureAt(failures) > retainedFrom ? failures.consecutive : 0,
   }
   return Math.max(0, rule.limit - Math.max(0, effectiveFailures(counted, rule)))
+}
+
+function lockoutMs(failures: number, { limit, firstWaitMs, maxWaitMs }: LockoutRule): number | undefined {
+  return failures < limit ? undefined : Math.min(maxWaitMs, firstWaitMs * 2 ** Math.min(failures - limit, 30))
+}
+
+function effectiveFailures({ inWindow, consecutive }: Failures, { limit }: LockoutRule): number {
+  return Math.max(inWindow, consecutive - (maxWindows - 1) * limit)
+}
+
+/** A window with a lockout ends with the retention of its failures. */
+function hasWindowEnded(failures: Failures, rule: LockoutRule, now: Instant): boolean {
+  return failures.inWindow < rule.limit
+    ? hasPassed(failures.windowStartedAt, rule.windowMs, now)
+    : hasPassed(failures.lockedUntil ?? failures.windowStartedAt, failureRetentionMs(rule), now)
+}
+
+/** Compare the absolute difference, because `since` can be in the future after the clock was set back. */
+function hasPassed(since: Instant, ms: number, now: Instant): boolean {
+  return Math.abs(now - since) >= ms
+}
+
+function lastFailureAt({ windowStartedAt, lockedUntil }: Failures): Instant {
+  return lockedUntil !== null && lockedUntil > windowStartedAt ? lockedUntil : windowStartedAt
+}
+
+function laterOf(a: Instant, b: Instant): Instant {
+  return a > b ? a : b
+}
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, each) => sum + each, 0)
 }

@@ -26,14 +26,6 @@ export interface FailureSubject {
 export const unknownDevices: Uint8Array = new Uint8Array()
 
 type SubjectRow = Omit<FailureSubject, 'previous'>
-type SubjectKey = FailureSubject['previous'][number]
-
-const toRow = ({ windowStartedAt, inWindow, consecutive, lockedUntil }: Failures) => ({
-  window_started_at: toDate(windowStartedAt),
-  failures: inWindow,
-  in_a_row: consecutive,
-  blocked_until: lockedUntil === null ? null : toDate(lockedUntil),
-})
 
 const columns = [
   'window_started_at as windowStartedAt',
@@ -58,8 +50,9 @@ const insertRow = statement((store, param: Param<SubjectRow & ReturnType<typeof 
     .returning('failures'),
 )
 
-export const insertFailures = (subject: FailureSubject, failures: Failures): Statements<boolean> =>
-  insertRow.with({ ...subject, ...toRow(failures) }).hasRow()
+export function insertFailures(subject: FailureSubject, failures: Failures): Statements<boolean> {
+  return insertRow.with({ ...subject, ...toRow(failures) }).hasRow()
+}
 
 const selectRow = statement((store, param: Param<SubjectRow>) =>
   store
@@ -70,11 +63,12 @@ const selectRow = statement((store, param: Param<SubjectRow>) =>
     .where('device_digest', '=', param('device')),
 )
 
-export const readFailures = (database: Database, subject: FailureSubject): Promise<Failures | undefined> =>
-  selectRow.first(database, { ...subject })
+export function readFailures(database: Database, subject: FailureSubject): Promise<Failures | undefined> {
+  return selectRow.first(database, { ...subject })
+}
 
-export const lockFailures = (tx: Tx, { portal, digest, device }: FailureSubject): Promise<Failures | undefined> =>
-  tx
+export function lockFailures(tx: Tx, { portal, digest, device }: FailureSubject): Promise<Failures | undefined> {
+  return tx
     .selectFrom('login_failures')
     .select(columns)
     .where('portal', '=', portal)
@@ -82,12 +76,13 @@ export const lockFailures = (tx: Tx, { portal, digest, device }: FailureSubject)
     .where('device_digest', '=', device)
     .forUpdate()
     .executeTakeFirst()
+}
 
-export const updateFailures = async (
+export async function updateFailures(
   tx: Tx,
   { portal, digest, device }: FailureSubject,
   failures: Failures,
-): Promise<void> => {
+): Promise<void> {
   await tx
     .updateTable('login_failures')
     .set(toRow(failures))
@@ -105,13 +100,11 @@ const deleteRow = statement((store, param: Param<SubjectRow>) =>
     .where('device_digest', '=', param('device')),
 )
 
-export const deleteFailures = ({ portal, digest, device, previous }: FailureSubject): Statements<unknown> =>
-  together([{ digest, device }, ...previous].map((each) => deleteRow.with({ portal, ...each })))
+export function deleteFailures({ portal, digest, device, previous }: FailureSubject): Statements<unknown> {
+  return together([{ digest, device }, ...previous].map((each) => deleteRow.with({ portal, ...each })))
+}
 
-export const deleteFailuresOfAllDevices = async (
-  tx: Tx,
-  { portal, digest, previous }: FailureSubject,
-): Promise<void> => {
+export async function deleteFailuresOfAllDevices(tx: Tx, { portal, digest, previous }: FailureSubject): Promise<void> {
   await tx
     .deleteFrom('login_failures')
     .where('portal', '=', portal)
@@ -119,25 +112,16 @@ export const deleteFailuresOfAllDevices = async (
     .execute()
 }
 
-/** Whether a row counts the failures of a subject under one of its digests. */
-const hasKey =
-  (portal: Portal, keys: readonly SubjectKey[]) =>
-  ({ eb, or, and }: ExpressionBuilder<Tables, 'login_failures'>) =>
-    and([
-      eb('portal', '=', portal),
-      or(keys.map(({ digest, device }) => and({ subject_digest: digest, device_digest: device }))),
-    ])
-
 /**
  * Moves failures that were counted under a previous secret key to the current digests, so that a rotation neither ends
  * a lockout nor loses a failure. Replicas can have the keys in the opposite order.
  */
-export const adoptFailures = async (
+export async function adoptFailures(
   database: Database,
   subject: FailureSubject,
   now: Instant,
   merge: (all: readonly Failures[]) => Failures,
-): Promise<void> => {
+): Promise<void> {
   const { portal, digest, device, previous } = subject
   if (previous.length === 0) return
   const older = database.selectFrom('login_failures').select('portal').where(hasKey(portal, previous))
@@ -176,5 +160,26 @@ const deleteSingleRow = statement((store, param: Param<SubjectRow & { window_sta
 )
 
 /** Returns false if the failures have changed in the meantime. */
-export const deleteSingleFailure = (subject: FailureSubject, { windowStartedAt }: Failures): Statements<boolean> =>
-  deleteSingleRow.with({ ...subject, window_started_at: toDate(windowStartedAt) }).hasRow()
+export function deleteSingleFailure(subject: FailureSubject, { windowStartedAt }: Failures): Statements<boolean> {
+  return deleteSingleRow.with({ ...subject, window_started_at: toDate(windowStartedAt) }).hasRow()
+}
+
+function toRow({ windowStartedAt, inWindow, consecutive, lockedUntil }: Failures) {
+  return {
+    window_started_at: toDate(windowStartedAt),
+    failures: inWindow,
+    in_a_row: consecutive,
+    blocked_until: lockedUntil === null ? null : toDate(lockedUntil),
+  }
+}
+
+type SubjectKey = FailureSubject['previous'][number]
+
+/** Whether a row counts the failures of a subject under one of its digests. */
+function hasKey(portal: Portal, keys: readonly SubjectKey[]) {
+  return ({ eb, or, and }: ExpressionBuilder<Tables, 'login_failures'>) =>
+    and([
+      eb('portal', '=', portal),
+      or(keys.map(({ digest, device }) => and({ subject_digest: digest, device_digest: device }))),
+    ])
+}

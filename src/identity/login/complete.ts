@@ -25,14 +25,63 @@ const failures = new Map<Code, LoginFailure>([
   ['ACCESS.IP_NOT_ALLOWED', 'IP_NOT_ALLOWED'],
 ])
 
+/**
+ * Throws AUTH.SESSION_NOT_FOUND, AUTH.CODE_INVALID, AUTH.MFA_METHOD_NOT_ALLOWED, ACCESS.IP_NOT_ALLOWED or
+ * ACCESS.RATE_LIMITED.
+ */
+export async function completeLogin(
+  ports: LoginPorts,
+  { sessionId, ...factor }: PresentedFactor & { sessionId: string },
+  context: RequestContext,
+): Promise<CompletedLogin> {
+  const { addressGuard, clock, sessionCache, tokens } = ports
+  const { portal, clientIp, clientHash } = context
+  const login = await findCountedLogin(ports, sessionId, context)
+  const { account } = login
+  const started = await recordingFailure(ports, account, factor, context, async () => {
+    await addressGuard.assertAllowed({ ...account, accountId: account.id }, clientIp)
+    return verifyAndFinish(ports, login, factor, context)
+  })
+  for (const id of started.displaced) sessionCache.invalidate(id)
+  const { sessionId: id, expiresAt: sessionExpiresAt } = started
+  const access = await tokens.issue({ portal, accountId: account.id, sessionId: id, clientHash, sessionExpiresAt })
+  return {
+    ...access,
+    refreshToken: started.refreshToken,
+    refreshExpiresIn: Math.floor((sessionExpiresAt - clock.now()) / 1_000),
+    sessionId: id,
+    isNewDevice: started.isNewDevice,
+  }
+}
+
+/** A changed client hash uses up a try, like a wrong code. */
+async function findCountedLogin(ports: LoginPorts, sessionId: string, context: RequestContext): Promise<PendingLogin> {
+  try {
+    return await findLogin(ports, sessionId, context, ports.clock.now())
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'AUTH.CLIENT_MISMATCH')
+      await assertTryLeft(ports, ports.digest.candidates('login-session', sessionId), context)
+    throw error
+  }
+}
+
+async function assertTryLeft(
+  { clock, database }: LoginPorts,
+  attempts: readonly Uint8Array[],
+  { portal }: RequestContext,
+): Promise<void> {
+  if (!(await spendOneOf(attempts, (attempt) => takeTry(database, portal, attempt, clock.now()))))
+    throw sessionNotFound('no tries left')
+}
+
 /** If `work` rejects because of a wrong code or a disallowed address, records a failed sign-in. */
-const recordingFailure = async <T>(
+async function recordingFailure<T>(
   ports: LoginPorts,
   account: Account,
   { method }: PresentedFactor,
   context: RequestContext,
   work: () => Promise<T>,
-): Promise<T> => {
+): Promise<T> {
   try {
     return await work()
   } catch (error) {
@@ -48,18 +97,33 @@ interface FinishedLogin extends StartedSession {
   displaced: SessionId[]
 }
 
+/** A lockout uses up no try, because another person may have caused it. */
+async function verifyAndFinish(
+  ports: LoginPorts,
+  login: PendingLogin,
+  factor: PresentedFactor,
+  context: RequestContext,
+): Promise<FinishedLogin> {
+  const { database, lockout } = ports
+  const subject = lockout.loginSubject(context.portal, login.account.email, login.device.known)
+  return lockout.countIfRefused(subject, 'AUTH.CODE_INVALID', async () => {
+    await assertTryLeft(ports, [login.digest], context)
+    return inTransaction(database, (tx) => finish(ports, tx, login, factor, subject, context))
+  })
+}
+
 /**
  * The account lock makes concurrent sign-ins respect the session limit. It is the first statement, so that the others,
  * which are sent with it, wait for it.
  */
-const finish = async (
+async function finish(
   ports: LoginPorts,
   tx: Tx,
   login: PendingLogin,
   factor: PresentedFactor,
   subject: FailureSubject,
   context: RequestContext,
-): Promise<LastStatements<FinishedLogin>> => {
+): Promise<LastStatements<FinishedLogin>> {
   const { clock, digest, ids, lockout } = ports
   const { portal } = context
   const { id } = login.account
@@ -85,72 +149,4 @@ const finish = async (
     ...(isNewDevice ? ofNewDevice : []),
   ] as const
   return commitWith(last, ([[displaced]]): FinishedLogin => ({ ...started, isNewDevice, displaced }))
-}
-
-const assertTryLeft = async (
-  { clock, database }: LoginPorts,
-  attempts: readonly Uint8Array[],
-  { portal }: RequestContext,
-): Promise<void> => {
-  if (!(await spendOneOf(attempts, (attempt) => takeTry(database, portal, attempt, clock.now()))))
-    throw sessionNotFound('no tries left')
-}
-
-/** A changed client hash uses up a try, like a wrong code. */
-const findCountedLogin = async (
-  ports: LoginPorts,
-  sessionId: string,
-  context: RequestContext,
-): Promise<PendingLogin> => {
-  try {
-    return await findLogin(ports, sessionId, context, ports.clock.now())
-  } catch (error) {
-    if (error instanceof Refusal && error.code === 'AUTH.CLIENT_MISMATCH')
-      await assertTryLeft(ports, ports.digest.candidates('login-session', sessionId), context)
-    throw error
-  }
-}
-
-/** A lockout uses up no try, because another person may have caused it. */
-const verifyAndFinish = async (
-  ports: LoginPorts,
-  login: PendingLogin,
-  factor: PresentedFactor,
-  context: RequestContext,
-): Promise<FinishedLogin> => {
-  const { database, lockout } = ports
-  const subject = lockout.loginSubject(context.portal, login.account.email, login.device.known)
-  return lockout.countIfRefused(subject, 'AUTH.CODE_INVALID', async () => {
-    await assertTryLeft(ports, [login.digest], context)
-    return inTransaction(database, (tx) => finish(ports, tx, login, factor, subject, context))
-  })
-}
-
-/**
- * Throws AUTH.SESSION_NOT_FOUND, AUTH.CODE_INVALID, AUTH.MFA_METHOD_NOT_ALLOWED, ACCESS.IP_NOT_ALLOWED or
- * ACCESS.RATE_LIMITED.
- */
-export const completeLogin = async (
-  ports: LoginPorts,
-  { sessionId, ...factor }: PresentedFactor & { sessionId: string },
-  context: RequestContext,
-): Promise<CompletedLogin> => {
-  const { addressGuard, clock, sessionCache, tokens } = ports
-  const { portal, clientIp, clientHash } = context
-  const login = await findCountedLogin(ports, sessionId, context)
-  const { account } = login
-  const started = await recordingFailure(ports, account, factor, context, async () => {
-    await addressGuard.assertAllowed({ ...account, accountId: account.id }, clientIp)
-    return verifyAndFinish(ports, login, factor, context)
-  })
-  for (const id of started.displaced) sessionCache.invalidate(id)
-  const { sessionId: id, expiresAt: sessionExpiresAt } = started
-  const access = await tokens.issue({ portal, accountId: account.id, sessionId: id, clientHash, sessionExpiresAt })
-  return {
-    ...access,
-    refreshToken: started.refreshToken,
-    refreshExpiresIn: Math.floor((sessionExpiresAt - clock.now()) / 1_000),
-    sessionId: id,
-    isNewDevice: started.isNewDevice,
-  }
 }

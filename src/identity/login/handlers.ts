@@ -13,19 +13,7 @@ import {
   sendLoginCode,
 } from './service.ts'
 
-const toInitiatedLoginView = (
-  words: Words,
-  { sessionId, methods, expiresIn, accountStatus: status }: InitiatedLogin,
-  locale: Locale,
-) => ({
-  sessionId,
-  mfaMethods: methods.map((method) => toMethodView(words, method, locale)),
-  expiresIn,
-  accountStatus: status && words.coded(accountStatus, status, locale),
-  pendingApproval: status === 'PENDING_APPROVAL',
-})
-
-export const loginHandlers = (ports: LoginPorts): HandlerTable => {
+export function loginHandlers(ports: LoginPorts): HandlerTable {
   const { concurrency, words } = ports
   return createHandlerTable(contract, {
     initiateLogin: async (request) => {
@@ -50,4 +38,18 @@ export const loginHandlers = (ports: LoginPorts): HandlerTable => {
     refreshToken: (request) => refreshTokens(ports, request.body.refreshToken, request),
     logout: async (request) => ({ success: true, terminatedSessions: await logout(ports, request) }),
   })
+}
+
+function toInitiatedLoginView(
+  words: Words,
+  { sessionId, methods, expiresIn, accountStatus: status }: InitiatedLogin,
+  locale: Locale,
+) {
+  return {
+    sessionId,
+    mfaMethods: methods.map((method) => toMethodView(words, method, locale)),
+    expiresIn,
+    accountStatus: status && words.coded(accountStatus, status, locale),
+    pendingApproval: status === 'PENDING_APPROVAL',
+  }
 }

@@ -53,11 +53,13 @@ export interface LoginConcurrency {
  * Logins must not starve signed-in users of connections and CPU. Later steps have a separate limit, so that new logins
  * cannot block pending ones.
  */
-export const createLoginConcurrency = (limits: ConcurrencyLimits): LoginConcurrency => ({
-  firstStep: createFairLimiter(limits),
-  laterSteps: createFairLimiter(limits),
-  lookUps: createSharedLimiter(limits),
-})
+export function createLoginConcurrency(limits: ConcurrencyLimits): LoginConcurrency {
+  return {
+    firstStep: createFairLimiter(limits),
+    laterSteps: createFairLimiter(limits),
+    lookUps: createSharedLimiter(limits),
+  }
+}
 
 export interface LoginPorts extends MfaPorts, PasswordPorts, RefreshPorts {
   concurrency: LoginConcurrency
@@ -65,13 +67,15 @@ export interface LoginPorts extends MfaPorts, PasswordPorts, RefreshPorts {
 }
 
 /** The place of a client in the queue of later steps, in which the device is not known yet. */
-export const placeOf = ({ networks }: Pick<LoginPorts, 'networks'>, { clientIp }: RequestContext) => ({
-  network: networkKey(clientIp),
-  isKnown: () => networks.has(clientIp),
-})
+export function placeOf({ networks }: Pick<LoginPorts, 'networks'>, { clientIp }: RequestContext) {
+  return {
+    network: networkKey(clientIp),
+    isKnown: () => networks.has(clientIp),
+  }
+}
 
 /** Known devices and networks come first. A device that cannot be looked up now is unknown. */
-export const placeOfFirstStep = (ports: LoginPorts, email: string, context: RequestContext) => {
+export function placeOfFirstStep(ports: LoginPorts, email: string, context: RequestContext) {
   const place = placeOf(ports, context)
   const owner = { portal: context.portal, email: canonicalEmail(email) }
   const device = findSignInDevice(ports, ports.settings.login, owner, context)
@@ -93,12 +97,12 @@ export interface PendingLogin extends PendingAttempt {
  * Throws the refusals of `findAttempt`, and AUTH.PENDING_APPROVAL or AUTH.SESSION_NOT_FOUND if the account is not
  * active.
  */
-export const findLogin = async (
+export async function findLogin(
   ports: IdentityPorts & Pick<LoginPorts, 'settings'>,
   sessionId: string,
   context: RequestContext,
   now: Instant,
-): Promise<PendingLogin> => {
+): Promise<PendingLogin> {
   const { portal } = context
   const { pending, result } = await findAttemptAnd(ports, 'LOGIN', sessionId, context, now, (attempt) =>
     together([
@@ -128,8 +132,59 @@ export interface InitiatedLogin {
   accountStatus: AccountStatus | null
 }
 
-/** For any other status, a correct password is refused like a wrong one. */
-const canInitiate = (account: Account): boolean => account.status === 'ACTIVE' || account.status === 'PENDING_APPROVAL'
+/**
+ * Throws AUTH.INVALID_CREDENTIALS for any wrong credential, ACCESS.RATE_LIMITED during a lockout, and
+ * AUTH.AUTHENTICATOR_REQUIRED if the account has no usable second factor.
+ */
+export async function initiateLogin(
+  ports: LoginPorts,
+  credentials: Credentials,
+  context: RequestContext,
+): Promise<InitiatedLogin> {
+  const { lockout, settings } = ports
+  const { account, methods, counted } = await verifyPassword(ports, credentials, context)
+  if (account.status !== 'ACTIVE' || methods.length === 0) {
+    await lockout.withdrawFailure(counted)
+    if (account.status !== 'ACTIVE')
+      return { sessionId: null, methods: [], expiresIn: 0, accountStatus: account.status }
+    throw new Refusal('AUTH.AUTHENTICATOR_REQUIRED', { internal: 'the account has no second factor that it may use' })
+  }
+  const { sessionId, attempt, now } = prepareAttempt(ports, settings.login, context)
+  const isCurrent = await lockout.withdrawFailureAnd(counted, insertLoginAttempt(attempt, account, now))
+  // The password changed during the verification, so verify it again.
+  if (!isCurrent) return initiateLogin(ports, credentials, context)
+  rehashPassword(ports, account, credentials.password)
+  return { sessionId, methods, expiresIn: Math.floor(settings.login.sessionTtlMs / 1_000), accountStatus: null }
+}
+
+/**
+ * Replaces the previous code. Throws the refusals of `findLogin`, ACCESS.RATE_LIMITED, and AUTH.MFA_METHOD_NOT_ALLOWED
+ * if the account cannot use mailed codes.
+ */
+export async function sendLoginCode(
+  ports: LoginPorts,
+  { sessionId, method }: { sessionId: string; method: string },
+  context: RequestContext,
+): Promise<SentCode> {
+  if (method !== 'EMAIL') throw invalid('mfaMethod')
+  const code = mintCode(ports.randomness)
+  const { login, ttlMs } = await ports.concurrency.laterSteps.runLimited(
+    () => issueCode(ports, sessionId, code, context),
+    placeOf(ports, context),
+  )
+  await ports.codeMails.send({
+    to: login.account.email,
+    template: 'login-code',
+    locale: context.locale,
+    values: { code, minutes: String(wholeMinutes(ttlMs)) },
+  })
+  return {
+    maskedDestination: maskEmail(login.account.email),
+    expiresIn: Math.floor(ttlMs / 1_000),
+    resendAfter: wholeSeconds(ports.settings.login.resendMs),
+    attemptsRemaining: login.attempt.triesLeft,
+  }
+}
 
 interface VerifiedPassword {
   account: Account
@@ -139,11 +194,11 @@ interface VerifiedPassword {
 }
 
 /** Takes the same time without an account, so that the response time does not reveal accounts. */
-const verifyPassword = async (
+async function verifyPassword(
   ports: LoginPorts,
   { email, password }: Credentials,
   context: RequestContext,
-): Promise<VerifiedPassword> => {
+): Promise<VerifiedPassword> {
   const { ids, lockout, passwords, settings } = ports
   const { portal } = context
   const owner = { portal, email: canonicalEmail(email) }
@@ -168,58 +223,17 @@ const verifyPassword = async (
   throw new Refusal('AUTH.INVALID_CREDENTIALS')
 }
 
-/**
- * Throws AUTH.INVALID_CREDENTIALS for any wrong credential, ACCESS.RATE_LIMITED during a lockout, and
- * AUTH.AUTHENTICATOR_REQUIRED if the account has no usable second factor.
- */
-export const initiateLogin = async (
-  ports: LoginPorts,
-  credentials: Credentials,
-  context: RequestContext,
-): Promise<InitiatedLogin> => {
-  const { lockout, settings } = ports
-  const { account, methods, counted } = await verifyPassword(ports, credentials, context)
-  if (account.status !== 'ACTIVE' || methods.length === 0) {
-    await lockout.withdrawFailure(counted)
-    if (account.status !== 'ACTIVE')
-      return { sessionId: null, methods: [], expiresIn: 0, accountStatus: account.status }
-    throw new Refusal('AUTH.AUTHENTICATOR_REQUIRED', { internal: 'the account has no second factor that it may use' })
-  }
-  const { sessionId, attempt, now } = prepareAttempt(ports, settings.login, context)
-  const isCurrent = await lockout.withdrawFailureAnd(counted, insertLoginAttempt(attempt, account, now))
-  // The password changed during the verification, so verify it again.
-  if (!isCurrent) return initiateLogin(ports, credentials, context)
-  rehashPassword(ports, account, credentials.password)
-  return { sessionId, methods, expiresIn: Math.floor(settings.login.sessionTtlMs / 1_000), accountStatus: null }
+/** For any other status, a correct password is refused like a wrong one. */
+function canInitiate(account: Account): boolean {
+  return account.status === 'ACTIVE' || account.status === 'PENDING_APPROVAL'
 }
 
-/**
- * Returns the lifetime in milliseconds. Throws ACCESS.RATE_LIMITED if a concurrent request has stored a code: both
- * statements then change nothing.
- */
-const storeCode = async (
-  { database, digest, settings }: LoginPorts,
-  { digest: attemptDigest, code: owner, attempt }: PendingLogin,
-  code: string,
-  now: Instant,
-): Promise<number> => {
-  const { codeTtlMs, resendMs } = settings.login
-  const expiresAt = addMs(now, Math.min(codeTtlMs, attempt.expiresAt - now))
-  const claimed = claimCodeSending(owner.portal, attemptDigest, now, resendMs)
-  const renewed = renewCode(owner, codeDigest(digest, owner, code), now, expiresAt, resendMs)
-  const isStored = await inTransaction(database, async () =>
-    commitWith([claimed, renewed], (changed) => changed.every(Boolean)),
-  )
-  if (!isStored) throw resendTooSoon(resendMs, 'a concurrent request sends a code', resendMs)
-  return expiresAt - now
-}
-
-const issueCode = async (
+async function issueCode(
   ports: LoginPorts,
   sessionId: string,
   code: string,
   context: RequestContext,
-): Promise<{ login: PendingLogin; ttlMs: number }> => {
+): Promise<{ login: PendingLogin; ttlMs: number }> {
   const { cache, clock, settings } = ports
   const { portal } = context
   const now = clock.now()
@@ -234,30 +248,22 @@ const issueCode = async (
 }
 
 /**
- * Replaces the previous code. Throws the refusals of `findLogin`, ACCESS.RATE_LIMITED, and AUTH.MFA_METHOD_NOT_ALLOWED
- * if the account cannot use mailed codes.
+ * Returns the lifetime in milliseconds. Throws ACCESS.RATE_LIMITED if a concurrent request has stored a code: both
+ * statements then change nothing.
  */
-export const sendLoginCode = async (
-  ports: LoginPorts,
-  { sessionId, method }: { sessionId: string; method: string },
-  context: RequestContext,
-): Promise<SentCode> => {
-  if (method !== 'EMAIL') throw invalid('mfaMethod')
-  const code = mintCode(ports.randomness)
-  const { login, ttlMs } = await ports.concurrency.laterSteps.runLimited(
-    () => issueCode(ports, sessionId, code, context),
-    placeOf(ports, context),
+async function storeCode(
+  { database, digest, settings }: LoginPorts,
+  { digest: attemptDigest, code: owner, attempt }: PendingLogin,
+  code: string,
+  now: Instant,
+): Promise<number> {
+  const { codeTtlMs, resendMs } = settings.login
+  const expiresAt = addMs(now, Math.min(codeTtlMs, attempt.expiresAt - now))
+  const claimed = claimCodeSending(owner.portal, attemptDigest, now, resendMs)
+  const renewed = renewCode(owner, codeDigest(digest, owner, code), now, expiresAt, resendMs)
+  const isStored = await inTransaction(database, async () =>
+    commitWith([claimed, renewed], (changed) => changed.every(Boolean)),
   )
-  await ports.codeMails.send({
-    to: login.account.email,
-    template: 'login-code',
-    locale: context.locale,
-    values: { code, minutes: String(wholeMinutes(ttlMs)) },
-  })
-  return {
-    maskedDestination: maskEmail(login.account.email),
-    expiresIn: Math.floor(ttlMs / 1_000),
-    resendAfter: wholeSeconds(ports.settings.login.resendMs),
-    attemptsRemaining: login.attempt.triesLeft,
-  }
+  if (!isStored) throw resendTooSoon(resendMs, 'a concurrent request sends a code', resendMs)
+  return expiresAt - now
 }

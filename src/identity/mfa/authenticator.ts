@@ -15,7 +15,7 @@ import { openSecret, otpauthUri, sealSecret, secretBytes, secretText, timeStepOf
 import { verifyCode, verifyStrongFactor } from './verify.ts'
 
 /** The active secret stays valid until the first code of the new one is verified. */
-export const setupAuthenticator = async (ports: MfaPorts, context: CallerContext) => {
+export async function setupAuthenticator(ports: MfaPorts, context: CallerContext) {
   const { database, clock, randomness, secretBox } = ports
   const secret = randomness.bytes(secretBytes)
   const account = await inTransaction(database, async (tx) => {
@@ -30,12 +30,34 @@ export const setupAuthenticator = async (ports: MfaPorts, context: CallerContext
   return { secret: secretText(secret), qrCodeUri, issuer, accountName: account.email }
 }
 
-const activate = async (
+/** Throws AUTH.CODE_INVALID, or STATE.CONFLICT if no authenticator is pending. */
+export async function verifyAuthenticator(ports: MfaPorts, code: string, context: CallerContext): Promise<void> {
+  const { portal, id } = await ownAccount(ports.database, context.caller)
+  if (!(await readOtp(ports.database, portal, id))?.pendingSecret) throw conflict('no authenticator is pending')
+  await verifyCode(ports, assertSession(context.caller), context, (tx) => activate(ports, tx, code, context))
+}
+
+/**
+ * Requires a valid code or a recent step-up. Throws AUTH.CODE_INVALID, ACCESS.STEP_UP_REQUIRED,
+ * AUTH.AUTHENTICATOR_REQUIRED if the account cannot use mailed codes, or STATE.CONFLICT if no authenticator is active.
+ */
+export async function revokeAuthenticator(
+  ports: MfaPorts,
+  code: string | undefined,
+  context: CallerContext,
+): Promise<void> {
+  const { portal, id } = await ownAccount(ports.database, context.caller)
+  if (!(await readOtp(ports.database, portal, id))?.secret) throw conflict('no authenticator is active')
+  if (code === undefined) return removeByStepUp(ports, context)
+  await verifyCode(ports, assertSession(context.caller), context, (tx) => removeByCode(ports, tx, code, context))
+}
+
+async function activate(
   { clock, ids, secretBox, settings }: MfaPorts,
   tx: Tx,
   code: string,
   context: CallerContext,
-): Promise<true | undefined> => {
+): Promise<true | undefined> {
   const account = await lockOwnAccount(tx, context.caller)
   const { portal, id } = account
   const now = clock.now()
@@ -51,19 +73,21 @@ const activate = async (
   return true
 }
 
-/** Throws AUTH.CODE_INVALID, or STATE.CONFLICT if no authenticator is pending. */
-export const verifyAuthenticator = async (ports: MfaPorts, code: string, context: CallerContext): Promise<void> => {
-  const { portal, id } = await ownAccount(ports.database, context.caller)
-  if (!(await readOtp(ports.database, portal, id))?.pendingSecret) throw conflict('no authenticator is pending')
-  await verifyCode(ports, assertSession(context.caller), context, (tx) => activate(ports, tx, code, context))
+async function removeByStepUp(ports: MfaPorts, context: CallerContext): Promise<void> {
+  const { database, clock, settings } = ports
+  const isBoundToSession = settings.mfa.binding === 'session'
+  const session = assertSession(context.caller)
+  const at = isBoundToSession ? await readLastStepUp(database, session) : context.caller.steppedUpAt
+  if (at === null || !areWithin(settings.mfa.stepUpMs, at, clock.now())) throw new Refusal('ACCESS.STEP_UP_REQUIRED')
+  await inTransaction(database, async (tx) => remove(ports, tx, await lockOwnAccount(tx, context.caller), context))
 }
 
-const remove = async (
+async function remove(
   { clock, ids, settings }: MfaPorts,
   tx: Tx,
   account: Account,
   context: CallerContext,
-): Promise<true> => {
+): Promise<true> {
   // Otherwise, the account could not sign in again.
   if (!allowsMailCodes(settings, account, false)) throw new Refusal('AUTH.AUTHENTICATOR_REQUIRED')
   const now = clock.now()
@@ -75,40 +99,11 @@ const remove = async (
 }
 
 /** Accepts backup codes, too. */
-const removeByCode = async (
-  ports: MfaPorts,
-  tx: Tx,
-  code: string,
-  context: CallerContext,
-): Promise<true | undefined> => {
+async function removeByCode(ports: MfaPorts, tx: Tx, code: string, context: CallerContext): Promise<true | undefined> {
   const account = await lockOwnAccount(tx, context.caller)
   const now = ports.clock.now()
   const verified =
     (await verifyStrongFactor(ports, tx, account, { method: 'OTP', code }, context, now)) ||
     (await verifyStrongFactor(ports, tx, account, { method: 'BACKUP_CODE', code }, context, now))
   return verified ? remove(ports, tx, account, context) : undefined
-}
-
-const removeByStepUp = async (ports: MfaPorts, context: CallerContext): Promise<void> => {
-  const { database, clock, settings } = ports
-  const isBoundToSession = settings.mfa.binding === 'session'
-  const session = assertSession(context.caller)
-  const at = isBoundToSession ? await readLastStepUp(database, session) : context.caller.steppedUpAt
-  if (at === null || !areWithin(settings.mfa.stepUpMs, at, clock.now())) throw new Refusal('ACCESS.STEP_UP_REQUIRED')
-  await inTransaction(database, async (tx) => remove(ports, tx, await lockOwnAccount(tx, context.caller), context))
-}
-
-/**
- * Requires a valid code or a recent step-up. Throws AUTH.CODE_INVALID, ACCESS.STEP_UP_REQUIRED,
- * AUTH.AUTHENTICATOR_REQUIRED if the account cannot use mailed codes, or STATE.CONFLICT if no authenticator is active.
- */
-export const revokeAuthenticator = async (
-  ports: MfaPorts,
-  code: string | undefined,
-  context: CallerContext,
-): Promise<void> => {
-  const { portal, id } = await ownAccount(ports.database, context.caller)
-  if (!(await readOtp(ports.database, portal, id))?.secret) throw conflict('no authenticator is active')
-  if (code === undefined) return removeByStepUp(ports, context)
-  await verifyCode(ports, assertSession(context.caller), context, (tx) => removeByCode(ports, tx, code, context))
 }

@@ -15,38 +15,22 @@ const half = length / 2
 
 export const backupCodeCount = 10
 
-/** Returns 50 random bits. */
-const mintBackupCode = (randomness: Randomness): string => {
-  const letters = Array.from({ length }, () => alphabet[randomness.integer(alphabet.length)]).join('')
-  return `${letters.slice(0, half)}-${letters.slice(half)}`
-}
-
-const mintBackupCodes = (randomness: Randomness): string[] => {
-  const codes = new Set<string>()
-  while (codes.size < backupCodeCount) codes.add(mintBackupCode(randomness))
-  return [...codes]
-}
-
-const canonical = (code: string): string =>
-  code.toUpperCase().replaceAll('-', '').replaceAll('O', '0').replaceAll(/[IL]/g, '1')
-
-const backupCodeDigest = (digest: KeyedDigest, portal: Portal, accountId: AccountId, code: string): Uint8Array =>
-  digest('backup-code', portal, accountId, canonical(code))
-
-export const backupCodeCandidates = (
+export function backupCodeCandidates(
   digest: KeyedDigest,
   portal: Portal,
   accountId: AccountId,
   code: string,
-): Uint8Array[] => digest.candidates('backup-code', portal, accountId, canonical(code))
+): Uint8Array[] {
+  return digest.candidates('backup-code', portal, accountId, canonical(code))
+}
 
 /** The caller must have locked the account's row. */
-export const storeNewBackupCodes = async (
+export async function storeNewBackupCodes(
   { digest, randomness }: Pick<IdentityPorts, 'digest' | 'randomness'>,
   tx: Tx,
   { portal, id }: Pick<Account, 'portal' | 'id'>,
   set: { at: Instant; isIssued: boolean },
-): Promise<string[]> => {
+): Promise<string[]> {
   const codes = mintBackupCodes(randomness)
   const digests = codes.map((code) => backupCodeDigest(digest, portal, id, code))
   await keepUsedBackupCodes(tx, portal, id, set.at)
@@ -55,10 +39,10 @@ export const storeNewBackupCodes = async (
 }
 
 /** Invalidates the previous set. Only this call returns the codes. */
-export const generateBackupCodes = async (
+export async function generateBackupCodes(
   ports: IdentityPorts,
   context: CallerContext,
-): Promise<{ codes: string[]; generatedAt: Instant }> => {
+): Promise<{ codes: string[]; generatedAt: Instant }> {
   const { database, clock, ids } = ports
   const generatedAt = clock.now()
   const codes = await inTransaction(database, async (tx) => {
@@ -69,4 +53,24 @@ export const generateBackupCodes = async (
     return stored
   })
   return { codes, generatedAt }
+}
+
+function canonical(code: string): string {
+  return code.toUpperCase().replaceAll('-', '').replaceAll('O', '0').replaceAll(/[IL]/g, '1')
+}
+
+function mintBackupCodes(randomness: Randomness): string[] {
+  const codes = new Set<string>()
+  while (codes.size < backupCodeCount) codes.add(mintBackupCode(randomness))
+  return [...codes]
+}
+
+/** Returns 50 random bits. */
+function mintBackupCode(randomness: Randomness): string {
+  const letters = Array.from({ length }, () => alphabet[randomness.integer(alphabet.length)]).join('')
+  return `${letters.slice(0, half)}-${letters.slice(half)}`
+}
+
+function backupCodeDigest(digest: KeyedDigest, portal: Portal, accountId: AccountId, code: string): Uint8Array {
+  return digest('backup-code', portal, accountId, canonical(code))
 }

@@ -14,13 +14,13 @@ export interface EnrolledFactors {
 }
 
 /** Issues factors. A new account's owner cannot verify a first code yet. */
-export const enrollAuthenticator = async (
+export async function enrollAuthenticator(
   ports: Pick<IdentityPorts, 'digest' | 'randomness' | 'secretBox'>,
   tx: Tx,
   account: Pick<Account, 'portal' | 'id' | 'email'>,
   issuer: string,
   at: Instant,
-): Promise<EnrolledFactors> => {
+): Promise<EnrolledFactors> {
   const { portal, id, email } = account
   const secret = ports.randomness.bytes(secretBytes)
   await insertIssuedSecret(tx, portal, id, sealSecret(ports.secretBox, portal, id, secret), at)

@@ -9,7 +9,7 @@ import { readBackupCodeCounts } from './store.ts'
 
 import { toMethodView, toMfaEntryView } from './view.ts'
 
-export const mfaHandlers = (ports: MfaPorts): HandlerTable => {
+export function mfaHandlers(ports: MfaPorts): HandlerTable {
   const { database, words } = ports
   const listEntries = async ({ caller, locale }: CallerContext) => {
     const entries = await listMfaMethods(ports, await ownAccount(database, caller))

@@ -53,46 +53,15 @@ export interface Purpose {
   digest: string
 }
 
-const found = <T>(value: T | undefined, what: string): T => {
-  if (value === undefined) throw notFound(`unknown ${what}`)
-  return value
-}
-
-/** Only operations that can demand a step-up. */
-const findOperation = ({ findOperation: find }: PurposePorts, id: string, { portal }: Caller): Operation => {
-  const operation = find(id)
-  const isOffered = operation?.chains.some((chain) => (portalOfChain(chains[chain]) ?? portal) === portal)
-  if (!operation || !isOffered || !canDemandStepUp(operation)) throw invalid('purpose', `not an operation: ${id}`)
-  return operation
-}
-
-/** A purpose has exactly the confirmed fields. */
-const parseFields = (operation: Operation, given: Record<string, unknown>): Record<string, unknown> => {
-  const schemas = confirmedSchemas(operation)
-  const unknown = Object.keys(given).find((name) => !Object.hasOwn(schemas, name))
-  if (unknown !== undefined) throw invalid('purpose', `${operation.id} confirms no field ${unknown}`)
-  return Object.fromEntries(
-    Object.entries(schemas).map(([name, schema]) => {
-      const { success, data } = schema.safeParse(given[name])
-      if (!success) throw invalid('purpose', `invalid or missing ${name}`)
-      return [name, data]
-    }),
-  )
-}
-
-const assertPermission = ({ policy: { permission } }: Operation, rights: WorkspaceAccess['permissions']): void => {
-  if (permission !== null && !rights.has(permission)) throw denied(`lacks ${permission}`)
-}
-
 /**
  * Checks a purpose like the command that it names. Throws VALIDATION.INVALID_PARAMETER, ACCESS.PERMISSION_DENIED or
  * WORKSPACE.NOT_ACTIVE.
  */
-export const parsePurpose = async (
+export async function parsePurpose(
   ports: PurposePorts,
   { operationId, workspaceBizId, ...given }: StepUpPurpose,
   caller: Caller,
-): Promise<Purpose> => {
+): Promise<Purpose> {
   const operation = findOperation(ports, operationId, caller)
   const isOfWorkspace = operation.policy.workspace !== 'none'
   if (!isOfWorkspace && workspaceBizId !== undefined) throw invalid('purpose', 'the operation has no workspace')
@@ -107,40 +76,67 @@ export const parsePurpose = async (
 /** The domains whose path parameters name orders of the ledger. In other domains, they may name something else. */
 const orderDomains: ReadonlySet<string> = new Set(['recharges', 'transfers', 'withdrawals'])
 
-const textOf = (fields: Record<string, unknown>, ...names: string[]): string | undefined =>
-  names.map((name) => fields[name]).find((value) => typeof value === 'string')
+/**
+ * Returns a description for the mail, such as `Withdraw money (250.00 USD → DE89 **** 3000)` or
+ * `Invite a person (Clerks → nora@example.com)`. Throws VALIDATION.INVALID_PARAMETER or
+ * RESOURCE.NOT_FOUND.
+ */
+export async function describePurpose(
+  ports: PurposePorts & { words: Words },
+  purpose: Purpose | null,
+  locale: Locale,
+): Promise<string> {
+  if (!purpose) return ports.words.text('purpose.unspecified', locale)
+  const { amount, role, payee } = await readDetails(ports, purpose)
+  const money = amount && `${formatMoney(amount)} ${amount.currency}`
+  const details = [money, role, payee].filter((part) => part !== undefined)
+  const name = nameOf(purpose.operation, ports.words, locale)
+  return details.length === 0 ? name : `${name} (${details.join(' → ')})`
+}
 
-const readWallet = async (
+/** Only operations that can demand a step-up. */
+function findOperation({ findOperation: find }: PurposePorts, id: string, { portal }: Caller): Operation {
+  const operation = find(id)
+  const isOffered = operation?.chains.some((chain) => (portalOfChain(chains[chain]) ?? portal) === portal)
+  if (!operation || !isOffered || !canDemandStepUp(operation)) throw invalid('purpose', `not an operation: ${id}`)
+  return operation
+}
+
+async function readWallet(
   ports: PurposePorts,
   workspace: WorkspaceId | null,
   id: string,
-): Promise<{ currency: string }> => {
+): Promise<{ currency: string }> {
   const wallet = found(await ports.readWallet(bizId<'wallet'>(id)), 'wallet')
   if (workspace !== null && wallet.workspaceBizId !== workspace) throw notFound('a foreign wallet')
   return wallet
 }
 
-const moneyIn = ({ amount, ...fields }: Record<string, unknown>, walletCurrency?: string): Money | undefined => {
-  const currency = walletCurrency ?? textOf(fields, 'currency')
-  if (typeof amount !== 'string' || currency === undefined || !isCurrency(currency)) return undefined
-  const money = parseMoney(amount, currency)
-  if (!money) throw invalid('purpose', 'an amount that the currency does not have')
-  return money
+function found<T>(value: T | undefined, what: string): T {
+  if (value === undefined) throw notFound(`unknown ${what}`)
+  return value
 }
 
-/** The account that gets the money or the power. */
-const readPayee = async (ports: PurposePorts, { workspaceId, fields }: Purpose): Promise<string | undefined> => {
-  const channel = textOf(fields, 'withdrawalChannelBizId', 'withdrawal_channel_id')
-  if (channel !== undefined) return found(await ports.maskedAccountOf(workspaceId, channel), 'withdrawal channel')
-  const target = textOf(fields, 'targetWalletBizId')
-  if (target !== undefined) return found(await ports.readWallet(bizId<'wallet'>(target)), 'wallet') && target
-  const person = textOf(fields, 'userBizId', 'account_id')
-  if (person !== undefined) return ports.memberEmail(workspaceId, bizId<'account'>(person))
-  return textOf(fields, 'email')
+/** A purpose has exactly the confirmed fields. */
+function parseFields(operation: Operation, given: Record<string, unknown>): Record<string, unknown> {
+  const schemas = confirmedSchemas(operation)
+  const unknown = Object.keys(given).find((name) => !Object.hasOwn(schemas, name))
+  if (unknown !== undefined) throw invalid('purpose', `${operation.id} confirms no field ${unknown}`)
+  return Object.fromEntries(
+    Object.entries(schemas).map(([name, schema]) => {
+      const { success, data } = schema.safeParse(given[name])
+      if (!success) throw invalid('purpose', `invalid or missing ${name}`)
+      return [name, data]
+    }),
+  )
+}
+
+function assertPermission({ policy: { permission } }: Operation, rights: WorkspaceAccess['permissions']): void {
+  if (permission !== null && !rights.has(permission)) throw denied(`lacks ${permission}`)
 }
 
 /** Reads names and amounts from the store, so that the mail contains no free text of the client. */
-const readDetails = async (ports: PurposePorts, purpose: Purpose): Promise<PurposeDetails> => {
+async function readDetails(ports: PurposePorts, purpose: Purpose): Promise<PurposeDetails> {
   const { operation, workspaceId, fields } = purpose
   const order = textOf(fields, 'order_id', 'recharge_id', 'withdrawal_id')
   if (order !== undefined && orderDomains.has(domainOf(operation.id)))
@@ -152,27 +148,32 @@ const readDetails = async (ports: PurposePorts, purpose: Purpose): Promise<Purpo
   return { amount: moneyIn(fields, wallet?.currency), role, payee: await readPayee(ports, purpose) }
 }
 
+function textOf(fields: Record<string, unknown>, ...names: string[]): string | undefined {
+  return names.map((name) => fields[name]).find((value) => typeof value === 'string')
+}
+
+function moneyIn({ amount, ...fields }: Record<string, unknown>, walletCurrency?: string): Money | undefined {
+  const currency = walletCurrency ?? textOf(fields, 'currency')
+  if (typeof amount !== 'string' || currency === undefined || !isCurrency(currency)) return undefined
+  const money = parseMoney(amount, currency)
+  if (!money) throw invalid('purpose', 'an amount that the currency does not have')
+  return money
+}
+
+/** The account that gets the money or the power. */
+async function readPayee(ports: PurposePorts, { workspaceId, fields }: Purpose): Promise<string | undefined> {
+  const channel = textOf(fields, 'withdrawalChannelBizId', 'withdrawal_channel_id')
+  if (channel !== undefined) return found(await ports.maskedAccountOf(workspaceId, channel), 'withdrawal channel')
+  const target = textOf(fields, 'targetWalletBizId')
+  if (target !== undefined) return found(await ports.readWallet(bizId<'wallet'>(target)), 'wallet') && target
+  const person = textOf(fields, 'userBizId', 'account_id')
+  if (person !== undefined) return ports.memberEmail(workspaceId, bizId<'account'>(person))
+  return textOf(fields, 'email')
+}
+
 /** An extension's operation may have only a summary. */
-const nameOf = ({ id, summary }: Operation, words: Words, locale: Locale): string => {
+function nameOf({ id, summary }: Operation, words: Words, locale: Locale): string {
   const key = `purpose.${id}`
   const text = words.text(key, locale)
   return text === key ? summary : text
-}
-
-/**
- * Returns a description for the mail, such as `Withdraw money (250.00 USD → DE89 **** 3000)` or
- * `Invite a person (Clerks → nora@example.com)`. Throws VALIDATION.INVALID_PARAMETER or
- * RESOURCE.NOT_FOUND.
- */
-export const describePurpose = async (
-  ports: PurposePorts & { words: Words },
-  purpose: Purpose | null,
-  locale: Locale,
-): Promise<string> => {
-  if (!purpose) return ports.words.text('purpose.unspecified', locale)
-  const { amount, role, payee } = await readDetails(ports, purpose)
-  const money = amount && `${formatMoney(amount)} ${amount.currency}`
-  const details = [money, role, payee].filter((part) => part !== undefined)
-  const name = nameOf(purpose.operation, ports.words, locale)
-  return details.length === 0 ? name : `${name} (${details.join(' → ')})`
 }

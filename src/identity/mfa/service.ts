@@ -44,64 +44,33 @@ export interface StoredFactors {
   backup: BackupCodeCounts
 }
 
-export const factorsOf = ({ portal, id }: Pick<Account, 'portal' | 'id'>): Statements<StoredFactors> =>
-  together([otpOf(portal, id), backupCodeCounts(portal, id)]).map(([otp, backup]) => ({ otp, backup }))
-
-const toMfaEntries = (settings: IdentitySettings, account: Account, { otp, backup }: StoredFactors): MfaEntry[] => {
-  const { emailVerifiedAt } = account
-  const hasOtp = Boolean(otp?.secret)
-  const hasCodes = backup.remainingCount > 0
-  const usesMail = allowsMailCodes(settings, account, hasOtp)
-  return [
-    { method: 'EMAIL', isEnabled: usesMail, isPrimary: usesMail && !hasOtp, verifiedAt: emailVerifiedAt },
-    { method: 'OTP', isEnabled: hasOtp, isPrimary: hasOtp, verifiedAt: otp?.verifiedAt ?? null },
-    { method: 'BACKUP_CODE', isEnabled: hasCodes, isPrimary: false, verifiedAt: backup.generatedAt },
-  ]
+export function factorsOf({ portal, id }: Pick<Account, 'portal' | 'id'>): Statements<StoredFactors> {
+  return together([otpOf(portal, id), backupCodeCounts(portal, id)]).map(([otp, backup]) => ({ otp, backup }))
 }
 
 /** Includes disabled methods. */
-export const listMfaMethods = async (
+export async function listMfaMethods(
   { database, settings }: Pick<MfaPorts, 'database' | 'settings'>,
   account: Account,
-): Promise<MfaEntry[]> => toMfaEntries(settings, account, await run(database, factorsOf(account)))
+): Promise<MfaEntry[]> {
+  return toMfaEntries(settings, account, await run(database, factorsOf(account)))
+}
 
-export const enabledMethods = (settings: IdentitySettings, account: Account, factors: StoredFactors): MfaMethod[] =>
-  toMfaEntries(settings, account, factors)
+export function enabledMethods(settings: IdentitySettings, account: Account, factors: StoredFactors): MfaMethod[] {
+  return toMfaEntries(settings, account, factors)
     .filter(({ isEnabled }) => isEnabled)
     .map(({ method }) => method)
-
-/** With `mfa.binding: session`, a code confirms any command, regardless of its mail. */
-const stepUpCodeOwner = (
-  { portal, sessionId }: OwnSession,
-  purpose: Purpose | null,
-  { binding }: IdentitySettings['mfa'],
-): CodeOwner => ({
-  portal,
-  owner: sessionId,
-  purpose: 'STEP_UP',
-  ...(binding === 'purpose' && purpose && { confirms: purpose.digest }),
-})
-
-/** Returns null without a purpose. Throws VALIDATION.INVALID_PARAMETER if `mfa.binding` requires one. */
-const requestedPurpose = async (
-  { purposes, settings }: MfaPorts,
-  requested: StepUpPurpose | undefined,
-  caller: Caller,
-): Promise<Purpose | null> => {
-  if (requested) return parsePurpose(purposes, requested, caller)
-  if (settings.mfa.binding === 'purpose') throw invalid('purpose', 'a step-up needs a purpose')
-  return null
 }
 
 /**
  * Replaces the previous code. Throws ACCESS.RATE_LIMITED, AUTH.MFA_METHOD_NOT_ALLOWED if the account cannot use mailed
  * codes, and the refusals of `parsePurpose` and `describePurpose`.
  */
-export const sendStepUpCode = async (
+export async function sendStepUpCode(
   ports: MfaPorts,
   requested: StepUpPurpose | undefined,
   context: CallerContext,
-): Promise<SentCode> => {
+): Promise<SentCode> {
   const { cache, clock, codeMails, database, digest, lockout, purposes, randomness, settings, words } = ports
   const { codeTtlMs, resendMs } = settings.login
   const session = assertSession(context.caller)
@@ -139,12 +108,12 @@ export const sendStepUpCode = async (
  * Verifies a second factor and records the step-up: for the purpose, or with `mfa.binding: session` for the session.
  * Throws the refusals of `verifyCode` and `parsePurpose`.
  */
-export const stepUp = async (
+export async function stepUp(
   ports: MfaPorts,
   factor: PresentedFactor,
   requested: StepUpPurpose | undefined,
   context: CallerContext,
-): Promise<void> => {
+): Promise<void> {
   const { mfa } = ports.settings
   const session = assertSession(context.caller)
   const { sessionId } = session
@@ -172,4 +141,41 @@ export const stepUp = async (
     return true
   })
   ports.sessionCache.invalidate(sessionId)
+}
+
+function toMfaEntries(settings: IdentitySettings, account: Account, { otp, backup }: StoredFactors): MfaEntry[] {
+  const { emailVerifiedAt } = account
+  const hasOtp = Boolean(otp?.secret)
+  const hasCodes = backup.remainingCount > 0
+  const usesMail = allowsMailCodes(settings, account, hasOtp)
+  return [
+    { method: 'EMAIL', isEnabled: usesMail, isPrimary: usesMail && !hasOtp, verifiedAt: emailVerifiedAt },
+    { method: 'OTP', isEnabled: hasOtp, isPrimary: hasOtp, verifiedAt: otp?.verifiedAt ?? null },
+    { method: 'BACKUP_CODE', isEnabled: hasCodes, isPrimary: false, verifiedAt: backup.generatedAt },
+  ]
+}
+
+/** Returns null without a purpose. Throws VALIDATION.INVALID_PARAMETER if `mfa.binding` requires one. */
+async function requestedPurpose(
+  { purposes, settings }: MfaPorts,
+  requested: StepUpPurpose | undefined,
+  caller: Caller,
+): Promise<Purpose | null> {
+  if (requested) return parsePurpose(purposes, requested, caller)
+  if (settings.mfa.binding === 'purpose') throw invalid('purpose', 'a step-up needs a purpose')
+  return null
+}
+
+/** With `mfa.binding: session`, a code confirms any command, regardless of its mail. */
+function stepUpCodeOwner(
+  { portal, sessionId }: OwnSession,
+  purpose: Purpose | null,
+  { binding }: IdentitySettings['mfa'],
+): CodeOwner {
+  return {
+    portal,
+    owner: sessionId,
+    purpose: 'STEP_UP',
+    ...(binding === 'purpose' && purpose && { confirms: purpose.digest }),
+  }
 }

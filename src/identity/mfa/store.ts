@@ -12,10 +12,6 @@ import {
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
 import { accountIdOfAttempt } from '../accounts/store.ts'
 
-/** A thief cannot have issued a factor, so that it is old from the beginning. */
-const countedFrom = (issuedAt: RawBuilder<unknown>, enrolledAt: RawBuilder<unknown>): RawBuilder<Instant | null> =>
-  sql`CASE WHEN ${issuedAt} = ${enrolledAt} THEN to_timestamp(0) ELSE ${enrolledAt} END`
-
 const otpCountedFrom = countedFrom(sql.ref('issued_at'), sql.ref('verified_at'))
 const codesCountedFrom = countedFrom(sql`max(issued_at)`, sql`max(generated_at)`)
 
@@ -29,51 +25,45 @@ export interface OtpFactor {
   pendingAt: Instant | null
 }
 
-const selectFactor = (store: Database | Tx, portal: RawBuilder<Portal>, accountId: RawBuilder<AccountId>) =>
-  store
-    .selectFrom('otp_factors')
-    .select(['secret', 'verified_at as verifiedAt', 'pending_secret as pendingSecret', 'pending_at as pendingAt'])
-    .select(otpCountedFrom.as('countedFrom'))
-    .where('portal', '=', portal)
-    .where('account_biz_id', '=', accountId)
-
-const factorOf = (store: Database | Tx, param: Param<{ portal: Portal; accountId: AccountId }>) =>
-  selectFactor(store, param('portal'), param('accountId'))
-
 const findFactor = statement(factorOf)
 const lockFactor = statement((store, param: Param<{ portal: Portal; accountId: AccountId }>) =>
   factorOf(store, param).forUpdate(),
 )
 
-export const otpOf = (portal: Portal, accountId: AccountId): Statements<OtpFactor | undefined> =>
-  findFactor.with({ portal, accountId }).first()
+export function otpOf(portal: Portal, accountId: AccountId): Statements<OtpFactor | undefined> {
+  return findFactor.with({ portal, accountId }).first()
+}
 
-export const readOtp = (store: Database | Tx, portal: Portal, accountId: AccountId): Promise<OtpFactor | undefined> =>
-  run(store, otpOf(portal, accountId))
+export function readOtp(store: Database | Tx, portal: Portal, accountId: AccountId): Promise<OtpFactor | undefined> {
+  return run(store, otpOf(portal, accountId))
+}
 
 const findFactorByAttempt = statement((store, param: Param<{ portal: Portal; digest: Uint8Array }>) =>
   selectFactor(store, param('portal'), accountIdOfAttempt(param('portal'), param('digest'))),
 )
 
 /** The authenticator of the account that is signing in. */
-export const otpOfAttempt = (portal: Portal, digest: Uint8Array): Statements<OtpFactor | undefined> =>
-  findFactorByAttempt.with({ portal, digest }).first()
+export function otpOfAttempt(portal: Portal, digest: Uint8Array): Statements<OtpFactor | undefined> {
+  return findFactorByAttempt.with({ portal, digest }).first()
+}
 
 /** Locks the row, so that its sealed values do not change until the transaction ends. */
-export const otpLocked = (portal: Portal, accountId: AccountId): Statements<OtpFactor | undefined> =>
-  lockFactor.with({ portal, accountId }).first()
+export function otpLocked(portal: Portal, accountId: AccountId): Statements<OtpFactor | undefined> {
+  return lockFactor.with({ portal, accountId }).first()
+}
 
-export const lockOtp = (tx: Tx, portal: Portal, accountId: AccountId): Promise<OtpFactor | undefined> =>
-  run(tx, otpLocked(portal, accountId))
+export function lockOtp(tx: Tx, portal: Portal, accountId: AccountId): Promise<OtpFactor | undefined> {
+  return run(tx, otpLocked(portal, accountId))
+}
 
 /** The active secret stays valid. */
-export const putPendingSecret = async (
+export async function putPendingSecret(
   tx: Tx,
   portal: Portal,
   accountId: AccountId,
   sealed: Uint8Array,
   at: Instant,
-): Promise<void> => {
+): Promise<void> {
   const pending = { pending_secret: sealed, pending_at: toDate(at) }
   await tx
     .insertInto('otp_factors')
@@ -83,13 +73,13 @@ export const putPendingSecret = async (
 }
 
 /** The account must not have an authenticator. */
-export const insertIssuedSecret = async (
+export async function insertIssuedSecret(
   tx: Tx,
   portal: Portal,
   accountId: AccountId,
   sealed: Uint8Array,
   at: Instant,
-): Promise<void> => {
+): Promise<void> {
   await tx
     .insertInto('otp_factors')
     .values({
@@ -105,14 +95,14 @@ export const insertIssuedSecret = async (
 }
 
 /** Returns false if a concurrent request has replaced the secret. */
-export const activatePendingSecret = async (
+export async function activatePendingSecret(
   tx: Tx,
   portal: Portal,
   accountId: AccountId,
   sealed: Uint8Array,
   step: number,
   at: Instant,
-): Promise<boolean> => {
+): Promise<boolean> {
   const activated = await tx
     .updateTable('otp_factors')
     .set({ secret: sealed, verified_at: toDate(at), last_used_step: step, pending_secret: null, pending_at: null })
@@ -125,13 +115,13 @@ export const activatePendingSecret = async (
 }
 
 /** Returns false if this or a later step was used before. */
-export const spendTimeStep = async (
+export async function spendTimeStep(
   tx: Tx,
   portal: Portal,
   accountId: AccountId,
   sealed: Uint8Array,
   step: number,
-): Promise<boolean> => {
+): Promise<boolean> {
   const spent = await tx
     .updateTable('otp_factors')
     .set({ last_used_step: step })
@@ -145,13 +135,13 @@ export const spendTimeStep = async (
 }
 
 /** The account must have an authenticator. */
-export const replaceSecret = async (
+export async function replaceSecret(
   tx: Tx,
   portal: Portal,
   accountId: AccountId,
   sealed: Uint8Array,
   at: Instant,
-): Promise<void> => {
+): Promise<void> {
   await tx
     .updateTable('otp_factors')
     .set({ secret: sealed, verified_at: toDate(at), pending_secret: null, pending_at: null })
@@ -161,7 +151,7 @@ export const replaceSecret = async (
     .execute()
 }
 
-export const removeOtp = async (tx: Tx, portal: Portal, accountId: AccountId): Promise<boolean> => {
+export async function removeOtp(tx: Tx, portal: Portal, accountId: AccountId): Promise<boolean> {
   const removed = await tx
     .deleteFrom('otp_factors')
     .where('portal', '=', portal)
@@ -193,23 +183,26 @@ const countCodes = statement((store, param: Param<{ portal: Portal; accountId: A
     .where('account_biz_id', '=', param('accountId')),
 )
 
-export const backupCodeCounts = (portal: Portal, accountId: AccountId): Statements<BackupCodeCounts> =>
-  countCodes.with({ portal, accountId }).only()
+export function backupCodeCounts(portal: Portal, accountId: AccountId): Statements<BackupCodeCounts> {
+  return countCodes.with({ portal, accountId }).only()
+}
 
-export const readBackupCodeCounts = (
+export function readBackupCodeCounts(
   store: Database | Tx,
   portal: Portal,
   accountId: AccountId,
-): Promise<BackupCodeCounts> => run(store, backupCodeCounts(portal, accountId))
+): Promise<BackupCodeCounts> {
+  return run(store, backupCodeCounts(portal, accountId))
+}
 
 /** The caller must have locked the account's row. */
-export const replaceBackupCodes = async (
+export async function replaceBackupCodes(
   tx: Tx,
   portal: Portal,
   accountId: AccountId,
   digests: Uint8Array[],
   { at, isIssued }: { at: Instant; isIssued: boolean },
-): Promise<void> => {
+): Promise<void> {
   await removeBackupCodes(tx, portal, accountId)
   const rows = digests.map((code_digest) => ({
     account_biz_id: accountId,
@@ -223,12 +216,12 @@ export const replaceBackupCodes = async (
 }
 
 /** Returns false if the code is wrong or already used. */
-export const spendBackupCode = (
+export function spendBackupCode(
   portal: Portal,
   accountId: AccountId,
   candidates: readonly Uint8Array[],
   at: Instant,
-): Statements<boolean> => {
+): Statements<boolean> {
   const spent = query((store) =>
     store
       .updateTable('backup_codes')
@@ -242,7 +235,7 @@ export const spendBackupCode = (
   return spent.hasRow()
 }
 
-export const readUsedTimeStep = async (tx: Tx, portal: Portal, accountId: AccountId): Promise<number> => {
+export async function readUsedTimeStep(tx: Tx, portal: Portal, accountId: AccountId): Promise<number> {
   const factor = await tx
     .selectFrom('otp_factors')
     .select('last_used_step as step')
@@ -253,7 +246,7 @@ export const readUsedTimeStep = async (tx: Tx, portal: Portal, accountId: Accoun
 }
 
 /** Call before the codes are replaced. Keeps nothing if no code was used. */
-export const keepUsedBackupCodes = async (tx: Tx, portal: Portal, accountId: AccountId, at: Instant): Promise<void> => {
+export async function keepUsedBackupCodes(tx: Tx, portal: Portal, accountId: AccountId, at: Instant): Promise<void> {
   await sql`
     INSERT INTO former_factors (account_biz_id, portal, method, enrolled_at, ended_at, last_used_at)
     SELECT account_biz_id, portal, 'BACKUP_CODE', ${codesCountedFrom}, ${timestamptz(at)}, max(used_at) FROM backup_codes
@@ -262,12 +255,12 @@ export const keepUsedBackupCodes = async (tx: Tx, portal: Portal, accountId: Acc
 }
 
 /** Whether a backup code, or a factor that was replaced or removed, was used after `since` and counted by `countedBy`. */
-export const isOldFactorUsedSince = async (
+export async function isOldFactorUsedSince(
   tx: Tx,
   portal: Portal,
   accountId: AccountId,
   { since, countedBy }: { since: Instant; countedBy: Instant },
-): Promise<boolean> => {
+): Promise<boolean> {
   const { rows } = await sql`
     SELECT FROM (
       SELECT ${codesCountedFrom} AS counted_from, max(used_at) AS used_at FROM backup_codes
@@ -279,11 +272,29 @@ export const isOldFactorUsedSince = async (
   return rows.length > 0
 }
 
-export const removeBackupCodes = async (tx: Tx, portal: Portal, accountId: AccountId): Promise<void> => {
+export async function removeBackupCodes(tx: Tx, portal: Portal, accountId: AccountId): Promise<void> {
   await tx.deleteFrom('backup_codes').where('portal', '=', portal).where('account_biz_id', '=', accountId).execute()
 }
 
-export const removeFactors = async (tx: Tx, portal: Portal, accountId: AccountId): Promise<void> => {
+export async function removeFactors(tx: Tx, portal: Portal, accountId: AccountId): Promise<void> {
   await tx.deleteFrom('otp_factors').where('portal', '=', portal).where('account_biz_id', '=', accountId).execute()
   await removeBackupCodes(tx, portal, accountId)
+}
+
+/** A thief cannot have issued a factor, so that it is old from the beginning. */
+function countedFrom(issuedAt: RawBuilder<unknown>, enrolledAt: RawBuilder<unknown>): RawBuilder<Instant | null> {
+  return sql`CASE WHEN ${issuedAt} = ${enrolledAt} THEN to_timestamp(0) ELSE ${enrolledAt} END`
+}
+
+function factorOf(store: Database | Tx, param: Param<{ portal: Portal; accountId: AccountId }>) {
+  return selectFactor(store, param('portal'), param('accountId'))
+}
+
+function selectFactor(store: Database | Tx, portal: RawBuilder<Portal>, accountId: RawBuilder<AccountId>) {
+  return store
+    .selectFrom('otp_factors')
+    .select(['secret', 'verified_at as verifiedAt', 'pending_secret as pendingSecret', 'pending_at as pendingAt'])
+    .select(otpCountedFrom.as('countedFrom'))
+    .where('portal', '=', portal)
+    .where('account_biz_id', '=', accountId)
 }

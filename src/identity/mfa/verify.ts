@@ -47,60 +47,33 @@ export interface StrongFactor extends PresentedFactor {
  */
 export type Verification<Rest = (tx: Tx) => Promise<boolean>> = Statements<Rest>
 
-const totp = ({ secretBox }: IdentityPorts, { portal, id }: AccountKey, code: string, now: Instant): Verification =>
-  otpLocked(portal, id).map((otp) => async (tx) => {
-    if (!otp?.secret) return false
-    const step = timeStepOf(openSecret(secretBox, portal, id, otp.secret), code, now)
-    return step !== undefined && spendTimeStep(tx, portal, id, otp.secret, step)
-  })
-
-const backupCode = (
-  { digest, ids }: IdentityPorts,
-  { portal, id }: AccountKey,
-  code: string,
-  context: RequestContext,
-  now: Instant,
-): Verification =>
-  spendBackupCode(portal, id, backupCodeCandidates(digest, portal, id, code), now).map((isSpent) => async (tx) => {
-    if (isSpent) await queueNotice(tx, ids, { portal, id }, 'BACKUP_CODE_USED', context, now)
-    return isSpent
-  })
-
 /** Throws AUTH.MFA_METHOD_NOT_ALLOWED. */
-export const assertMailAllowed = (settings: IdentitySettings, account: Account, otp: OtpFactor | undefined): void => {
+export function assertMailAllowed(settings: IdentitySettings, account: Account, otp: OtpFactor | undefined): void {
   if (!allowsMailCodes(settings, account, Boolean(otp?.secret)))
     throw new Refusal('AUTH.MFA_METHOD_NOT_ALLOWED', { internal: 'the account cannot use mailed codes' })
 }
 
-const strongFactor = (
-  ports: IdentityPorts,
-  account: AccountKey,
-  { method, code }: StrongFactor,
-  context: RequestContext,
-  now: Instant,
-): Verification => (method === 'OTP' ? totp(ports, account, code, now) : backupCode(ports, account, code, context, now))
-
 /** Verifies a code of an authenticator or a backup code, like `factorOf`. */
-export const verifyStrongFactor = async (
+export async function verifyStrongFactor(
   ports: IdentityPorts,
   tx: Tx,
   account: AccountKey,
   factor: StrongFactor,
   context: RequestContext,
   now: Instant,
-): Promise<boolean> => {
+): Promise<boolean> {
   const finish = await run(tx, strongFactor(ports, account, factor, context, now))
   return finish(tx)
 }
 
 /** The caller must count a wrong code. The rest throws AUTH.MFA_METHOD_NOT_ALLOWED; the caller must then roll back. */
-export const factorOf = (
+export function factorOf(
   ports: FactorPorts,
   owner: FactorOwner,
   { method, code }: PresentedFactor,
   context: RequestContext,
   now: Instant,
-): Verification<(tx: Tx, account: Account) => Promise<boolean>> => {
+): Verification<(tx: Tx, account: Account) => Promise<boolean>> {
   if (method !== 'EMAIL') return strongFactor(ports, owner, { method, code }, context, now)
   const { portal, id } = owner
   const statements = together([otpOf(portal, id), spendPresentedCode(ports.digest, owner.code, code, now)])
@@ -115,12 +88,12 @@ export const factorOf = (
  * apart from sign-ins, so that a stolen token allows neither unlimited guesses nor locking the owner out. Each session
  * has half of the tries. Throws AUTH.CODE_INVALID or ACCESS.RATE_LIMITED.
  */
-export const verifyCode = async <T>(
+export async function verifyCode<T>(
   { database, clock, lockout }: VerifyPorts,
   session: OwnSession,
   context: RequestContext,
   verify: (tx: Tx) => Promise<T | undefined>,
-): Promise<T> => {
+): Promise<T> {
   const subject = lockout.factorSubject(session.portal, session.accountId)
   const ofSession = lockout.sessionSubject(session.portal, session.sessionId)
   const verifyInTransaction = () =>
@@ -144,4 +117,37 @@ export const verifyCode = async <T>(
     }
     throw error
   }
+}
+
+function strongFactor(
+  ports: IdentityPorts,
+  account: AccountKey,
+  { method, code }: StrongFactor,
+  context: RequestContext,
+  now: Instant,
+): Verification {
+  return method === 'OTP' ? totp(ports, account, code, now) : backupCode(ports, account, code, context, now)
+}
+
+function totp({ secretBox }: IdentityPorts, { portal, id }: AccountKey, code: string, now: Instant): Verification {
+  return otpLocked(portal, id).map((otp) => async (tx) => {
+    if (!otp?.secret) return false
+    const step = timeStepOf(openSecret(secretBox, portal, id, otp.secret), code, now)
+    return step !== undefined && spendTimeStep(tx, portal, id, otp.secret, step)
+  })
+}
+
+function backupCode(
+  { digest, ids }: IdentityPorts,
+  { portal, id }: AccountKey,
+  code: string,
+  context: RequestContext,
+  now: Instant,
+): Verification {
+  return spendBackupCode(portal, id, backupCodeCandidates(digest, portal, id, code), now).map(
+    (isSpent) => async (tx) => {
+      if (isSpent) await queueNotice(tx, ids, { portal, id }, 'BACKUP_CODE_USED', context, now)
+      return isSpent
+    },
+  )
 }

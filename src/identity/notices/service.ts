@@ -52,20 +52,20 @@ type Notice = z.output<typeof Notice>
 const maxDeviceLength = 160
 
 /** As statements for a batch of `tx`. */
-export const noticeQueued = (
+export function noticeQueued(
   tx: Tx,
   ids: Ids,
   { portal, id: accountId }: { portal: Portal; id: AccountId },
   about: Notice['about'],
   { clientIp, userAgent }: Pick<RequestContext, 'clientIp' | 'userAgent'>,
   at: Instant,
-): Statements<unknown> => {
+): Statements<unknown> {
   const payload: Notice = { portal, accountId, about, clientIp, device: userAgent.slice(0, maxDeviceLength), at }
   return jobsEnqueued(tx, ids, [{ kind: noticeJob, payload, at }])
 }
 
 /** Queue in the transaction of the event, so that the email is sent if and only if it commits. */
-export const queueNotice = async (...notice: Parameters<typeof noticeQueued>): Promise<void> => {
+export async function queueNotice(...notice: Parameters<typeof noticeQueued>): Promise<void> {
   await run(notice[0], noticeQueued(...notice))
 }
 
@@ -83,20 +83,20 @@ interface NoticeMailPorts extends Pick<IdentityPorts, 'cache' | 'database' | 'ma
 /** With the job runner's backoff, the attempts outlast a mail server outage of half an hour. */
 const maxAttempts = 10
 
-const toMinutesUtc = (at: Instant): string => `${toIso(at).slice(0, 16).replace('T', ' ')} UTC`
+/** If the process dies before the job is marked as done, the email is sent again. */
+export function noticeMailJob(ports: NoticeMailPorts): JobKind {
+  return {
+    name: noticeJob,
+    attempts: maxAttempts,
+    work: (payload, facts) => sendNotice(ports, Notice.parse(payload), facts),
+  }
+}
 
-/**
- * A thief could otherwise flood the mailbox. Counts only the first attempt, so that a mail server outage does not use
- * up the limit.
- */
-const isWithinLimit = async ({ cache, maxPerDay }: NoticeMailPorts, accountId: AccountId, attempt: number) =>
-  attempt > 1 || (await cache.increment(`notice-confirmation:${accountId}`, days(1))).count <= maxPerDay
-
-const sendNotice = async (
+async function sendNotice(
   ports: NoticeMailPorts,
   { portal, accountId, about, clientIp: address, device, at }: Notice,
   { attempt, drop }: Pick<JobFacts, 'attempt' | 'drop'>,
-): Promise<void> => {
+): Promise<void> {
   const { database, mailer, words, portals } = ports
   const account = await accountById(database, portal, accountId)
   if (!account) return
@@ -121,9 +121,14 @@ const sendNotice = async (
   return mailer.send({ ...to, template: 'security-change', values })
 }
 
-/** If the process dies before the job is marked as done, the email is sent again. */
-export const noticeMailJob = (ports: NoticeMailPorts): JobKind => ({
-  name: noticeJob,
-  attempts: maxAttempts,
-  work: (payload, facts) => sendNotice(ports, Notice.parse(payload), facts),
-})
+function toMinutesUtc(at: Instant): string {
+  return `${toIso(at).slice(0, 16).replace('T', ' ')} UTC`
+}
+
+/**
+ * A thief could otherwise flood the mailbox. Counts only the first attempt, so that a mail server outage does not use
+ * up the limit.
+ */
+async function isWithinLimit({ cache, maxPerDay }: NoticeMailPorts, accountId: AccountId, attempt: number) {
+  return attempt > 1 || (await cache.increment(`notice-confirmation:${accountId}`, days(1))).count <= maxPerDay
+}

@@ -6,8 +6,8 @@ import { setPasswordByToken } from './reset.ts'
 import { changePassword, type PasswordPorts, requestPasswordReset } from './service.ts'
 import { undoFactors } from './undo.ts'
 
-export const passwordHandlers = (ports: PasswordPorts): HandlerTable =>
-  createHandlerTable(contract, {
+export function passwordHandlers(ports: PasswordPorts): HandlerTable {
+  return createHandlerTable(contract, {
     forgotPassword: async (request) => {
       await requestPasswordReset(ports, request.body, request)
       return { success: true, message: ports.words.text('notice.PASSWORD_FORGOT', request.locale) }
@@ -42,3 +42,4 @@ export const passwordHandlers = (ports: PasswordPorts): HandlerTable =>
       }
     },
   })
+}

@@ -14,10 +14,10 @@ import type { PasswordPorts } from './service.ts'
 import { cancelPasswordTokens, findTokenAccount, spendPasswordToken, type TokenKey } from './store.ts'
 
 /** Throws AUTH.SESSION_NOT_FOUND for an unknown, used or expired token. */
-export const findMailedToken = async (
+export async function findMailedToken(
   { clock, database, digest }: PasswordPorts,
   { token, ...kind }: Pick<TokenKey, 'portal' | 'purpose'> & { token: string },
-): Promise<{ key: TokenKey; account: Account }> => {
+): Promise<{ key: TokenKey; account: Account }> {
   assertOpaqueToken(token)
   const found = await firstOf(digest.candidates('password-token', token), async (each) => {
     const key = { ...kind, digest: each }
@@ -30,12 +30,7 @@ export const findMailedToken = async (
 }
 
 /** Locks the account before the token. Every password change uses this order, which prevents deadlocks. */
-export const spendMailedToken = async (
-  tx: Tx,
-  key: TokenKey,
-  { portal, id }: Account,
-  now: Instant,
-): Promise<Account> => {
+export async function spendMailedToken(tx: Tx, key: TokenKey, { portal, id }: Account, now: Instant): Promise<Account> {
   const account = await lockAccount(tx, portal, id)
   if (account?.status !== 'ACTIVE' && account?.status !== 'PENDING_APPROVAL')
     throw sessionNotFound('the account is suspended or rejected')
@@ -44,12 +39,7 @@ export const spendMailedToken = async (
 }
 
 /** Ends sessions and pending sign-ins. */
-export const endAccess = async (
-  tx: Tx,
-  account: Account,
-  reason: SessionEndReason,
-  at: Instant,
-): Promise<SessionId[]> => {
+export async function endAccess(tx: Tx, account: Account, reason: SessionEndReason, at: Instant): Promise<SessionId[]> {
   await cancelLoginAttempts(tx, account.portal, account.id, at)
   return endSessions(tx, account, reason, at)
 }
@@ -70,14 +60,14 @@ const removalNotices = {
  * Takes from a thief what the account's sessions have given them: sessions, pending sign-ins, known devices, young
  * factors except `proven`, and credentials in the domains. Clears the limits that they have used up. The caller must have locked the account.
  */
-export const recoverAccount = async (
+export async function recoverAccount(
   ports: PasswordPorts,
   tx: Tx,
   account: Account,
   { proven, reason }: { proven: MfaMethod | null; reason: SessionEndReason },
   context: RequestContext,
   at: Instant,
-): Promise<Recovery> => {
+): Promise<Recovery> {
   const { portal, id } = account
   const ended = await endAccess(tx, account, reason, at)
   await cancelPasswordTokens(tx, portal, id, at, ['UNDO'])
@@ -88,5 +78,6 @@ export const recoverAccount = async (
 }
 
 /** For the audit log. */
-export const removedDetail = (removed: readonly RemovedFactor[]): Record<string, string> =>
-  removed.length === 0 ? {} : { removedFactors: removed.join(',') }
+export function removedDetail(removed: readonly RemovedFactor[]): Record<string, string> {
+  return removed.length === 0 ? {} : { removedFactors: removed.join(',') }
+}

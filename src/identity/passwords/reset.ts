@@ -28,35 +28,53 @@ export interface TokenPassword {
 }
 
 /**
- * The token only proves access to the mailbox. Returns the method of the verified factor. Throws
- * ACCESS.STEP_UP_REQUIRED without a factor or for a young one, unless only a young authenticator asks for it, and
- * AUTH.CODE_INVALID for a wrong code.
+ * Ends all sessions and returns their number. A reset recovers the account, too: it keeps second factors that are
+ * older or verified. A refusal does not use up the token. Throws VALIDATION.INVALID_PARAMETER, AUTH.SESSION_NOT_FOUND
+ * for an invalid token, and the refusals of `verifyResetFactor`.
  */
-const verifyResetFactor = async (
+export async function setPasswordByToken(
   ports: PasswordPorts,
-  tx: Tx,
-  account: Account,
-  factor: StrongFactor | null,
+  { purpose, token, newPassword, factor }: TokenPassword,
   context: RequestContext,
-  now: Instant,
-): Promise<MfaMethod | null> => {
-  const isBound = await bindsRecovery(ports, tx, account, now)
-  if (!isBound && (!factor || !(await readOtp(tx, account.portal, account.id))?.secret)) return null
-  if (!factor) throw new Refusal('ACCESS.STEP_UP_REQUIRED', { internal: 'the account has or had an authenticator' })
-  if (isBound && (await isFactorYoung(ports, tx, account, factor.method, now)))
-    throw new Refusal('ACCESS.STEP_UP_REQUIRED', { internal: 'the factor is younger than the suspicion window' })
-  if (!(await verifyStrongFactor(ports, tx, account, factor, context, now))) throw new Refusal('AUTH.CODE_INVALID')
-  await run(tx, ports.lockout.clear(ports.lockout.resetSubject(account.portal, account.id)))
-  return factor.method
+): Promise<number> {
+  const { database, passwords, sessionCache } = ports
+  const { key, account: found } = await findMailedToken(ports, { portal: context.portal, purpose, token })
+  await assertPasswordAllowed(ports, newPassword, found)
+  const hash = await passwords.hash(newPassword)
+  const ended = await countWrongFactor(ports, found, factor, context, () =>
+    inTransaction(database, (tx) => spendTokenAndSetPassword(ports, tx, key, { hash, factor, found }, context)),
+  )
+  for (const id of ended) sessionCache.invalidate(id)
+  return ended.length
 }
 
-const spendTokenAndSetPassword = async (
+/** Runs `work`, which verifies `factor`. Counts a wrong code. Throws ACCESS.RATE_LIMITED during a lockout. */
+async function countWrongFactor<T>(
+  { clock, database, lockout }: PasswordPorts,
+  { portal, id }: Account,
+  factor: StrongFactor | null,
+  context: RequestContext,
+  work: () => Promise<T>,
+): Promise<T> {
+  if (!factor) return work()
+  try {
+    return await lockout.countIfRefused(lockout.resetSubject(portal, id), 'AUTH.CODE_INVALID', work)
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'AUTH.CODE_INVALID') {
+      const event = { workspaceId: null, targetId: id, detail: { reason: 'CODE_INVALID' } }
+      await recordRefusal(database, unauthenticatedAuditContext(id, context, clock.now()), event)
+    }
+    throw error
+  }
+}
+
+async function spendTokenAndSetPassword(
   ports: PasswordPorts,
   tx: Tx,
   key: TokenKey,
   { hash, factor, found }: { hash: string; factor: StrongFactor | null; found: Account },
   context: RequestContext,
-): Promise<SessionId[]> => {
+): Promise<SessionId[]> {
   const { clock, ids, lockout } = ports
   const now = clock.now()
   const account = await spendMailedToken(tx, key, found, now)
@@ -78,43 +96,25 @@ const spendTokenAndSetPassword = async (
   return ended
 }
 
-/** Runs `work`, which verifies `factor`. Counts a wrong code. Throws ACCESS.RATE_LIMITED during a lockout. */
-const countWrongFactor = async <T>(
-  { clock, database, lockout }: PasswordPorts,
-  { portal, id }: Account,
+/**
+ * The token only proves access to the mailbox. Returns the method of the verified factor. Throws
+ * ACCESS.STEP_UP_REQUIRED without a factor or for a young one, unless only a young authenticator asks for it, and
+ * AUTH.CODE_INVALID for a wrong code.
+ */
+async function verifyResetFactor(
+  ports: PasswordPorts,
+  tx: Tx,
+  account: Account,
   factor: StrongFactor | null,
   context: RequestContext,
-  work: () => Promise<T>,
-): Promise<T> => {
-  if (!factor) return work()
-  try {
-    return await lockout.countIfRefused(lockout.resetSubject(portal, id), 'AUTH.CODE_INVALID', work)
-  } catch (error) {
-    if (error instanceof Refusal && error.code === 'AUTH.CODE_INVALID') {
-      const event = { workspaceId: null, targetId: id, detail: { reason: 'CODE_INVALID' } }
-      await recordRefusal(database, unauthenticatedAuditContext(id, context, clock.now()), event)
-    }
-    throw error
-  }
-}
-
-/**
- * Ends all sessions and returns their number. A reset recovers the account, too: it keeps second factors that are
- * older or verified. A refusal does not use up the token. Throws VALIDATION.INVALID_PARAMETER, AUTH.SESSION_NOT_FOUND
- * for an invalid token, and the refusals of `verifyResetFactor`.
- */
-export const setPasswordByToken = async (
-  ports: PasswordPorts,
-  { purpose, token, newPassword, factor }: TokenPassword,
-  context: RequestContext,
-): Promise<number> => {
-  const { database, passwords, sessionCache } = ports
-  const { key, account: found } = await findMailedToken(ports, { portal: context.portal, purpose, token })
-  await assertPasswordAllowed(ports, newPassword, found)
-  const hash = await passwords.hash(newPassword)
-  const ended = await countWrongFactor(ports, found, factor, context, () =>
-    inTransaction(database, (tx) => spendTokenAndSetPassword(ports, tx, key, { hash, factor, found }, context)),
-  )
-  for (const id of ended) sessionCache.invalidate(id)
-  return ended.length
+  now: Instant,
+): Promise<MfaMethod | null> {
+  const isBound = await bindsRecovery(ports, tx, account, now)
+  if (!isBound && (!factor || !(await readOtp(tx, account.portal, account.id))?.secret)) return null
+  if (!factor) throw new Refusal('ACCESS.STEP_UP_REQUIRED', { internal: 'the account has or had an authenticator' })
+  if (isBound && (await isFactorYoung(ports, tx, account, factor.method, now)))
+    throw new Refusal('ACCESS.STEP_UP_REQUIRED', { internal: 'the factor is younger than the suspicion window' })
+  if (!(await verifyStrongFactor(ports, tx, account, factor, context, now))) throw new Refusal('AUTH.CODE_INVALID')
+  await run(tx, ports.lockout.clear(ports.lockout.resetSubject(account.portal, account.id)))
+  return factor.method
 }

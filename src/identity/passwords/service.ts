@@ -35,73 +35,21 @@ export interface PasswordPorts extends SessionPorts {
   lockout: Lockout
 }
 
-const canReset = (account: Account | undefined): account is Account =>
-  account?.status === 'ACTIVE' || account?.status === 'PENDING_APPROVAL'
-
-const sendResetLink = async (ports: PasswordPorts, email: string, context: RequestContext): Promise<void> => {
-  const { clock, database, digest, mailer, randomness, settings } = ports
-  const { portal, locale } = context
-  const account = await accountByEmail(database, portal, email)
-  if (!canReset(account)) return
-  const token = mintToken(randomness)
-  const now = clock.now()
-  const { resetTtlMs } = settings.passwords
-  const stored = { digest: digest('password-token', token), portal, accountId: account.id, purpose: 'RESET' } as const
-  await inTransaction(database, async (tx) => {
-    await insertPasswordToken(tx, { ...stored, expiresAt: addMs(now, resetTtlMs) }, now)
-    // The account is the target of an anonymous request, not the actor.
-    await recordSuccess(tx, unauthenticatedAuditContext(null, context, now), {
-      workspaceId: null,
-      targetId: account.id,
-    })
-  })
-  // Browsers send a URL fragment neither to servers nor in a Referer header.
-  const url = `${settings.portals[portal].links.passwordReset}#token=${token}`
-  const minutes = String(wholeMinutes(resetTtlMs))
-  await mailer.send({ to: account.email, template: 'password-reset', locale, values: { url, minutes } })
-}
-
 /**
  * Account-dependent work runs in the background, so that the response does not reveal accounts. Throws
  * ACCESS.RATE_LIMITED, or VALIDATION.INVALID_PARAMETER for `turnstileToken`.
  */
-export const requestPasswordReset = async (
+export async function requestPasswordReset(
   ports: PasswordPorts,
   { email, turnstileToken }: { email: string; turnstileToken: string },
   context: RequestContext,
-): Promise<void> => {
+): Promise<void> {
   const { background, cache, digest, captcha, settings } = ports
   const { portal, clientIp } = context
   if (!(await captcha.passes(turnstileToken, clientIp))) throw invalid('turnstileToken')
   const limit = settings.portals[portal].forgot
   await countMail(cache, { portal, subject: addressSubject(digest, email), kind: 'forgot', limit })
   background.run('password-forgot', () => sendResetLink(ports, email, context))
-}
-
-const wrongPassword = (internal: string): Refusal => new Refusal('AUTH.INVALID_CREDENTIALS', { internal })
-
-const replacePassword = async (
-  { digest, ids, suspendCredentials }: PasswordPorts,
-  tx: Tx,
-  account: Account,
-  { hash, suspends }: { hash: string; suspends: boolean },
-  context: CallerContext,
-  at: Instant,
-) => {
-  const { portal, accountId, sessionId } = assertSession(context.caller)
-  await lockAccount(tx, portal, accountId)
-  // A concurrent change was faster.
-  if (!(await setPassword(tx, account, hash, at))) throw wrongPassword('the password was changed concurrently')
-  await cancelPasswordTokens(tx, portal, accountId, at)
-  await cancelLoginAttempts(tx, portal, accountId, at)
-  const ending = { portal, accountId, maxRemaining: 0, except: sessionId, reason: 'PASSWORD_CHANGED' } as const
-  const ended = await run(tx, endOldestSessions(ending, at))
-  if (suspends) await deleteDevices(tx, accountId, digest.candidates('client-hash', context.clientHash))
-  const suspended = suspends ? summarizeSuspended(await suspendCredentials(tx, { accountId, at })) : undefined
-  const detail = { sessions: ended.length, ...suspended?.detail }
-  await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: accountId, detail })
-  await queueNotice(tx, ids, account, 'PASSWORD_CHANGED', context, at)
-  return { ended, suspended: suspended?.counts }
 }
 
 export interface PasswordChange {
@@ -120,11 +68,11 @@ export interface ChangedPassword {
  * Ends the other sessions. Throws AUTH.INVALID_CREDENTIALS for a wrong current password, and
  * VALIDATION.INVALID_PARAMETER if the policy rejects `newPassword`.
  */
-export const changePassword = async (
+export async function changePassword(
   ports: PasswordPorts,
   { currentPassword, newPassword, suspendCredentials: suspends }: PasswordChange,
   context: CallerContext,
-): Promise<ChangedPassword> => {
+): Promise<ChangedPassword> {
   const { clock, database, passwords, sessionCache } = ports
   const account = await ownAccount(database, context.caller)
   if (!(await passwords.verify(account.passwordHash, currentPassword))) {
@@ -147,13 +95,68 @@ export const changePassword = async (
   return { ended: ended.length, suspended, changedAt }
 }
 
-export const rehashPassword = (
+export function rehashPassword(
   { background, database, passwords }: Pick<IdentityPorts, 'background' | 'database' | 'passwords'>,
   { portal, id, passwordHash }: Account,
   password: string,
-): void => {
+): void {
   if (passwordHash === null || !passwords.isOutdated(passwordHash)) return
   background.run('password-upgrade', async () => {
     await replaceHash(database, portal, id, passwordHash, await passwords.hash(password))
   })
+}
+
+async function sendResetLink(ports: PasswordPorts, email: string, context: RequestContext): Promise<void> {
+  const { clock, database, digest, mailer, randomness, settings } = ports
+  const { portal, locale } = context
+  const account = await accountByEmail(database, portal, email)
+  if (!canReset(account)) return
+  const token = mintToken(randomness)
+  const now = clock.now()
+  const { resetTtlMs } = settings.passwords
+  const stored = { digest: digest('password-token', token), portal, accountId: account.id, purpose: 'RESET' } as const
+  await inTransaction(database, async (tx) => {
+    await insertPasswordToken(tx, { ...stored, expiresAt: addMs(now, resetTtlMs) }, now)
+    // The account is the target of an anonymous request, not the actor.
+    await recordSuccess(tx, unauthenticatedAuditContext(null, context, now), {
+      workspaceId: null,
+      targetId: account.id,
+    })
+  })
+  // Browsers send a URL fragment neither to servers nor in a Referer header.
+  const url = `${settings.portals[portal].links.passwordReset}#token=${token}`
+  const minutes = String(wholeMinutes(resetTtlMs))
+  await mailer.send({ to: account.email, template: 'password-reset', locale, values: { url, minutes } })
+}
+
+function canReset(account: Account | undefined): account is Account {
+  return account?.status === 'ACTIVE' || account?.status === 'PENDING_APPROVAL'
+}
+
+function wrongPassword(internal: string): Refusal {
+  return new Refusal('AUTH.INVALID_CREDENTIALS', { internal })
+}
+
+async function replacePassword(
+  { digest, ids, suspendCredentials }: PasswordPorts,
+  tx: Tx,
+  account: Account,
+  { hash, suspends }: { hash: string; suspends: boolean },
+  context: CallerContext,
+  at: Instant,
+) {
+  const { portal, accountId, sessionId } = assertSession(context.caller)
+  await lockAccount(tx, portal, accountId)
+  // A concurrent change was faster.
+  if (!(await setPassword(tx, account, hash, at))) throw wrongPassword('the password was changed concurrently')
+  await cancelPasswordTokens(tx, portal, accountId, at)
+  await cancelLoginAttempts(tx, portal, accountId, at)
+  const ending = { portal, accountId, maxRemaining: 0, except: sessionId, reason: 'PASSWORD_CHANGED' } as const
+  const ended = await run(tx, endOldestSessions(ending, at))
+  if (suspends) await deleteDevices(tx, accountId, digest.candidates('client-hash', context.clientHash))
+  const suspended = suspends ? summarizeSuspended(await suspendCredentials(tx, { accountId, at })) : undefined
+  const detail = { sessions: ended.length, ...suspended?.detail }
+  await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: accountId, detail })
+  await queueNotice(tx, ids, account, 'PASSWORD_CHANGED', context, at)
+  return { ended, suspended: suspended?.counts }
 }

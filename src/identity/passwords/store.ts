@@ -3,12 +3,12 @@ import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/
 import type { PasswordTokenPurpose } from './schema.ts'
 
 /** Returns false if the password was changed concurrently. */
-export const setPassword = async (
+export async function setPassword(
   tx: Tx,
   { portal, id, passwordHash }: { portal: Portal; id: AccountId; passwordHash: string | null },
   hash: string,
   at: Instant,
-): Promise<boolean> => {
+): Promise<boolean> {
   const set = await tx
     .updateTable('accounts')
     .set({ password_hash: hash, password_changed_at: toDate(at), updated_at: toDate(at) })
@@ -21,13 +21,13 @@ export const setPassword = async (
 }
 
 /** Replaces the hash of a password, unless the password has changed since `from` was read. */
-export const replaceHash = async (
+export async function replaceHash(
   database: Database,
   portal: Portal,
   id: AccountId,
   from: string,
   to: string,
-): Promise<void> => {
+): Promise<void> {
   await database
     .updateTable('accounts')
     .set({ password_hash: to })
@@ -46,7 +46,7 @@ export interface PasswordToken {
   expiresAt: Instant
 }
 
-export const insertPasswordToken = async (store: Database | Tx, token: PasswordToken, at: Instant): Promise<void> => {
+export async function insertPasswordToken(store: Database | Tx, token: PasswordToken, at: Instant): Promise<void> {
   await store
     .insertInto('password_tokens')
     .values({
@@ -63,11 +63,11 @@ export const insertPasswordToken = async (store: Database | Tx, token: PasswordT
 export type TokenKey = Pick<PasswordToken, 'portal' | 'purpose' | 'digest'>
 
 /** Returns undefined if the token is unknown, used or expired. */
-export const findTokenAccount = async (
+export async function findTokenAccount(
   database: Database,
   { portal, purpose, digest }: TokenKey,
   now: Instant,
-): Promise<AccountId | undefined> => {
+): Promise<AccountId | undefined> {
   const row = await database
     .selectFrom('password_tokens')
     .select('account_biz_id')
@@ -81,11 +81,11 @@ export const findTokenAccount = async (
 }
 
 /** Returns false if the token is used or expired. */
-export const spendPasswordToken = async (
+export async function spendPasswordToken(
   tx: Tx,
   { portal, purpose, digest }: TokenKey,
   now: Instant,
-): Promise<boolean> => {
+): Promise<boolean> {
   const spent = await tx
     .updateTable('password_tokens')
     .set({ used_at: toDate(now) })
@@ -100,13 +100,13 @@ export const spendPasswordToken = async (
 }
 
 /** By default, links that undo factors stay valid: a thief could otherwise cancel them with a new password. */
-export const cancelPasswordTokens = async (
+export async function cancelPasswordTokens(
   tx: Tx,
   portal: Portal,
   accountId: AccountId,
   now: Instant,
   purposes: readonly PasswordTokenPurpose[] = ['INIT', 'RESET'],
-): Promise<void> => {
+): Promise<void> {
   await tx
     .updateTable('password_tokens')
     .set({ used_at: toDate(now) })

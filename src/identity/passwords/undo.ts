@@ -19,7 +19,7 @@ export interface UndoLink {
 }
 
 /** Returns null once a factor of `enrolledAt` is too old for the link. */
-export const createUndoLink = async (
+export async function createUndoLink(
   {
     clock,
     database,
@@ -29,7 +29,7 @@ export const createUndoLink = async (
   }: Pick<PasswordPorts, 'clock' | 'database' | 'digest' | 'randomness' | 'settings'>,
   { portal, id: accountId }: { portal: Portal; id: AccountId },
   enrolledAt: Instant,
-): Promise<UndoLink | null> => {
+): Promise<UndoLink | null> {
   const now = clock.now()
   const expiresAt = addMs(enrolledAt, settings.suspicionMs)
   if (expiresAt <= now) return null
@@ -43,7 +43,7 @@ export const createUndoLink = async (
  * Recovers the account without a new password. Throws AUTH.SESSION_NOT_FOUND for an invalid token, or if the account
  * is suspended.
  */
-export const undoFactors = async (ports: PasswordPorts, token: string, context: RequestContext): Promise<Recovery> => {
+export async function undoFactors(ports: PasswordPorts, token: string, context: RequestContext): Promise<Recovery> {
   const { clock, database, sessionCache } = ports
   const { key, account } = await findMailedToken(ports, { portal: context.portal, purpose: 'UNDO', token })
   const recovery = await inTransaction(database, async (tx) => {

@@ -36,37 +36,61 @@ export interface RegisteredAccount {
 
 const fallbackCountry = 'US'
 
-const toNewAccount = (
+/**
+ * A registration can be completed only once. Throws AUTH.SESSION_NOT_FOUND, or STATE.CONFLICT if the address is not
+ * verified or has an account.
+ */
+export async function completeRegistration(
+  ports: RegistrationPorts,
+  { sessionId, ...profile }: Profile & { sessionId: string },
+  context: RequestContext,
+): Promise<RegisteredAccount> {
+  const now = ports.clock.now()
+  assertRegistrationOpen(ports, context.portal)
+  const registration = await findRegistration(ports, sessionId, context, now)
+  if (registration.emailVerifiedAt === null) throw conflict('the address is not verified')
+  const { defaultCountry } = profile
+  if (defaultCountry !== undefined && !ports.isCountry(defaultCountry)) throw invalid('defaultCountry')
+  const account = toNewAccount(ports, registration, profile, context, now)
+  const passwordInitToken = await inTransaction(ports.database, (tx) =>
+    insertRegistered(ports, tx, registration, account, context, now),
+  )
+  return { accountId: account.id, status: account.status, passwordInitToken }
+}
+
+function toNewAccount(
   ports: RegistrationPorts,
   { email }: PendingRegistration,
   profile: Profile,
   context: RequestContext,
   now: Instant,
-): NewAccount => ({
-  id: ports.ids.next<'account'>(),
-  portal: context.portal,
-  institutionId: ports.ids.next<'institution'>(),
-  status: assertRegistrationOpen(ports, context.portal) === 'open' ? 'ACTIVE' : 'PENDING_APPROVAL',
-  email,
-  emailVerifiedAt: now,
-  name: profile.accountName,
-  phone: profile.accountPhone ?? '',
-  passwordHash: null,
-  language: profile.defaultLanguage ?? context.locale,
-  timezone: profile.defaultTimezone ?? 'UTC',
-  country: profile.defaultCountry ?? (ports.isCountry(context.country) ? context.country : fallbackCountry),
-  maxSessions: ports.settings.sessions.maxConcurrent,
-  operatorPermissions: [],
-})
+): NewAccount {
+  return {
+    id: ports.ids.next<'account'>(),
+    portal: context.portal,
+    institutionId: ports.ids.next<'institution'>(),
+    status: assertRegistrationOpen(ports, context.portal) === 'open' ? 'ACTIVE' : 'PENDING_APPROVAL',
+    email,
+    emailVerifiedAt: now,
+    name: profile.accountName,
+    phone: profile.accountPhone ?? '',
+    passwordHash: null,
+    language: profile.defaultLanguage ?? context.locale,
+    timezone: profile.defaultTimezone ?? 'UTC',
+    country: profile.defaultCountry ?? (ports.isCountry(context.country) ? context.country : fallbackCountry),
+    maxSessions: ports.settings.sessions.maxConcurrent,
+    operatorPermissions: [],
+  }
+}
 
-const insertRegistered = async (
+async function insertRegistered(
   { digest, openWorkspace, randomness, settings }: RegistrationPorts,
   tx: Tx,
   registration: PendingRegistration,
   account: NewAccount,
   context: RequestContext,
   now: Instant,
-): Promise<string> => {
+): Promise<string> {
   const { portal } = context
   if (!(await run(tx, spendAttempt(portal, registration.digest, now))))
     throw sessionNotFound('the registration is spent')
@@ -80,26 +104,4 @@ const insertRegistered = async (
   const target = { workspaceId: null, targetId: account.id, detail: { status: account.status } }
   await recordSuccess(tx, unauthenticatedAuditContext(account.id, context, now), target)
   return token
-}
-
-/**
- * A registration can be completed only once. Throws AUTH.SESSION_NOT_FOUND, or STATE.CONFLICT if the address is not
- * verified or has an account.
- */
-export const completeRegistration = async (
-  ports: RegistrationPorts,
-  { sessionId, ...profile }: Profile & { sessionId: string },
-  context: RequestContext,
-): Promise<RegisteredAccount> => {
-  const now = ports.clock.now()
-  assertRegistrationOpen(ports, context.portal)
-  const registration = await findRegistration(ports, sessionId, context, now)
-  if (registration.emailVerifiedAt === null) throw conflict('the address is not verified')
-  const { defaultCountry } = profile
-  if (defaultCountry !== undefined && !ports.isCountry(defaultCountry)) throw invalid('defaultCountry')
-  const account = toNewAccount(ports, registration, profile, context, now)
-  const passwordInitToken = await inTransaction(ports.database, (tx) =>
-    insertRegistered(ports, tx, registration, account, context, now),
-  )
-  return { accountId: account.id, status: account.status, passwordInitToken }
 }

@@ -4,8 +4,8 @@ import { completeRegistration } from './complete.ts'
 import * as contract from './contract.ts'
 import { initiateRegistration, type RegistrationPorts, verifyRegistrationEmail } from './service.ts'
 
-export const registrationHandlers = (ports: RegistrationPorts): HandlerTable =>
-  createHandlerTable(contract, {
+export function registrationHandlers(ports: RegistrationPorts): HandlerTable {
+  return createHandlerTable(contract, {
     initiateRegistration: (request) => initiateRegistration(ports, request.body, request),
     verifyRegistrationEmail: async (request) => {
       await verifyRegistrationEmail(ports, request.body, request)
@@ -21,3 +21,4 @@ export const registrationHandlers = (ports: RegistrationPorts): HandlerTable =>
       }
     },
   })
+}

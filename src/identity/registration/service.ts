@@ -32,19 +32,19 @@ export interface PendingRegistration extends Pick<PendingAttempt, 'digest' | 'co
   emailVerifiedAt: Instant | null
 }
 
-export const assertRegistrationOpen = ({ settings }: RegistrationPorts, portal: Portal): 'open' | 'approval' => {
+export function assertRegistrationOpen({ settings }: RegistrationPorts, portal: Portal): 'open' | 'approval' {
   const { selfRegistration } = settings.portals[portal]
   if (selfRegistration === 'closed') throw new Refusal('AUTH.REGISTRATION_CLOSED')
   return selfRegistration
 }
 
 /** Returns a pending registration by its session id. Throws the refusals of `findAttempt`. */
-export const findRegistration = async (
+export async function findRegistration(
   ports: RegistrationPorts,
   sessionId: string,
   context: RequestContext,
   now: Instant,
-): Promise<PendingRegistration> => {
+): Promise<PendingRegistration> {
   const { digest, code, attempt } = await findAttempt(ports, 'REGISTRATION', sessionId, context, now)
   if (attempt.email === null) throw sessionNotFound('the registration has no e-mail address')
   return { digest, code, email: attempt.email, emailVerifiedAt: attempt.emailVerifiedAt }
@@ -57,41 +57,16 @@ export interface InitiatedRegistration {
   resendAfter: number
 }
 
-const mailExistingOwner = (
-  { mailer, settings }: RegistrationPorts,
-  { portal, email, language }: Account,
-): Promise<void> => {
-  const values = { url: settings.portals[portal].links.signIn }
-  return mailer.send({ to: email, template: 'account-exists', locale: parseLocale(language), values })
-}
-
-const mailCode = async (
-  ports: RegistrationPorts,
-  email: string,
-  attempt: NewAttempt,
-  { portal, locale }: RequestContext,
-): Promise<void> => {
-  const { clock, database, digest, mailer, randomness, settings } = ports
-  const owner = attemptCodeOwner(portal, 'REGISTRATION', attempt.digest)
-  const code = mintCode(randomness)
-  const now = clock.now()
-  const ttlMs = Math.min(settings.login.codeTtlMs, attempt.expiresAt - now)
-  const expiresAt = addMs(now, ttlMs)
-  await inTransaction(database, (tx) => replaceCode(tx, owner, codeDigest(digest, owner, code), now, expiresAt))
-  const minutes = String(wholeMinutes(ttlMs))
-  await mailer.send({ to: email, template: 'registration-code', locale, values: { code, minutes } })
-}
-
 /**
  * If the address has an account, the response is the same, but the owner gets an email instead of a code. Throws
  * AUTH.REGISTRATION_CLOSED or ACCESS.RATE_LIMITED, and VALIDATION.INVALID_PARAMETER if the portal refuses the mail
  * domain.
  */
-export const initiateRegistration = async (
+export async function initiateRegistration(
   ports: RegistrationPorts,
   { email, turnstileToken }: { email: string; turnstileToken: string },
   context: RequestContext,
-): Promise<InitiatedRegistration> => {
+): Promise<InitiatedRegistration> {
   const { background, cache, database, digest, captcha, settings } = ports
   const { portal, clientIp } = context
   assertRegistrationOpen(ports, portal)
@@ -111,32 +86,12 @@ export const initiateRegistration = async (
   return { sessionId, expiresIn: Math.floor(sessionTtlMs / 1_000), resendAfter: wholeSeconds(resendMs) }
 }
 
-/** Counts tries per address, too, so that a new registration does not allow more guesses. */
-const verifyCode = async (
-  { clock, database, digest, lockout }: RegistrationPorts,
-  { email, code: owner, digest: attemptDigest }: PendingRegistration,
-  code: string,
-  { portal }: RequestContext,
-): Promise<void> => {
-  const subject = lockout.registrationSubject(portal, email)
-  const now = clock.now()
-  await lockout.countIfRefused(subject, 'AUTH.CODE_INVALID', async () => {
-    if (!(await takeTry(database, portal, attemptDigest, now))) throw sessionNotFound('no tries left')
-    await inTransaction(database, async (tx) => {
-      const isRight = await run(tx, spendPresentedCode(digest, owner, code, now))
-      if (!isRight || !(await recordVerifiedEmail(tx, portal, attemptDigest, now)))
-        throw new Refusal('AUTH.CODE_INVALID')
-      await run(tx, lockout.clear(subject))
-    })
-  })
-}
-
 /** Throws AUTH.SESSION_NOT_FOUND, AUTH.CODE_INVALID or ACCESS.RATE_LIMITED. */
-export const verifyRegistrationEmail = async (
+export async function verifyRegistrationEmail(
   ports: RegistrationPorts,
   { sessionId, code }: { sessionId: string; code: string },
   context: RequestContext,
-): Promise<void> => {
+): Promise<void> {
   const { clock, database } = ports
   assertRegistrationOpen(ports, context.portal)
   const registration = await findRegistration(ports, sessionId, context, clock.now())
@@ -149,4 +104,49 @@ export const verifyRegistrationEmail = async (
     }
     throw error
   }
+}
+
+function mailExistingOwner(
+  { mailer, settings }: RegistrationPorts,
+  { portal, email, language }: Account,
+): Promise<void> {
+  const values = { url: settings.portals[portal].links.signIn }
+  return mailer.send({ to: email, template: 'account-exists', locale: parseLocale(language), values })
+}
+
+async function mailCode(
+  ports: RegistrationPorts,
+  email: string,
+  attempt: NewAttempt,
+  { portal, locale }: RequestContext,
+): Promise<void> {
+  const { clock, database, digest, mailer, randomness, settings } = ports
+  const owner = attemptCodeOwner(portal, 'REGISTRATION', attempt.digest)
+  const code = mintCode(randomness)
+  const now = clock.now()
+  const ttlMs = Math.min(settings.login.codeTtlMs, attempt.expiresAt - now)
+  const expiresAt = addMs(now, ttlMs)
+  await inTransaction(database, (tx) => replaceCode(tx, owner, codeDigest(digest, owner, code), now, expiresAt))
+  const minutes = String(wholeMinutes(ttlMs))
+  await mailer.send({ to: email, template: 'registration-code', locale, values: { code, minutes } })
+}
+
+/** Counts tries per address, too, so that a new registration does not allow more guesses. */
+async function verifyCode(
+  { clock, database, digest, lockout }: RegistrationPorts,
+  { email, code: owner, digest: attemptDigest }: PendingRegistration,
+  code: string,
+  { portal }: RequestContext,
+): Promise<void> {
+  const subject = lockout.registrationSubject(portal, email)
+  const now = clock.now()
+  await lockout.countIfRefused(subject, 'AUTH.CODE_INVALID', async () => {
+    if (!(await takeTry(database, portal, attemptDigest, now))) throw sessionNotFound('no tries left')
+    await inTransaction(database, async (tx) => {
+      const isRight = await run(tx, spendPresentedCode(digest, owner, code, now))
+      if (!isRight || !(await recordVerifiedEmail(tx, portal, attemptDigest, now)))
+        throw new Refusal('AUTH.CODE_INVALID')
+      await run(tx, lockout.clear(subject))
+    })
+  })
 }

@@ -13,15 +13,6 @@ export interface ChannelSession {
 
 const minuteMs = 60_000
 
-const groupOf = (portal: Portal, minute: number): string => `{channel:${portal}:${minute}}:windows`
-
-/** Sessions of the same portal and minute share a group. */
-const windowOf = (portal: Portal, minute: number, epoch: Buffer, windowId: Buffer): WindowName => ({
-  group: groupOf(portal, minute),
-  epoch: epoch.toString('base64url'),
-  member: windowId.toString('base64url'),
-})
-
 /**
  * The session id contains the encrypted session. The server stores nothing before the first valid body, so that
  * anonymous clients cannot fill the cache. Then the replay window takes up to 400 bytes.
@@ -96,5 +87,18 @@ export class ChannelSessions {
     const session = { key, expiresAt, window: windowOf(portal, openedInMinute, epoch, windowId) }
     this.#cached.set(sessionId, { owner, session })
     return session
+  }
+}
+
+function groupOf(portal: Portal, minute: number): string {
+  return `{channel:${portal}:${minute}}:windows`
+}
+
+/** Sessions of the same portal and minute share a group. */
+function windowOf(portal: Portal, minute: number, epoch: Buffer, windowId: Buffer): WindowName {
+  return {
+    group: groupOf(portal, minute),
+    epoch: epoch.toString('base64url'),
+    member: windowId.toString('base64url'),
   }
 }

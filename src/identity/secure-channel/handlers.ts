@@ -22,43 +22,15 @@ interface ChannelServices extends Pick<IdentityPorts, 'countOpening'> {
   keyExchange: KeyExchangeReader
 }
 
-/** Pads the milliseconds of an `Instant` with zeros to nanoseconds, which the contract requires. */
-const withNanoseconds = (iso: string): string => iso.replace('Z', '000000Z')
-
-const toPublicKeyView = ({ keyId, publicKey, createdAt, expiresAt }: ChannelKey) => ({
-  keyId,
-  publicKey: Buffer.from(publicKey).toString('base64'),
-  algorithm: 'RSA-OAEP-2048' as const,
-  keySize: 2048 as const,
-  createdAt: withNanoseconds(toIso(createdAt)),
-  expiresAt: toIso(expiresAt),
-})
-
-const toChannelSessionView = ({
-  sessionId,
-  createdAt,
-  expiresAt,
-}: {
-  sessionId: string
-  createdAt: Instant
-  expiresAt: Instant
-}) => ({
-  sessionId,
-  algorithm: 'A256GCM' as const,
-  expiresIn: Math.floor((expiresAt - createdAt) / 1_000),
-  createdAt: toIso(createdAt),
-  expiresAt: toIso(expiresAt),
-})
-
-export const secureChannelHandlers = ({
+export function secureChannelHandlers({
   keys,
   sessions,
   keyExchange,
   countOpening,
   networks,
   openings,
-}: ChannelServices): HandlerTable =>
-  createHandlerTable(contract, {
+}: ChannelServices): HandlerTable {
+  return createHandlerTable(contract, {
     readPublicKey: async () => toPublicKeyView(await keys.offered()),
     openSecureChannel: async ({ body, portal, clientHash, clientIp }) => {
       const sessionKey = await openings.runLimited(() => keyExchange.read(body.payload, clientHash), {
@@ -78,3 +50,38 @@ export const secureChannelHandlers = ({
       return null
     },
   })
+}
+
+function toPublicKeyView({ keyId, publicKey, createdAt, expiresAt }: ChannelKey) {
+  return {
+    keyId,
+    publicKey: Buffer.from(publicKey).toString('base64'),
+    algorithm: 'RSA-OAEP-2048' as const,
+    keySize: 2048 as const,
+    createdAt: withNanoseconds(toIso(createdAt)),
+    expiresAt: toIso(expiresAt),
+  }
+}
+
+/** Pads the milliseconds of an `Instant` with zeros to nanoseconds, which the contract requires. */
+function withNanoseconds(iso: string): string {
+  return iso.replace('Z', '000000Z')
+}
+
+function toChannelSessionView({
+  sessionId,
+  createdAt,
+  expiresAt,
+}: {
+  sessionId: string
+  createdAt: Instant
+  expiresAt: Instant
+}) {
+  return {
+    sessionId,
+    algorithm: 'A256GCM' as const,
+    expiresIn: Math.floor((expiresAt - createdAt) / 1_000),
+    createdAt: toIso(createdAt),
+    expiresAt: toIso(expiresAt),
+  }
+}

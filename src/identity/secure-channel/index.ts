@@ -24,10 +24,10 @@ export interface SecureChannel {
 /** An RSA decryption takes 0.6 ms of one of Node's four threads. Two leave the others to passwords and files. */
 const decryptions = { concurrency: 2, waiting: 500 }
 
-export const createSecureChannel = (
+export function createSecureChannel(
   ports: IdentityPorts & { networks: KnownNetworks },
   settings: IdentitySettings['secureChannel'],
-): SecureChannel => {
+): SecureChannel {
   const keys = new ChannelKeyRing(ports, settings)
   const sessions = new ChannelSessions(ports, settings)
   const keyExchange = new KeyExchangeReader(keys, ports.clock, ports.randomness, settings.maxClockDifferenceMs)

@@ -12,38 +12,6 @@ const rsaBytes = 256
 
 const Proposal = z.strictObject({ key: z.string().length(43), clientHash: z.string().min(1), iat: z.int() })
 
-const keyIdOf = (payload: string): string | undefined => {
-  const jwe = parseCompactJwe(payload)
-  if (jwe?.encryptedKey.length !== rsaBytes || !hasExactly(jwe.header, ['alg', 'enc', 'kid'])) return undefined
-  const { alg, enc, kid } = jwe.header
-  return alg === keyManagement && enc === contentEncryption && typeof kid === 'string' ? kid : undefined
-}
-
-/**
- * Takes as long to decrypt as a real payload, but fails. The first byte is 0, so that the value is below any modulus.
- */
-const decoyPayload = (randomness: Randomness): string => {
-  const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64url')
-  const encryptedKey = randomness.bytes(rsaBytes)
-  encryptedKey[0] = 0
-  const header = Buffer.from(JSON.stringify({ alg: keyManagement, enc: contentEncryption }))
-  return [header, encryptedKey, randomness.bytes(12), randomness.bytes(96), randomness.bytes(16)].map(text).join('.')
-}
-
-const decrypt = async (payload: string, key: ChannelKey): Promise<Uint8Array | undefined> => {
-  const algorithms = { keyManagementAlgorithms: [keyManagement], contentEncryptionAlgorithms: [contentEncryption] }
-  try {
-    return (await compactDecrypt(payload, key.privateKey, algorithms)).plaintext
-  } catch {
-    return undefined
-  }
-}
-
-const parseProposal = (plaintext: Uint8Array | undefined) => {
-  const parsed = parseStrictJson(plaintext ?? new Uint8Array(), 1)
-  return parsed.ok ? Proposal.safeParse(parsed.value).data : undefined
-}
-
 /**
  * Reads the payload that opens a session. Each payload causes one RSA decryption, of a decoy if it is malformed or its
  * key is unknown, so that the response time reveals nothing.
@@ -75,4 +43,36 @@ export class KeyExchangeReader {
     const isFresh = Math.abs(this.#clock.now() - proposal.iat * 1_000) <= this.#maxClockDifferenceMs
     return isFresh && proposal.clientHash === clientHash ? sessionKey : undefined
   }
+}
+
+/**
+ * Takes as long to decrypt as a real payload, but fails. The first byte is 0, so that the value is below any modulus.
+ */
+function decoyPayload(randomness: Randomness): string {
+  const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64url')
+  const encryptedKey = randomness.bytes(rsaBytes)
+  encryptedKey[0] = 0
+  const header = Buffer.from(JSON.stringify({ alg: keyManagement, enc: contentEncryption }))
+  return [header, encryptedKey, randomness.bytes(12), randomness.bytes(96), randomness.bytes(16)].map(text).join('.')
+}
+
+function keyIdOf(payload: string): string | undefined {
+  const jwe = parseCompactJwe(payload)
+  if (jwe?.encryptedKey.length !== rsaBytes || !hasExactly(jwe.header, ['alg', 'enc', 'kid'])) return undefined
+  const { alg, enc, kid } = jwe.header
+  return alg === keyManagement && enc === contentEncryption && typeof kid === 'string' ? kid : undefined
+}
+
+async function decrypt(payload: string, key: ChannelKey): Promise<Uint8Array | undefined> {
+  const algorithms = { keyManagementAlgorithms: [keyManagement], contentEncryptionAlgorithms: [contentEncryption] }
+  try {
+    return (await compactDecrypt(payload, key.privateKey, algorithms)).plaintext
+  } catch {
+    return undefined
+  }
+}
+
+function parseProposal(plaintext: Uint8Array | undefined) {
+  const parsed = parseStrictJson(plaintext ?? new Uint8Array(), 1)
+  return parsed.ok ? Proposal.safeParse(parsed.value).data : undefined
 }

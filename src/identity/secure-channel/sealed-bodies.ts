@@ -6,28 +6,11 @@ import { type CompactJwe, decryptDirect, encryptDirect, hasExactly, parseCompact
 const nonceBytes = 12
 const keyBytes = 32
 
-/** Returns the header of a reply. It binds the reply to its request, and `msg` to its direction. */
-const replyHeader = ({ sessionId, requestId }: ChannelRequest) => ({
-  alg: 'dir',
-  enc: 'A256GCM',
-  kid: sessionId,
-  msg: 'reply',
-  rid: requestId,
-})
-
-const sequenceOf = (header: Record<string, unknown>, sealed: SealedRequest): number | undefined => {
-  if (!hasExactly(header, ['alg', 'enc', 'kid', 'seq', 'htm', 'htu'])) return undefined
-  const { alg, enc, kid, seq, htm, htu } = header
-  if (alg !== 'dir' || enc !== 'A256GCM' || kid !== sealed.sessionId) return undefined
-  if (htm !== sealed.method || htu !== sealed.path) return undefined
-  return Number.isSafeInteger(seq) ? Number(seq) : undefined
-}
-
 /**
  * Decrypts every body, with a decoy key if the session is unknown, so that the response time reveals nothing. Spends
  * the sequence number only after the decryption has authenticated the sender.
  */
-export const createSealedBodies = (sessions: ChannelSessions, randomness: Randomness): ChannelPort => {
+export function createSealedBodies(sessions: ChannelSessions, randomness: Randomness): ChannelPort {
   const decoyKey = randomness.bytes(keyBytes)
   const decoy: CompactJwe = {
     header: {},
@@ -58,5 +41,24 @@ export const createSealedBodies = (sessions: ChannelSessions, randomness: Random
       const sealReply = (text: string) => seal(replyHeader(request), session.key, text)
       return thenSync(sessions.isOpen(session), (isOpen) => (isOpen ? sealReply : undefined))
     },
+  }
+}
+
+function sequenceOf(header: Record<string, unknown>, sealed: SealedRequest): number | undefined {
+  if (!hasExactly(header, ['alg', 'enc', 'kid', 'seq', 'htm', 'htu'])) return undefined
+  const { alg, enc, kid, seq, htm, htu } = header
+  if (alg !== 'dir' || enc !== 'A256GCM' || kid !== sealed.sessionId) return undefined
+  if (htm !== sealed.method || htu !== sealed.path) return undefined
+  return Number.isSafeInteger(seq) ? Number(seq) : undefined
+}
+
+/** Returns the header of a reply. It binds the reply to its request, and `msg` to its direction. */
+function replyHeader({ sessionId, requestId }: ChannelRequest) {
+  return {
+    alg: 'dir',
+    enc: 'A256GCM',
+    kid: sessionId,
+    msg: 'reply',
+    rid: requestId,
   }
 }

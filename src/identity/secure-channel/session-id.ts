@@ -27,10 +27,7 @@ const numberBytes = 6
 const contentBytes = windowIdBytes + epochBytes + keyBytes + 2 * numberBytes
 const idLength = Math.ceil(((contentBytes + sealedOverhead) * 4) / 3)
 
-/** Binds a session id to its owner. */
-const contextOf = ({ portal, clientHash }: ChannelOwner): string => `${portal}:${clientHash}`
-
-export const sealSessionId = (secretBox: SecretBox, owner: ChannelOwner, content: SessionContent): string => {
+export function sealSessionId(secretBox: SecretBox, owner: ChannelOwner, content: SessionContent): string {
   const numbers = Buffer.alloc(2 * numberBytes)
   numbers.writeUIntBE(content.openedInMinute, 0, numberBytes)
   numbers.writeUIntBE(content.expiresAt, numberBytes, numberBytes)
@@ -38,20 +35,12 @@ export const sealSessionId = (secretBox: SecretBox, owner: ChannelOwner, content
   return Buffer.from(secretBox.seal('channel-session', contextOf(owner), bytes)).toString('base64url')
 }
 
-const unseal = (secretBox: SecretBox, owner: ChannelOwner, sealed: Buffer): Buffer | undefined => {
-  try {
-    return Buffer.from(secretBox.open('channel-session', contextOf(owner), sealed))
-  } catch {
-    return undefined
-  }
-}
-
 /** Returns undefined for another owner's id. */
-export const openSessionId = (
+export function openSessionId(
   secretBox: SecretBox,
   owner: ChannelOwner,
   sessionId: string,
-): SessionContent | undefined => {
+): SessionContent | undefined {
   const sealed = sessionId.length === idLength ? decodeBase64url(sessionId) : undefined
   const bytes = sealed && unseal(secretBox, owner, sealed)
   if (bytes?.length !== contentBytes) return undefined
@@ -64,5 +53,18 @@ export const openSessionId = (
     key: Uint8Array.from(bytes.subarray(afterEpoch, afterKey)),
     openedInMinute: bytes.readUIntBE(afterKey, numberBytes),
     expiresAt: toInstant(bytes.readUIntBE(afterKey + numberBytes, numberBytes)),
+  }
+}
+
+/** Binds a session id to its owner. */
+function contextOf({ portal, clientHash }: ChannelOwner): string {
+  return `${portal}:${clientHash}`
+}
+
+function unseal(secretBox: SecretBox, owner: ChannelOwner, sealed: Buffer): Buffer | undefined {
+  try {
+    return Buffer.from(secretBox.open('channel-session', contextOf(owner), sealed))
+  } catch {
+    return undefined
   }
 }

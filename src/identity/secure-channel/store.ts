@@ -12,8 +12,8 @@ export interface StoredChannelKey {
 }
 
 /** Newest first. */
-export const readChannelKeys = (database: Database, now: Instant): Promise<StoredChannelKey[]> =>
-  database
+export function readChannelKeys(database: Database, now: Instant): Promise<StoredChannelKey[]> {
+  return database
     .selectFrom('channel_keys')
     .select([
       'key_id as keyId',
@@ -25,13 +25,14 @@ export const readChannelKeys = (database: Database, now: Instant): Promise<Store
     .where('expires_at', '>', timestamptz(now))
     .orderBy('created_at', 'desc')
     .execute()
+}
 
 /**
  * Adds nothing if another replica has just added a key. Ignores keys created in the future, because a replica whose
  * clock was set back does not offer them.
  */
-export const addChannelKey = (database: Database, key: StoredChannelKey, overlap: number): Promise<void> =>
-  inTransaction(database, async (tx) => {
+export function addChannelKey(database: Database, key: StoredChannelKey, overlap: number): Promise<void> {
+  return inTransaction(database, async (tx) => {
     await sql`LOCK TABLE channel_keys IN SHARE ROW EXCLUSIVE MODE`.execute(tx)
     const fresh = await tx
       .selectFrom('channel_keys')
@@ -52,3 +53,4 @@ export const addChannelKey = (database: Database, key: StoredChannelKey, overlap
       })
       .execute()
   })
+}

@@ -3,12 +3,12 @@ import { type Instant, type Portal, type SessionId, toDate } from '../../kernel/
 import type { OwnSession } from './rules.ts'
 
 /** Does nothing if the session has ended or expired, or has later activity. */
-export const recordActivity = (
+export function recordActivity(
   session: { portal: Portal; id: SessionId },
   at: Instant,
   idleExpiresAt: Instant,
-): Statements<unknown> =>
-  query((store) =>
+): Statements<unknown> {
+  return query((store) =>
     store
       .updateTable('sessions')
       .set({ last_activity_at: toDate(at), idle_expires_at: toDate(idleExpiresAt) })
@@ -18,12 +18,9 @@ export const recordActivity = (
       .where('idle_expires_at', '>', timestamptz(at))
       .where('last_activity_at', '<', timestamptz(at)),
   )
+}
 
-export const recordStepUp = async (
-  tx: Tx,
-  { portal, accountId, sessionId }: OwnSession,
-  at: Instant,
-): Promise<void> => {
+export async function recordStepUp(tx: Tx, { portal, accountId, sessionId }: OwnSession, at: Instant): Promise<void> {
   await tx
     .updateTable('sessions')
     .set({ stepped_up_at: toDate(at) })
@@ -34,10 +31,10 @@ export const recordStepUp = async (
     .execute()
 }
 
-export const readLastStepUp = async (
+export async function readLastStepUp(
   database: Database | Tx,
   { portal, accountId, sessionId }: OwnSession,
-): Promise<Instant | null> => {
+): Promise<Instant | null> {
   const row = await database
     .selectFrom('sessions')
     .select('stepped_up_at')

@@ -29,22 +29,7 @@ export interface AuthenticatorPorts extends SessionPorts {
   addressGuard: AddressGuard
 }
 
-const invalidToken = (internal: string): Refusal => new Refusal('ACCESS.TOKEN_INVALID', { internal })
-
 const noPermissions: ReadonlySet<Permission> = new Set()
-
-const isEqual = (a: string, b: string): boolean =>
-  a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
-
-const toCaller = (session: OpenSession, { binding }: IdentitySettings['mfa']): Caller => ({
-  accountId: session.accountId,
-  portal: session.portal,
-  sessionId: session.id,
-  apiKeyId: null,
-  // Otherwise, the gateway sets it once it has spent a step-up for the command.
-  steppedUpAt: binding === 'session' ? session.steppedUpAt : null,
-  permissions: session.operatorPermissions.length === 0 ? noPermissions : new Set(session.operatorPermissions),
-})
 
 export class SessionAuthenticator {
   readonly #ports: AuthenticatorPorts
@@ -133,5 +118,25 @@ export class SessionAuthenticator {
       return
     }
     sessionCache.invalidate(session.id)
+  }
+}
+
+function invalidToken(internal: string): Refusal {
+  return new Refusal('ACCESS.TOKEN_INVALID', { internal })
+}
+
+function isEqual(a: string, b: string): boolean {
+  return a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
+}
+
+function toCaller(session: OpenSession, { binding }: IdentitySettings['mfa']): Caller {
+  return {
+    accountId: session.accountId,
+    portal: session.portal,
+    sessionId: session.id,
+    apiKeyId: null,
+    // Otherwise, the gateway sets it once it has spent a step-up for the command.
+    steppedUpAt: binding === 'session' ? session.steppedUpAt : null,
+    permissions: session.operatorPermissions.length === 0 ? noPermissions : new Set(session.operatorPermissions),
   }
 }

@@ -11,8 +11,8 @@ import {
 import { listActiveSessions } from './store.ts'
 import { toActiveSessionView, toLoginHistoryView, toSessionConfigurationView } from './view.ts'
 
-export const sessionHandlers = (ports: SessionPorts): HandlerTable =>
-  createHandlerTable(contract, {
+export function sessionHandlers(ports: SessionPorts): HandlerTable {
+  return createHandlerTable(contract, {
     listSessions: async ({ caller: { portal, accountId, sessionId } }) => {
       const sessions = await listActiveSessions(ports.database, portal, accountId, ports.clock.now())
       return sessions.map((session) => toActiveSessionView(session, sessionId))
@@ -38,3 +38,4 @@ export const sessionHandlers = (ports: SessionPorts): HandlerTable =>
       currentSessionRetained: true,
     }),
   })
+}

@@ -23,26 +23,8 @@ import type { IdentityPorts } from '../ports.ts'
 
 export type LoginFailure = 'INVALID_CREDENTIALS' | 'CODE_INVALID' | 'IP_NOT_ALLOWED'
 
-interface NewHistoryEntry {
-  id: string
-  portal: Portal
-  accountId: AccountId
-  clientIp: string
-  userAgent: string
-  failure: LoginFailure | null
-}
-
 const success = 1
 const failed = 0
-
-/** The same statement runs for an unknown account, so that the response time does not reveal accounts. */
-const insertLoginHistory = (entry: NewHistoryEntry, at: Instant): Statements<unknown> =>
-  rawQuery(sql`
-    INSERT INTO login_history
-      (biz_id, portal, account_biz_id, login_at, client_ip, user_agent, login_result, failure_reason)
-    SELECT ${entry.id}::uuid, portal, biz_id, ${toDate(at)}::timestamptz, ${entry.clientIp}::text,
-      ${entry.userAgent}::text, ${entry.failure === null ? success : failed}::int, ${entry.failure}::text
-    FROM accounts WHERE portal = ${entry.portal} AND biz_id = ${entry.accountId}::uuid`)
 
 /** Both ends of the interval are inclusive. */
 export interface HistoryRequest extends PageRequest {
@@ -62,7 +44,7 @@ export interface LoginHistoryEntry {
   failureReason: string | null
 }
 
-export const listLoginHistory = (database: Database, request: HistoryRequest): Promise<Page<LoginHistoryEntry>> => {
+export function listLoginHistory(database: Database, request: HistoryRequest): Promise<Page<LoginHistoryEntry>> {
   const { from, until } = request
   let matching = database
     .selectFrom('login_history')
@@ -90,13 +72,28 @@ interface LoginResult {
   method: string | null
 }
 
+export function recordLogin(
+  ports: IdentityPorts,
+  login: { accountId: AccountId; method: string },
+  facts: RequestContext,
+  at: Instant,
+): Statements<unknown> {
+  return recordResult(ports, { ...login, failure: null }, facts, at)
+}
+
+export function recordFailedLogin(ports: IdentityPorts, failed: LoginResult, facts: RequestContext): Promise<void> {
+  return inTransaction(ports.database, async () =>
+    commitWith([recordResult(ports, failed, facts, ports.clock.now())], () => undefined),
+  )
+}
+
 /** The login history is for the owner, the audit log for operators. */
-const recordResult = (
+function recordResult(
   { ids }: IdentityPorts,
   { accountId, failure, method }: LoginResult,
   facts: RequestContext,
   at: Instant,
-): Statements<unknown> => {
+): Statements<unknown> {
   const { portal, clientIp, userAgent } = facts
   const entry = { id: ids.next<'login'>(), portal, clientIp, userAgent, failure }
   const auditContext = unauthenticatedAuditContext(accountId, facts, at)
@@ -110,14 +107,21 @@ const recordResult = (
   ])
 }
 
-export const recordLogin = (
-  ports: IdentityPorts,
-  login: { accountId: AccountId; method: string },
-  facts: RequestContext,
-  at: Instant,
-): Statements<unknown> => recordResult(ports, { ...login, failure: null }, facts, at)
+interface NewHistoryEntry {
+  id: string
+  portal: Portal
+  accountId: AccountId
+  clientIp: string
+  userAgent: string
+  failure: LoginFailure | null
+}
 
-export const recordFailedLogin = (ports: IdentityPorts, failed: LoginResult, facts: RequestContext): Promise<void> =>
-  inTransaction(ports.database, async () =>
-    commitWith([recordResult(ports, failed, facts, ports.clock.now())], () => undefined),
-  )
+/** The same statement runs for an unknown account, so that the response time does not reveal accounts. */
+function insertLoginHistory(entry: NewHistoryEntry, at: Instant): Statements<unknown> {
+  return rawQuery(sql`
+    INSERT INTO login_history
+      (biz_id, portal, account_biz_id, login_at, client_ip, user_agent, login_result, failure_reason)
+    SELECT ${entry.id}::uuid, portal, biz_id, ${toDate(at)}::timestamptz, ${entry.clientIp}::text,
+      ${entry.userAgent}::text, ${entry.failure === null ? success : failed}::int, ${entry.failure}::text
+    FROM accounts WHERE portal = ${entry.portal} AND biz_id = ${entry.accountId}::uuid`)
+}

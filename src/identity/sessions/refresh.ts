@@ -24,41 +24,46 @@ export interface RefreshPorts extends SessionPorts {
   addressGuard: AddressGuard
 }
 
+/** Binds a successor to the token that it replaces. */
+export function successorContext(parent: Uint8Array): string {
+  return Buffer.from(parent).toString('base64url')
+}
+
+/**
+ * Rotates a refresh token (RFC 9700, section 4.14). A token works once. Within `refreshReuseMs`, it returns the same
+ * successor again, because browser tabs can refresh at the same time. Later reuse indicates theft and ends the session.
+ * Throws AUTH.SESSION_NOT_FOUND or ACCESS.IP_NOT_ALLOWED.
+ */
+export async function refreshTokens(
+  ports: RefreshPorts,
+  refreshToken: string,
+  context: RequestContext,
+): Promise<TokenPair> {
+  assertOpaqueToken(refreshToken)
+  const rotation = await inTransaction(ports.database, (tx) => rotate(ports, tx, refreshToken, context))
+  const { session } = rotation
+  ports.sessionCache.invalidate(session.id)
+  if (rotation.kind === 'reused') throw sessionNotFound('the refresh token was used before: its session was ended')
+  const access = await ports.tokens.issue({
+    portal: context.portal,
+    accountId: session.accountId,
+    sessionId: session.id,
+    clientHash: context.clientHash,
+    sessionExpiresAt: session.expiresAt,
+  })
+  return { ...access, refreshToken: rotation.refreshToken }
+}
+
 type Rotation =
   | { kind: 'rotated'; session: OpenSession; refreshToken: string }
   | { kind: 'reused'; session: OpenSession }
 
-const isUsable = (session: OpenSession, now: Instant): boolean =>
-  session.accountStatus === 'ACTIVE' && !hasExpired(session, now)
-
-/** Binds a successor to the token that it replaces. */
-export const successorContext = (parent: Uint8Array): string => Buffer.from(parent).toString('base64url')
-
-/** Returns the successor of a refresh token that was first used less than `refreshReuseMs` ago. */
-const recentSuccessor = async (
-  { secretBox, settings }: RefreshPorts,
-  tx: Tx,
-  used: Uint8Array,
-  { portal }: RequestContext,
-  now: Instant,
-): Promise<string | undefined> => {
-  const { usedAt, successor } = (await usedRefreshToken(tx, portal, used)) ?? {}
-  if (!usedAt || !successor || !areWithin(settings.tokens.refreshReuseMs, usedAt, now)) return undefined
-  return Buffer.from(secretBox.open('refresh-successor', successorContext(used), successor)).toString('utf8')
-}
-
-const endReusedFamily = async (tx: Tx, session: OpenSession, context: RequestContext, now: Instant): Promise<void> => {
-  await endSession(tx, session, 'REFRESH_REUSED', now)
-  const event = { workspaceId: null, targetId: session.id, detail: { reason: 'REFRESH_REUSED' } }
-  await recordRefusal(tx, unauthenticatedAuditContext(session.accountId, context, now), event)
-}
-
-const rotate = async (
+async function rotate(
   ports: RefreshPorts,
   tx: Tx,
   presented: string,
   context: RequestContext,
-): Promise<Rotation | LastStatements<Rotation>> => {
+): Promise<Rotation | LastStatements<Rotation>> {
   const { clock, digest, randomness, secretBox, settings } = ports
   const now = clock.now()
   const { portal } = context
@@ -85,27 +90,25 @@ const rotate = async (
   return commitWith([...inserted, recorded], (): Rotation => ({ kind: 'rotated', session, refreshToken }))
 }
 
-/**
- * Rotates a refresh token (RFC 9700, section 4.14). A token works once. Within `refreshReuseMs`, it returns the same
- * successor again, because browser tabs can refresh at the same time. Later reuse indicates theft and ends the session.
- * Throws AUTH.SESSION_NOT_FOUND or ACCESS.IP_NOT_ALLOWED.
- */
-export const refreshTokens = async (
-  ports: RefreshPorts,
-  refreshToken: string,
-  context: RequestContext,
-): Promise<TokenPair> => {
-  assertOpaqueToken(refreshToken)
-  const rotation = await inTransaction(ports.database, (tx) => rotate(ports, tx, refreshToken, context))
-  const { session } = rotation
-  ports.sessionCache.invalidate(session.id)
-  if (rotation.kind === 'reused') throw sessionNotFound('the refresh token was used before: its session was ended')
-  const access = await ports.tokens.issue({
-    portal: context.portal,
-    accountId: session.accountId,
-    sessionId: session.id,
-    clientHash: context.clientHash,
-    sessionExpiresAt: session.expiresAt,
-  })
-  return { ...access, refreshToken: rotation.refreshToken }
+function isUsable(session: OpenSession, now: Instant): boolean {
+  return session.accountStatus === 'ACTIVE' && !hasExpired(session, now)
+}
+
+/** Returns the successor of a refresh token that was first used less than `refreshReuseMs` ago. */
+async function recentSuccessor(
+  { secretBox, settings }: RefreshPorts,
+  tx: Tx,
+  used: Uint8Array,
+  { portal }: RequestContext,
+  now: Instant,
+): Promise<string | undefined> {
+  const { usedAt, successor } = (await usedRefreshToken(tx, portal, used)) ?? {}
+  if (!usedAt || !successor || !areWithin(settings.tokens.refreshReuseMs, usedAt, now)) return undefined
+  return Buffer.from(secretBox.open('refresh-successor', successorContext(used), successor)).toString('utf8')
+}
+
+async function endReusedFamily(tx: Tx, session: OpenSession, context: RequestContext, now: Instant): Promise<void> {
+  await endSession(tx, session, 'REFRESH_REUSED', now)
+  const event = { workspaceId: null, targetId: session.id, detail: { reason: 'REFRESH_REUSED' } }
+  await recordRefusal(tx, unauthenticatedAuditContext(session.accountId, context, now), event)
 }

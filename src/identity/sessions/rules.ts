@@ -8,7 +8,7 @@ export interface OwnSession {
 }
 
 /** Throws ACCESS.TOKEN_INVALID for an API key. */
-export const assertSession = ({ portal, accountId, sessionId }: Caller): OwnSession => {
+export function assertSession({ portal, accountId, sessionId }: Caller): OwnSession {
   if (sessionId === null) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'an API key has no session' })
   return { portal, accountId, sessionId }
 }
@@ -20,5 +20,6 @@ export interface SessionTimes {
 }
 
 /** Whether a session has expired. `isUnexpired` in store.ts implements the same rule in SQL. */
-export const hasExpired = ({ lastActivityAt, idleExpiresAt, expiresAt }: SessionTimes, now: Instant): boolean =>
-  expiresAt <= now || !isValidAt({ from: lastActivityAt, until: idleExpiresAt }, now)
+export function hasExpired({ lastActivityAt, idleExpiresAt, expiresAt }: SessionTimes, now: Instant): boolean {
+  return expiresAt <= now || !isValidAt({ from: lastActivityAt, until: idleExpiresAt }, now)
+}

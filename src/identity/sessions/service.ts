@@ -36,22 +36,19 @@ export interface SessionPorts extends IdentityPorts {
   sessionCache: SessionCache
 }
 
-const assertExists = (found: SessionConfiguration | undefined): SessionConfiguration => {
-  if (!found) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the account does not exist' })
-  return found
-}
-
-export const getSessionConfiguration = async (
+export async function getSessionConfiguration(
   { database }: SessionPorts,
   { portal, accountId }: Caller,
-): Promise<SessionConfiguration> => assertExists(await readSessionConfiguration(database, portal, accountId))
+): Promise<SessionConfiguration> {
+  return assertExists(await readSessionConfiguration(database, portal, accountId))
+}
 
 /**
  * Locks the caller's account until the end of the transaction. Throws ACCESS.TOKEN_INVALID if the caller's session has
  * ended. A recovery of the account suspends only the credentials that it finds, so a command that creates credentials
  * must not follow it.
  */
-export const assertSessionOpen = async (tx: Tx, caller: Caller): Promise<void> => {
+export async function assertSessionOpen(tx: Tx, caller: Caller): Promise<void> {
   const { portal, accountId, sessionId } = assertSession(caller)
   await lockAccount(tx, portal, accountId)
   if (!(await readOpenSession(tx, portal, sessionId)))
@@ -59,22 +56,22 @@ export const assertSessionOpen = async (tx: Tx, caller: Caller): Promise<void> =
 }
 
 /** Also forgets the account's devices, so that a thief's device counts as new. Returns the sessions that were active. */
-export const endSessions = async (
+export async function endSessions(
   tx: Tx,
   { portal, id: accountId }: { portal: Portal; id: AccountId },
   reason: SessionEndReason,
   at: Instant,
-): Promise<SessionId[]> => {
+): Promise<SessionId[]> {
   await deleteDevices(tx, accountId)
   return run(tx, endOldestSessions({ portal, accountId, maxRemaining: 0, except: null, reason }, at))
 }
 
 /** Never ends the caller's session. */
-export const configureSessions = async (
+export async function configureSessions(
   { database, clock, sessionCache }: SessionPorts,
   maxSessions: number,
   context: CallerContext,
-): Promise<SessionConfiguration> => {
+): Promise<SessionConfiguration> {
   const { portal, accountId, sessionId } = assertSession(context.caller)
   const { ended, configuration } = await inTransaction(database, async (tx) => {
     const now = clock.now()
@@ -94,11 +91,11 @@ export const configureSessions = async (
 }
 
 /** Throws RESOURCE.NOT_FOUND for sessions of other accounts. */
-export const terminateSession = async (
+export async function terminateSession(
   { database, clock, sessionCache }: SessionPorts,
   sessionId: string,
   context: CallerContext,
-): Promise<void> => {
+): Promise<void> {
   const { portal, accountId } = assertSession(context.caller)
   if (!isBizId(sessionId)) throw notFound('not a session id')
   const id = bizId<'session'>(sessionId)
@@ -111,10 +108,10 @@ export const terminateSession = async (
   sessionCache.invalidate(id)
 }
 
-export const terminateOtherSessions = async (
+export async function terminateOtherSessions(
   { database, clock, sessionCache }: SessionPorts,
   context: CallerContext,
-): Promise<number> => {
+): Promise<number> {
   const { portal, accountId, sessionId } = assertSession(context.caller)
   const ended = await inTransaction(database, async (tx) => {
     await lockAccount(tx, portal, accountId)
@@ -129,10 +126,7 @@ export const terminateOtherSessions = async (
 }
 
 /** Returns 0 if a concurrent request has already ended the session. */
-export const logout = async (
-  { database, clock, sessionCache }: SessionPorts,
-  context: CallerContext,
-): Promise<number> => {
+export async function logout({ database, clock, sessionCache }: SessionPorts, context: CallerContext): Promise<number> {
   const { portal, accountId, sessionId } = assertSession(context.caller)
   const ended = await inTransaction(database, async (tx) => {
     const wasOpen = await endSession(tx, { portal, accountId, id: sessionId }, 'LOGOUT', clock.now())
@@ -157,12 +151,12 @@ interface StartPorts extends IdentityPorts {
  * Returns the session and the statements that start it. The caller must have locked the account's row. Their first
  * result are the sessions that the session limit ended: invalidate them after the commit.
  */
-export const startSession = (
+export function startSession(
   { ids, randomness, digest, settings }: StartPorts,
   account: Account,
   { clientHash, clientIp, userAgent }: RequestContext,
   now: Instant,
-): { started: StartedSession; statements: Statements<[SessionId[], ...unknown[]]> } => {
+): { started: StartedSession; statements: Statements<[SessionId[], ...unknown[]]> } {
   const { portal, id: accountId } = account
   const ending = {
     portal,
@@ -184,4 +178,9 @@ export const startSession = (
     insertRefreshToken(first, now),
   ])
   return { started: { sessionId, refreshToken, expiresAt }, statements }
+}
+
+function assertExists(found: SessionConfiguration | undefined): SessionConfiguration {
+  if (!found) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the account does not exist' })
+  return found
 }

@@ -24,10 +24,10 @@ const streamMaxAgeMs = 500
 const topic = 'session-changed'
 
 /** If an invalidation is lost, the TTL limits how long a replica uses outdated data. */
-export const createSessionCache = (
+export function createSessionCache(
   { database, clock, pubsub }: IdentityPorts,
   { cacheTtlMs, cacheSize }: IdentitySettings['sessions'],
-): SessionCache => {
+): SessionCache {
   const sessions = createTtlCache<OpenSession | undefined>(clock, { ms: cacheTtlMs, max: cacheSize })
   pubsub.subscribe(topic, (id) => sessions.invalidate(bizId<'session'>(id)))
   return {

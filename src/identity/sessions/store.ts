@@ -19,10 +19,6 @@ import {
 } from '../../kernel/index.ts'
 import type { SessionEndReason } from './schema.ts'
 
-/** Returns the SQL predicate for a session that has not expired. `hasExpired` in rules.ts implements the same rule. */
-const isUnexpired = (now: Instant | RawBuilder<Date>): RawBuilder<SqlBool> =>
-  sql<SqlBool>`(expires_at > ${timestamptz(now)} AND ${validAt('last_activity_at', 'idle_expires_at', now)})`
-
 /**
  * The session may have expired; see `hasExpired`.
  */
@@ -64,22 +60,20 @@ const findOpenSession = statement((store, param: Param<{ portal: Portal; id: Ses
     .where('sessions.ended_at', 'is', null),
 )
 
-export const readOpenSession = (
-  store: Database | Tx,
-  portal: Portal,
-  id: SessionId,
-): Promise<OpenSession | undefined> => findOpenSession.first(store, { portal, id })
+export function readOpenSession(store: Database | Tx, portal: Portal, id: SessionId): Promise<OpenSession | undefined> {
+  return findOpenSession.first(store, { portal, id })
+}
 
 /**
  * Finds the session of a refresh token, which may be used, and the token's digest. The lock serializes token refreshes.
  */
-export const lockSessionOfToken = (
+export function lockSessionOfToken(
   tx: Tx,
   portal: Portal,
   tokenDigests: readonly Uint8Array[],
   clientDigests: readonly Uint8Array[],
-): Promise<(OpenSession & { tokenDigest: Uint8Array }) | undefined> =>
-  tx
+): Promise<(OpenSession & { tokenDigest: Uint8Array }) | undefined> {
+  return tx
     .selectFrom('sessions')
     .innerJoin('accounts', (join) =>
       join.onRef('accounts.biz_id', '=', 'sessions.account_biz_id').onRef('accounts.portal', '=', 'sessions.portal'),
@@ -96,6 +90,7 @@ export const lockSessionOfToken = (
     .where('sessions.ended_at', 'is', null)
     .forNoKeyUpdate('sessions')
     .executeTakeFirst()
+}
 
 export interface NewSession {
   id: SessionId
@@ -130,19 +125,19 @@ const insertRow = statement((store, param: Param<InsertedSession>) =>
 )
 
 /** A sign-in does not count as a step-up. */
-export const insertSession = (session: NewSession, at: Instant): Statements<unknown> => {
+export function insertSession(session: NewSession, at: Instant): Statements<unknown> {
   const { idleExpiresAt, expiresAt } = session
   const times = { now: toDate(at), idleExpiresAt: toDate(idleExpiresAt), expiresAt: toDate(expiresAt) }
   return insertRow.with({ ...session, ...times })
 }
 
 /** Returns whether the session was open. */
-export const endSession = async (
+export async function endSession(
   tx: Tx,
   session: { portal: Portal; accountId: AccountId; id: SessionId },
   reason: SessionEndReason,
   at: Instant,
-): Promise<boolean> => {
+): Promise<boolean> {
   const ended = await tx
     .updateTable('sessions')
     .set({ ended_at: toDate(at), end_reason: reason })
@@ -164,13 +159,13 @@ export interface ActiveSession {
 }
 
 /** Newest first, at most 100. */
-export const listActiveSessions = (
+export function listActiveSessions(
   store: Database | Tx,
   portal: Portal,
   accountId: AccountId,
   now: Instant,
-): Promise<ActiveSession[]> =>
-  store
+): Promise<ActiveSession[]> {
+  return store
     .selectFrom('sessions')
     .select([
       'biz_id as sessionId',
@@ -186,6 +181,7 @@ export const listActiveSessions = (
     .orderBy('login_at', 'desc')
     .orderBy('biz_id', 'desc')
     .execute()
+}
 
 export interface SessionConfiguration {
   accountId: AccountId
@@ -196,12 +192,12 @@ export interface SessionConfiguration {
   lastLoginIp: string | null
 }
 
-export const readSessionConfiguration = (
+export function readSessionConfiguration(
   store: Database | Tx,
   portal: Portal,
   accountId: AccountId,
-): Promise<SessionConfiguration | undefined> =>
-  store
+): Promise<SessionConfiguration | undefined> {
+  return store
     .selectFrom('accounts')
     .select([
       'biz_id as accountId',
@@ -214,14 +210,15 @@ export const readSessionConfiguration = (
     .where('portal', '=', portal)
     .where('biz_id', '=', accountId)
     .executeTakeFirst()
+}
 
-export const setMaxSessions = async (
+export async function setMaxSessions(
   tx: Tx,
   portal: Portal,
   accountId: AccountId,
   maxSessions: number,
   at: Instant,
-): Promise<void> => {
+): Promise<void> {
   await tx
     .updateTable('accounts')
     .set({ max_sessions: maxSessions, updated_at: toDate(at) })
@@ -268,7 +265,13 @@ const updateOldest = statement((store, param: Param<SessionsToEnd & { now: Date 
  * Returns the ended sessions that were active. Also ends expired sessions, which would become valid again after a fast
  * clock is corrected. The caller must have locked the account's row.
  */
-export const endOldestSessions = (ending: SessionsToEnd, at: Instant): Statements<SessionId[]> =>
-  updateOldest
+export function endOldestSessions(ending: SessionsToEnd, at: Instant): Statements<SessionId[]> {
+  return updateOldest
     .with({ ...ending, now: toDate(at) })
     .map((ended) => ended.filter((row) => row.wasActive).map((row) => row.biz_id))
+}
+
+/** Returns the SQL predicate for a session that has not expired. `hasExpired` in rules.ts implements the same rule. */
+function isUnexpired(now: Instant | RawBuilder<Date>): RawBuilder<SqlBool> {
+  return sql<SqlBool>`(expires_at > ${timestamptz(now)} AND ${validAt('last_activity_at', 'idle_expires_at', now)})`
+}

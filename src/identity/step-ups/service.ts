@@ -9,44 +9,38 @@ import type { IdentitySettings } from '../settings.ts'
 import { digestOfPurpose } from './digest.ts'
 import { putStepUp, type RecentStepUp, recentStepUps, spendStepUp } from './store.ts'
 
-const toBytes = (digest: string): Uint8Array => Buffer.from(digest, 'hex')
-
-export const recordPurpose = (
+export function recordPurpose(
   tx: Tx,
   session: OwnSession,
   purposeDigest: string,
   { stepUpMs }: IdentitySettings['mfa'],
   now: Instant,
-): Promise<void> => putStepUp(tx, session, toBytes(purposeDigest), now, addMs(now, stepUpMs))
-
-/** A retry has the same key. Operation and workspace are part of the purpose. */
-const keyOf = ({ requestId, bodyHash }: Idempotency): string => `${requestId} ${bodyHash}`
-
-const reasonOf = (recent: readonly RecentStepUp[], own: RecentStepUp | undefined): string => {
-  if (own) return 'the step-up for this purpose is spent'
-  return recent.length === 0 ? 'no recent step-up' : 'the recent step-ups have other purposes'
+): Promise<void> {
+  return putStepUp(tx, session, toBytes(purposeDigest), now, addMs(now, stepUpMs))
 }
 
-/** Undefined if the step-up can be spent. */
-const readSpent = async (
-  store: Database | Tx,
-  session: OwnSession,
-  digest: string,
-  spentBy: string,
-  now: Instant,
-): Promise<{ verifiedAt: Instant } | { reason: string } | undefined> => {
-  const recent = await recentStepUps(store, session, now)
-  const own = recent.find(({ purposeDigest }) => Buffer.from(purposeDigest).equals(toBytes(digest)))
-  if (own?.spentBy === null) return undefined
-  return own?.spentBy === spentBy ? { verifiedAt: own.verifiedAt } : { reason: reasonOf(recent, own) }
+type StepUpPorts = Pick<IdentityPorts, 'clock' | 'database' | 'ids'>
+
+/** Spends step-ups that are bound to a purpose, each one in one transaction with its audit entry. */
+export function createStepUps(ports: StepUpPorts): StepUpPort {
+  return {
+    spend: async (command) =>
+      command.caller.sessionId === null
+        ? { reason: 'an API key cannot step up' }
+        : spend(ports, assertSession(command.caller), command),
+  }
+}
+
+function toBytes(digest: string): Uint8Array {
+  return Buffer.from(digest, 'hex')
 }
 
 /** Most commands with the policy `stepUp: 'maybe'` have no step-up, so one read precedes the transaction. */
-const spend = async (
+async function spend(
   { clock, database, ids }: StepUpPorts,
   session: OwnSession,
   { context, workspaceId, purpose, idempotency }: StepUpCommand,
-): ReturnType<StepUpPort['spend']> => {
+): ReturnType<StepUpPort['spend']> {
   const now = clock.now()
   const digest = digestOfPurpose(purpose)
   const spentBy = idempotency ? keyOf(idempotency) : ids.next()
@@ -67,12 +61,26 @@ const spend = async (
   })
 }
 
-type StepUpPorts = Pick<IdentityPorts, 'clock' | 'database' | 'ids'>
+/** A retry has the same key. Operation and workspace are part of the purpose. */
+function keyOf({ requestId, bodyHash }: Idempotency): string {
+  return `${requestId} ${bodyHash}`
+}
 
-/** Spends step-ups that are bound to a purpose, each one in one transaction with its audit entry. */
-export const createStepUps = (ports: StepUpPorts): StepUpPort => ({
-  spend: async (command) =>
-    command.caller.sessionId === null
-      ? { reason: 'an API key cannot step up' }
-      : spend(ports, assertSession(command.caller), command),
-})
+/** Undefined if the step-up can be spent. */
+async function readSpent(
+  store: Database | Tx,
+  session: OwnSession,
+  digest: string,
+  spentBy: string,
+  now: Instant,
+): Promise<{ verifiedAt: Instant } | { reason: string } | undefined> {
+  const recent = await recentStepUps(store, session, now)
+  const own = recent.find(({ purposeDigest }) => Buffer.from(purposeDigest).equals(toBytes(digest)))
+  if (own?.spentBy === null) return undefined
+  return own?.spentBy === spentBy ? { verifiedAt: own.verifiedAt } : { reason: reasonOf(recent, own) }
+}
+
+function reasonOf(recent: readonly RecentStepUp[], own: RecentStepUp | undefined): string {
+  if (own) return 'the step-up for this purpose is spent'
+  return recent.length === 0 ? 'no recent step-up' : 'the recent step-ups have other purposes'
+}

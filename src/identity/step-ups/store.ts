@@ -3,13 +3,13 @@ import { type Instant, toDate } from '../../kernel/index.ts'
 import type { OwnSession } from '../sessions/rules.ts'
 
 /** Replaces an earlier step-up of the session for the same purpose. */
-export const putStepUp = async (
+export async function putStepUp(
   tx: Tx,
   { portal, sessionId }: OwnSession,
   purposeDigest: Uint8Array,
   verifiedAt: Instant,
   expiresAt: Instant,
-): Promise<void> => {
+): Promise<void> {
   const verified = { verified_at: toDate(verifiedAt), expires_at: toDate(expiresAt), spent_by: null }
   await tx
     .insertInto('step_ups')
@@ -19,13 +19,13 @@ export const putStepUp = async (
 }
 
 /** Returns when the step-up was verified, or undefined if none can be spent. Only one caller can spend it. */
-export const spendStepUp = async (
+export async function spendStepUp(
   tx: Tx,
   { portal, accountId, sessionId }: OwnSession,
   purposeDigest: Uint8Array,
   spentBy: string,
   now: Instant,
-): Promise<Instant | undefined> => {
+): Promise<Instant | undefined> {
   const spent = await tx
     .updateTable('step_ups')
     .set({ spent_by: spentBy })
@@ -56,12 +56,12 @@ export interface RecentStepUp {
 }
 
 /** Returns the step-ups of an open session that have not expired, spent or not. */
-export const recentStepUps = (
+export function recentStepUps(
   store: Database | Tx,
   { portal, accountId, sessionId }: OwnSession,
   now: Instant,
-): Promise<RecentStepUp[]> =>
-  store
+): Promise<RecentStepUp[]> {
+  return store
     .selectFrom('step_ups')
     .innerJoin('sessions', (join) =>
       join.onRef('sessions.biz_id', '=', 'step_ups.session_biz_id').onRef('sessions.portal', '=', 'step_ups.portal'),
@@ -77,3 +77,4 @@ export const recentStepUps = (
     .where('sessions.ended_at', 'is', null)
     .where(validAt('step_ups.verified_at', 'step_ups.expires_at', now))
     .execute()
+}

@@ -25,17 +25,6 @@ export interface TokenSubject {
 }
 
 const maxTokenLength = 2_048
-const epochSeconds = (at: Instant): number => Math.floor(at / 1_000)
-
-const toClaim = (digest: Uint8Array): string => Buffer.from(digest).toString('base64url')
-
-const headerOf = (token: string): unknown => {
-  try {
-    return decodeProtectedHeader(token)
-  } catch {
-    return undefined
-  }
-}
 
 /** Issues and verifies access tokens (RFC 9068). */
 export class AccessTokens {
@@ -98,24 +87,42 @@ export class AccessTokens {
 }
 
 /** Call assertions share the signing keys, so that one JWK Set verifies both. */
-export const createAssertionSigner = (
+export function createAssertionSigner(
   keys: { signing(): Promise<Pick<SigningKey, 'kid' | 'privateKey'>> },
   clock: Clock,
   ids: Ids,
   issuer: string,
-): AssertionSigner => ({
-  sign: async ({ audience, claims, ttlMs: ttl }) => {
-    const { kid, privateKey } = await keys.signing()
-    const now = clock.now()
-    const issued = Math.floor(now / 1_000)
-    return new SignJWT(claims)
-      .setProtectedHeader({ alg: 'EdDSA', typ: assertionType, kid })
-      .setIssuer(issuer)
-      .setAudience(audience)
-      .setJti(ids.next<'assertion'>())
-      .setIssuedAt(issued)
-      .setNotBefore(issued)
-      .setExpirationTime(Math.ceil(addMs(now, ttl) / 1_000))
-      .sign(privateKey)
-  },
-})
+): AssertionSigner {
+  return {
+    sign: async ({ audience, claims, ttlMs: ttl }) => {
+      const { kid, privateKey } = await keys.signing()
+      const now = clock.now()
+      const issued = Math.floor(now / 1_000)
+      return new SignJWT(claims)
+        .setProtectedHeader({ alg: 'EdDSA', typ: assertionType, kid })
+        .setIssuer(issuer)
+        .setAudience(audience)
+        .setJti(ids.next<'assertion'>())
+        .setIssuedAt(issued)
+        .setNotBefore(issued)
+        .setExpirationTime(Math.ceil(addMs(now, ttl) / 1_000))
+        .sign(privateKey)
+    },
+  }
+}
+
+function toClaim(digest: Uint8Array): string {
+  return Buffer.from(digest).toString('base64url')
+}
+
+function epochSeconds(at: Instant): number {
+  return Math.floor(at / 1_000)
+}
+
+function headerOf(token: string): unknown {
+  try {
+    return decodeProtectedHeader(token)
+  } catch {
+    return undefined
+  }
+}

@@ -26,12 +26,16 @@ export interface AccessClaims {
 export const accessTokenType = 'at+jwt'
 export const assertionType = 'portico-call+jwt'
 
-export const audienceOf = (issuer: string, portal: Portal): string => `${issuer}/${portal.toLowerCase()}`
+export function audienceOf(issuer: string, portal: Portal): string {
+  return `${issuer}/${portal.toLowerCase()}`
+}
 
 const Header = z.strictObject({ alg: z.literal('EdDSA'), typ: z.literal(accessTokenType), kid: z.uuid() })
 
 /** Rejects other members, such as crit, jku, jwk or x5u. */
-export const keyIdOf = (header: unknown): string | undefined => Header.safeParse(header).data?.kid
+export function keyIdOf(header: unknown): string | undefined {
+  return Header.safeParse(header).data?.kid
+}
 
 /** A digest of 36 bytes in base64url. */
 const clientClaimLength = 48
@@ -50,7 +54,7 @@ const Claims = z.strictObject({
 })
 
 /** Expects that signature, issuer and times were verified. */
-export const parseClaims = (payload: unknown, issuer: string): (AccessClaims & { issuedAt: number }) | undefined => {
+export function parseClaims(payload: unknown, issuer: string): (AccessClaims & { issuedAt: number }) | undefined {
   const claims = Claims.safeParse(payload).data
   const portal = portals.find((each) => claims?.aud === audienceOf(issuer, each))
   if (!claims || !portal) return undefined
@@ -61,12 +65,16 @@ export const parseClaims = (payload: unknown, issuer: string): (AccessClaims & {
 const pattern = /^[A-Za-z0-9_-]{43}$/
 
 /** Returns 256 random bits. Only their digest is stored. */
-export const mintToken = (randomness: Randomness): string => Buffer.from(randomness.bytes(32)).toString('base64url')
+export function mintToken(randomness: Randomness): string {
+  return Buffer.from(randomness.bytes(32)).toString('base64url')
+}
 
 /** The same refusal for unknown, expired and used values. */
-export const sessionNotFound = (internal: string): Refusal => new Refusal('AUTH.SESSION_NOT_FOUND', { internal })
+export function sessionNotFound(internal: string): Refusal {
+  return new Refusal('AUTH.SESSION_NOT_FOUND', { internal })
+}
 
 /** Throws AUTH.SESSION_NOT_FOUND if the text does not have the format of `mintToken`. This check avoids a query. */
-export const assertOpaqueToken = (text: string): void => {
+export function assertOpaqueToken(text: string): void {
   if (!pattern.test(text)) throw sessionNotFound('not a well-formed token')
 }

@@ -29,16 +29,6 @@ const graceMs = 60_000
 
 type SigningKeyPorts = Pick<IdentityPorts, 'database' | 'clock' | 'ids' | 'secretBox'>
 
-const decrypt = ({ secretBox }: SigningKeyPorts, key: StoredSigningKey): SigningKey => ({
-  ...key,
-  publicKey: createPublicKey({ key: Buffer.from(key.publicKey), format: 'der', type: 'spki' }),
-  privateKey: createPrivateKey({
-    key: Buffer.from(secretBox.open('signing-key', key.kid, key.privateKey)),
-    format: 'der',
-    type: 'pkcs8',
-  }),
-})
-
 export class SigningKeys {
   readonly #ports: SigningKeyPorts
   readonly #settings: IdentitySettings['tokens']
@@ -193,5 +183,17 @@ export class SigningKeys {
     const { accessTtlMs, assertionTtlMs, clockSkewMs, keyRefreshMs } = this.#settings
     const lastUse = addMs(activatesAt, keyRefreshMs + clockSkewMs)
     return addMs(lastUse, Math.max(accessTtlMs, assertionTtlMs) + graceMs)
+  }
+}
+
+function decrypt({ secretBox }: SigningKeyPorts, key: StoredSigningKey): SigningKey {
+  return {
+    ...key,
+    publicKey: createPublicKey({ key: Buffer.from(key.publicKey), format: 'der', type: 'spki' }),
+    privateKey: createPrivateKey({
+      key: Buffer.from(secretBox.open('signing-key', key.kid, key.privateKey)),
+      format: 'der',
+      type: 'pkcs8',
+    }),
   }
 }

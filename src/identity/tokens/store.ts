@@ -23,17 +23,18 @@ const insertRow = statement(
     }),
 )
 
-export const insertRefreshToken = (token: NewRefreshToken, at: Instant): Statements<unknown> =>
-  insertRow.with({ ...token, at: toDate(at), expiresAt: toDate(token.expiresAt) })
+export function insertRefreshToken(token: NewRefreshToken, at: Instant): Statements<unknown> {
+  return insertRow.with({ ...token, at: toDate(at), expiresAt: toDate(token.expiresAt) })
+}
 
 /** Returns false if the token was used before. */
-export const spendRefreshToken = async (
+export async function spendRefreshToken(
   tx: Tx,
   portal: Portal,
   digest: Uint8Array,
   successor: Uint8Array,
   at: Instant,
-): Promise<boolean> => {
+): Promise<boolean> {
   const spent = await tx
     .updateTable('refresh_tokens')
     .set({ used_at: toDate(at), successor })
@@ -45,17 +46,18 @@ export const spendRefreshToken = async (
   return spent !== undefined
 }
 
-export const usedRefreshToken = (
+export function usedRefreshToken(
   tx: Tx,
   portal: Portal,
   digest: Uint8Array,
-): Promise<{ usedAt: Instant | null; successor: Uint8Array | null } | undefined> =>
-  tx
+): Promise<{ usedAt: Instant | null; successor: Uint8Array | null } | undefined> {
+  return tx
     .selectFrom('refresh_tokens')
     .select(['used_at as usedAt', 'successor'])
     .where('portal', '=', portal)
     .where('token_digest', '=', digest)
     .executeTakeFirst()
+}
 
 /** The private half is encrypted. */
 export interface StoredSigningKey {
@@ -66,8 +68,8 @@ export interface StoredSigningKey {
   retiresAt: Instant | null
 }
 
-export const readSigningKeys = (store: Database | Tx, now: Instant): Promise<StoredSigningKey[]> =>
-  store
+export function readSigningKeys(store: Database | Tx, now: Instant): Promise<StoredSigningKey[]> {
+  return store
     .selectFrom('signing_keys')
     .select([
       'kid',
@@ -79,17 +81,14 @@ export const readSigningKeys = (store: Database | Tx, now: Instant): Promise<Sto
     .where((where) => where.or([where('retires_at', 'is', null), where('retires_at', '>', timestamptz(now))]))
     .orderBy('activates_at', 'desc')
     .execute()
+}
 
 /** Blocks concurrent additions, but not readers. */
-export const lockSigningKeys = async (tx: Tx): Promise<void> => {
+export async function lockSigningKeys(tx: Tx): Promise<void> {
   await sql`LOCK TABLE signing_keys IN SHARE ROW EXCLUSIVE MODE`.execute(tx)
 }
 
-export const insertSigningKey = async (
-  tx: Tx,
-  key: Omit<StoredSigningKey, 'retiresAt'>,
-  at: Instant,
-): Promise<void> => {
+export async function insertSigningKey(tx: Tx, key: Omit<StoredSigningKey, 'retiresAt'>, at: Instant): Promise<void> {
   await tx
     .insertInto('signing_keys')
     .values({
@@ -103,13 +102,13 @@ export const insertSigningKey = async (
     .execute()
 }
 
-export const deleteSigningKey = async (tx: Tx, kid: string): Promise<boolean> => {
+export async function deleteSigningKey(tx: Tx, kid: string): Promise<boolean> {
   const deleted = await tx.deleteFrom('signing_keys').where('kid', '=', kid).returning('kid').executeTakeFirst()
   return deleted !== undefined
 }
 
 /** Deletes retired keys. Sets the retirement time of keys that have none. */
-export const retireSigningKeys = async (tx: Tx, retiresAt: Instant, now: Instant): Promise<void> => {
+export async function retireSigningKeys(tx: Tx, retiresAt: Instant, now: Instant): Promise<void> {
   await tx.deleteFrom('signing_keys').where('retires_at', '<=', timestamptz(now)).execute()
   await tx
     .updateTable('signing_keys')

@@ -177,7 +177,61 @@ export interface CommandContext<W extends WorkspaceId | null = WorkspaceId | nul
 
 type CommandRequest = RequestContext & { caller: Caller; idempotency: Idempotency }
 
-const toContext = <W extends WorkspaceId | null>(request: CommandRequest, workspace: W): CommandContext<W> => {
+/** Returns the context of a member's command, in the workspace of the request. */
+export function memberContext(request: CommandRequest & { workspace: WorkspaceAccess }): CommandContext<WorkspaceId> {
+  return toContext(request, request.workspace.id)
+}
+
+/** Returns the context of an operator's command. */
+export function operatorContext(request: CommandRequest): CommandContext<null> {
+  return toContext(request, null)
+}
+
+/** The fields of a command that come from its request: actor, idempotency key and audit entry. */
+export function commandOrigin({ actor, key, audit }: CommandContext) {
+  return { actor, idempotency: key, audit }
+}
+
+/**
+ * The fields of `OrderMove` that all operator decisions share. An operator can decide on orders of all workspaces,
+ * except where the same person has acted or is a member.
+ */
+export function operatorDecision<T extends OrderType>(type: T, id: OrderId) {
+  return { type, id, workspace: null } as const
+}
+
+/**
+ * The fields of `operatorDecision` for a decision that pays out or credits funds. It fails with STATE.CONFLICT if a
+ * workspace of the order is frozen, or its creator is suspended.
+ */
+export function operatorApproval<T extends OrderType>(type: T, id: OrderId) {
+  return { ...operatorDecision(type, id), whileActive: true } as const
+}
+
+/** Returns the house's fee account as a party. Empty if the fee is zero. */
+export function feeParties({ minor, currency }: Money): Party[] {
+  return minor > 0n ? [{ label: 'fee', house: 'FEE', currency, insufficientFunds: 'SYSTEM.INTERNAL_ERROR' }] : []
+}
+
+/** Returns the entries that post a fee from the payer to the house. Empty if the fee is zero. */
+export function feeEntries(payer: string, { minor }: Money): Entry[] {
+  return minor > 0n
+    ? [
+        { account: payer, amount: -minor, flowType: 'FEE' },
+        { account: 'fee', amount: minor, flowType: 'FEE' },
+      ]
+    : []
+}
+
+/** Returns the house accounts of an order that enters or leaves Portico: `clearing`, and `fee` if there is a fee. */
+export function chargeParties({ amount: { currency }, fee }: { amount: Money; fee: Money }): Party[] {
+  return [
+    { label: 'clearing', house: 'CLEARING', currency, insufficientFunds: 'SYSTEM.INTERNAL_ERROR' },
+    ...feeParties(fee),
+  ]
+}
+
+function toContext<W extends WorkspaceId | null>(request: CommandRequest, workspace: W): CommandContext<W> {
   const { operationId, portal, requestId, receivedAt, clientIp, caller, idempotency } = request
   const actor = caller.accountId
   return {
@@ -196,45 +250,3 @@ const toContext = <W extends WorkspaceId | null>(request: CommandRequest, worksp
     },
   }
 }
-
-/** Returns the context of a member's command, in the workspace of the request. */
-export const memberContext = (request: CommandRequest & { workspace: WorkspaceAccess }): CommandContext<WorkspaceId> =>
-  toContext(request, request.workspace.id)
-
-/** Returns the context of an operator's command. */
-export const operatorContext = (request: CommandRequest): CommandContext<null> => toContext(request, null)
-
-/** The fields of a command that come from its request: actor, idempotency key and audit entry. */
-export const commandOrigin = ({ actor, key, audit }: CommandContext) => ({ actor, idempotency: key, audit })
-
-/**
- * The fields of `OrderMove` that all operator decisions share. An operator can decide on orders of all workspaces,
- * except where the same person has acted or is a member.
- */
-export const operatorDecision = <T extends OrderType>(type: T, id: OrderId) => ({ type, id, workspace: null }) as const
-
-/**
- * The fields of `operatorDecision` for a decision that pays out or credits funds. It fails with STATE.CONFLICT if a
- * workspace of the order is frozen, or its creator is suspended.
- */
-export const operatorApproval = <T extends OrderType>(type: T, id: OrderId) =>
-  ({ ...operatorDecision(type, id), whileActive: true }) as const
-
-/** Returns the house's fee account as a party. Empty if the fee is zero. */
-export const feeParties = ({ minor, currency }: Money): Party[] =>
-  minor > 0n ? [{ label: 'fee', house: 'FEE', currency, insufficientFunds: 'SYSTEM.INTERNAL_ERROR' }] : []
-
-/** Returns the entries that post a fee from the payer to the house. Empty if the fee is zero. */
-export const feeEntries = (payer: string, { minor }: Money): Entry[] =>
-  minor > 0n
-    ? [
-        { account: payer, amount: -minor, flowType: 'FEE' },
-        { account: 'fee', amount: minor, flowType: 'FEE' },
-      ]
-    : []
-
-/** Returns the house accounts of an order that enters or leaves Portico: `clearing`, and `fee` if there is a fee. */
-export const chargeParties = ({ amount: { currency }, fee }: { amount: Money; fee: Money }): Party[] => [
-  { label: 'clearing', house: 'CLEARING', currency, insufficientFunds: 'SYSTEM.INTERNAL_ERROR' },
-  ...feeParties(fee),
-]

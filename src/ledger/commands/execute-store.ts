@@ -33,7 +33,9 @@ export interface LedgerPorts {
 
 const porticoTypes = collectLedgerTypes({ ledger: contract })
 
-export const ledgerTypesOf = ({ types = porticoTypes }: LedgerPorts): LedgerTypeTable => types
+export function ledgerTypesOf({ types = porticoTypes }: LedgerPorts): LedgerTypeTable {
+  return types
+}
 
 /**
  * The result of the SQL functions `ledger_execute` (schema/execute.ts) and `idempotency_begin` (schema/idempotency.ts).
@@ -63,49 +65,12 @@ export const commandOutcome = z.object({
 })
 type CommandOutcome = z.output<typeof commandOutcome>
 
-const insufficientFunds = (party: Party | undefined): Refusal =>
-  new Refusal(party && 'house' in party ? party.insufficientFunds : 'WALLET.INSUFFICIENT_FUNDS', {
-    internal: `insufficient funds: ${party?.label}`,
-  })
-
-const unknownParty = (party: Party | undefined): Error =>
-  party && 'house' in party
-    ? new Error(`missing house account ${party.house} in ${party.currency}`)
-    : new Refusal('RESOURCE.NOT_FOUND', { internal: party ? `unknown wallet: ${party.label}` : 'unknown order' })
-
-const usageExceeded = (used: Usage | undefined): Error => {
-  const internal = `exceeds the sum of ${used?.usageOf} by ${used?.of} in 24 hours`
-  return used?.exceeded ? new Refusal(used.exceeded, { internal }) : new UsageExceeded(internal)
-}
-
-/** Fails closed: an outgoing type without its value would escape the sum. */
-const usageOf = async (command: PostingCommand | OrderCommand, ports: LedgerPorts): Promise<readonly Usage[]> => {
-  if (!('create' in command)) return []
-  const { type, usage = [], outgoing } = command.create
-  if (outgoing === undefined) {
-    if (ledgerTypesOf(ports).orders.get(type)?.outgoing) throw new RangeError(`${type} is outgoing: name the amount`)
-    return usage
-  }
-  if (!ports.outgoing) throw new Error('this ledger has no rules for outgoing orders')
-  return [...usage, ...(await outgoingUsage(ports.outgoing, outgoing, ports.database))]
-}
-
-const toUsageJson = ({ amount, max, of, subject, usageOf: name, leaving, otherCurrencies }: Usage) => ({
-  ...{ of, subject, leaving, usageOf: name, otherCurrencies: otherCurrencies?.toString() },
-  amount: amount.minor.toString(),
-  currency: amount.currency,
-  max: max === null ? null : max.toString(),
-})
-
-const currencyMismatch = (party: Party | undefined): Refusal =>
-  invalid(party && 'wallet' in party ? party.currencyField : 'currency', `${party?.label} has another currency`)
-
 /** Returns the result of this call or of an earlier request with the same key. Throws for all other outcomes. */
-export const unwrapOutcome = (
+export function unwrapOutcome(
   outcome: CommandOutcome,
   parties: readonly Party[],
   usage: readonly Usage[] = [],
-): unknown => {
+): unknown {
   const party = outcome.account === undefined ? undefined : parties[outcome.account]
   switch (outcome.outcome) {
     case 'DONE':
@@ -138,14 +103,65 @@ export const unwrapOutcome = (
   }
 }
 
-/** Undefined if separation of duties is off. */
-const separationJson = ({ separationOfDuties: rule }: LedgerPorts): Record<string, string> | undefined =>
-  rule?.enabled === false
-    ? undefined
-    : Object.fromEntries(Object.entries(rule?.from ?? {}).map(([currency, minor]) => [currency, minor.toString()]))
+/** A repeated request returns the first result. */
+export async function executeOrder(ports: LedgerPorts, command: OrderCommand): Promise<Order> {
+  return storedOrder.parse(await runCommand(ports, command))
+}
+
+export async function executePosting(ports: LedgerPorts, command: PostingCommand): Promise<void> {
+  await runCommand(ports, command)
+}
+
+function unknownParty(party: Party | undefined): Error {
+  return party && 'house' in party
+    ? new Error(`missing house account ${party.house} in ${party.currency}`)
+    : new Refusal('RESOURCE.NOT_FOUND', { internal: party ? `unknown wallet: ${party.label}` : 'unknown order' })
+}
+
+function currencyMismatch(party: Party | undefined): Refusal {
+  return invalid(party && 'wallet' in party ? party.currencyField : 'currency', `${party?.label} has another currency`)
+}
+
+function insufficientFunds(party: Party | undefined): Refusal {
+  return new Refusal(party && 'house' in party ? party.insufficientFunds : 'WALLET.INSUFFICIENT_FUNDS', {
+    internal: `insufficient funds: ${party?.label}`,
+  })
+}
+
+function usageExceeded(used: Usage | undefined): Error {
+  const internal = `exceeds the sum of ${used?.usageOf} by ${used?.of} in 24 hours`
+  return used?.exceeded ? new Refusal(used.exceeded, { internal }) : new UsageExceeded(internal)
+}
+
+/** Fails closed: an outgoing type without its value would escape the sum. */
+async function usageOf(command: PostingCommand | OrderCommand, ports: LedgerPorts): Promise<readonly Usage[]> {
+  if (!('create' in command)) return []
+  const { type, usage = [], outgoing } = command.create
+  if (outgoing === undefined) {
+    if (ledgerTypesOf(ports).orders.get(type)?.outgoing) throw new RangeError(`${type} is outgoing: name the amount`)
+    return usage
+  }
+  if (!ports.outgoing) throw new Error('this ledger has no rules for outgoing orders')
+  return [...usage, ...(await outgoingUsage(ports.outgoing, outgoing, ports.database))]
+}
+
+/**
+ * Does not retry inside a caller's transaction, because only the whole transaction can be retried (see
+ * `inTransaction`).
+ */
+async function runCommand(ports: LedgerPorts, command: PostingCommand | OrderCommand): Promise<unknown> {
+  const { database } = ports
+  const usage = await usageOf(command, ports)
+  const commandJson = toCommandJson(command, usage, ports)
+  const attempt = () => callExecute(database, commandJson)
+  const outcome = await (database.isTransaction ? attempt() : retryOnConflict(attempt))
+  const result = unwrapOutcome(outcome, command.parties, usage)
+  if (command.audit && outcome.outcome === 'DONE') markRecorded(database, command.audit.action)
+  return result
+}
 
 /** Replaces account labels with indexes, and formats amounts as strings of minor units. */
-const toCommandJson = (command: PostingCommand | OrderCommand, usage: readonly Usage[], ports: LedgerPorts): object => {
+function toCommandJson(command: PostingCommand | OrderCommand, usage: readonly Usage[], ports: LedgerPorts): object {
   const { clock, ids } = ports
   const { parties, entries = [], holds = [], ...rest } = command
   const separation = separationJson(ports)
@@ -180,31 +196,24 @@ const toCommandJson = (command: PostingCommand | OrderCommand, usage: readonly U
   }
 }
 
-const callExecute = async (database: Database, commandJson: object): Promise<CommandOutcome> => {
+/** Undefined if separation of duties is off. */
+function separationJson({ separationOfDuties: rule }: LedgerPorts): Record<string, string> | undefined {
+  return rule?.enabled === false
+    ? undefined
+    : Object.fromEntries(Object.entries(rule?.from ?? {}).map(([currency, minor]) => [currency, minor.toString()]))
+}
+
+function toUsageJson({ amount, max, of, subject, usageOf: name, leaving, otherCurrencies }: Usage) {
+  return {
+    ...{ of, subject, leaving, usageOf: name, otherCurrencies: otherCurrencies?.toString() },
+    amount: amount.minor.toString(),
+    currency: amount.currency,
+    max: max === null ? null : max.toString(),
+  }
+}
+
+async function callExecute(database: Database, commandJson: object): Promise<CommandOutcome> {
   const { rows } = await sql<{ outcome: unknown }>`
     SELECT ledger_execute(${JSON.stringify(commandJson)}::jsonb) AS outcome`.execute(database)
   return commandOutcome.parse(rows[0]?.outcome)
-}
-
-/**
- * Does not retry inside a caller's transaction, because only the whole transaction can be retried (see
- * `inTransaction`).
- */
-const runCommand = async (ports: LedgerPorts, command: PostingCommand | OrderCommand): Promise<unknown> => {
-  const { database } = ports
-  const usage = await usageOf(command, ports)
-  const commandJson = toCommandJson(command, usage, ports)
-  const attempt = () => callExecute(database, commandJson)
-  const outcome = await (database.isTransaction ? attempt() : retryOnConflict(attempt))
-  const result = unwrapOutcome(outcome, command.parties, usage)
-  if (command.audit && outcome.outcome === 'DONE') markRecorded(database, command.audit.action)
-  return result
-}
-
-/** A repeated request returns the first result. */
-export const executeOrder = async (ports: LedgerPorts, command: OrderCommand): Promise<Order> =>
-  storedOrder.parse(await runCommand(ports, command))
-
-export const executePosting = async (ports: LedgerPorts, command: PostingCommand): Promise<void> => {
-  await runCommand(ports, command)
 }

@@ -14,21 +14,18 @@ const reasons = {
   EARLIER_ACTOR: 'the same person took an earlier decision',
 } as const
 
-export const deniedDecision = (reason: keyof typeof reasons): Refusal =>
-  new Refusal('ACCESS.PERMISSION_DENIED', { internal: `separation of duties: ${reasons[reason]}` })
+export function deniedDecision(reason: keyof typeof reasons): Refusal {
+  return new Refusal('ACCESS.PERMISSION_DENIED', { internal: `separation of duties: ${reasons[reason]}` })
+}
 
-export const assertDifferentPerson = async (
-  database: Database,
-  creator: AccountId,
-  decider: AccountId,
-): Promise<void> => {
+export async function assertDifferentPerson(database: Database, creator: AccountId, decider: AccountId): Promise<void> {
   const { rows } = await sql<{
     same: boolean
   }>`SELECT is_same_person(${decider}, ARRAY[${creator}::uuid]) AS same`.execute(database)
   if (rows[0]?.same !== false) throw deniedDecision('OWN_ORDER')
 }
 
-export const assertOutsider = async (database: Database, workspace: WorkspaceId, account: AccountId): Promise<void> => {
+export async function assertOutsider(database: Database, workspace: WorkspaceId, account: AccountId): Promise<void> {
   const { rows } = await sql<{
     member: boolean
   }>`SELECT is_person_in(${account}, ARRAY[${workspace}::uuid]) AS member`.execute(database)

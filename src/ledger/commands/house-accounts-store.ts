@@ -7,7 +7,7 @@ import { executePosting, type LedgerPorts, ledgerTypesOf } from './execute-store
 
 /* Opening funds are posted from the CLEARING account without an order. */
 
-export const ensureHouseAccounts = async (ports: LedgerPorts, currencies: readonly string[]): Promise<void> => {
+export async function ensureHouseAccounts(ports: LedgerPorts, currencies: readonly string[]): Promise<void> {
   const { database, clock, ids } = ports
   const existing = await database
     .selectFrom('ledger_accounts')
@@ -38,23 +38,6 @@ export const ensureHouseAccounts = async (ports: LedgerPorts, currencies: readon
     .execute()
 }
 
-const clearing = (currency: string): HouseParty => ({
-  label: 'clearing',
-  house: 'CLEARING',
-  currency,
-  insufficientFunds: 'SYSTEM.INTERNAL_ERROR',
-})
-
-const postOpening = (ports: LedgerPorts, actor: AccountId | null, to: Party, minor: bigint): Promise<void> =>
-  executePosting(ports, {
-    actor,
-    parties: [clearing(to.currency), to],
-    entries: [
-      { account: 'clearing', amount: -minor, flowType: 'OPENING' },
-      { account: to.label, amount: minor, flowType: 'OPENING' },
-    ],
-  })
-
 /** CLEARING cannot be funded: it stands for the outside world. */
 export type FundedAccount = Exclude<HouseAccount, 'CLEARING'>
 
@@ -68,17 +51,58 @@ export interface Funding {
 }
 
 /** Also funds a frozen wallet. Not idempotent. */
-export const fundWallet = (ports: LedgerPorts, { wallet, workspace, amount, actor }: Funding): Promise<void> => {
+export function fundWallet(ports: LedgerPorts, { wallet, workspace, amount, actor }: Funding): Promise<void> {
   const { currency, minor } = amount
   const party = { label: 'wallet', wallet, workspace, currency, active: false, currencyField: 'currency' }
   return postOpening(ports, actor, party, minor)
+}
+
+/** Never lowers the funds. Idempotent. */
+export async function provideFunds(
+  ports: LedgerPorts,
+  account: FundedAccount,
+  amounts: readonly Money[],
+): Promise<void> {
+  for (const { minor, currency } of amounts) {
+    await inTransaction(ports.database, async (tx) => {
+      const provided = await lockOpeningFunds(tx, account, currency)
+      if (provided === undefined || provided >= minor) return
+      const party: HouseParty = {
+        label: 'funded',
+        house: account,
+        currency,
+        insufficientFunds: 'SYSTEM.INTERNAL_ERROR',
+      }
+      await postOpening({ ...ports, database: tx }, null, party, minor - provided)
+    })
+  }
+}
+
+function postOpening(ports: LedgerPorts, actor: AccountId | null, to: Party, minor: bigint): Promise<void> {
+  return executePosting(ports, {
+    actor,
+    parties: [clearing(to.currency), to],
+    entries: [
+      { account: 'clearing', amount: -minor, flowType: 'OPENING' },
+      { account: to.label, amount: minor, flowType: 'OPENING' },
+    ],
+  })
+}
+
+function clearing(currency: string): HouseParty {
+  return {
+    label: 'clearing',
+    house: 'CLEARING',
+    currency,
+    insufficientFunds: 'SYSTEM.INTERNAL_ERROR',
+  }
 }
 
 /**
  * Locks the account, because two replicas that start together could both post funds. `OPENING` is a literal rather than
  * a parameter, so that the planner can use the partial index.
  */
-const lockOpeningFunds = async (tx: Database, kind: FundedAccount, currency: string): Promise<bigint | undefined> => {
+async function lockOpeningFunds(tx: Database, kind: FundedAccount, currency: string): Promise<bigint | undefined> {
   const account = await tx
     .selectFrom('ledger_accounts')
     .where('workspace_biz_id', 'is', null)
@@ -95,25 +119,4 @@ const lockOpeningFunds = async (tx: Database, kind: FundedAccount, currency: str
     .select(sql<bigint>`coalesce(sum(amount), 0)`.as('provided'))
     .executeTakeFirstOrThrow()
   return provided
-}
-
-/** Never lowers the funds. Idempotent. */
-export const provideFunds = async (
-  ports: LedgerPorts,
-  account: FundedAccount,
-  amounts: readonly Money[],
-): Promise<void> => {
-  for (const { minor, currency } of amounts) {
-    await inTransaction(ports.database, async (tx) => {
-      const provided = await lockOpeningFunds(tx, account, currency)
-      if (provided === undefined || provided >= minor) return
-      const party: HouseParty = {
-        label: 'funded',
-        house: account,
-        currency,
-        insufficientFunds: 'SYSTEM.INTERNAL_ERROR',
-      }
-      await postOpening({ ...ports, database: tx }, null, party, minor - provided)
-    })
-  }
 }

@@ -5,10 +5,10 @@ import type { IdempotencyKey } from './command.ts'
 import { commandOutcome, type LedgerPorts, unwrapOutcome } from './execute-store.ts'
 
 /** See Ledger.findStoredResult. The key stays locked until the transaction ends. */
-export const findStoredResult = async (
+export async function findStoredResult(
   { database, clock }: LedgerPorts,
   key: IdempotencyKey,
-): Promise<{ result: unknown } | undefined> => {
+): Promise<{ result: unknown } | undefined> {
   const { rows } = await sql<{ outcome: unknown }>`
     SELECT idempotency_begin(${JSON.stringify(key)}::jsonb, ${toDate(clock.now())}::timestamptz) AS outcome`.execute(
     database,
@@ -18,17 +18,17 @@ export const findStoredResult = async (
 }
 
 /** Requires a prior findStoredResult in the same transaction, which must also write the effect of the command. */
-export const storeResult = async (
+export async function storeResult(
   { database, clock }: LedgerPorts,
   key: IdempotencyKey,
   result: unknown,
-): Promise<void> => {
+): Promise<void> {
   await sql`SELECT idempotency_end(${JSON.stringify(key)}::jsonb, ${JSON.stringify(result)}::jsonb,
     ${toDate(clock.now())}::timestamptz)`.execute(database)
 }
 
 /** Deletes up to `limit` stored results that are older than a day. Returns the number of deleted results. */
-export const deleteExpiredResults = async ({ database, clock }: LedgerPorts, limit: number): Promise<number> => {
+export async function deleteExpiredResults({ database, clock }: LedgerPorts, limit: number): Promise<number> {
   const { rows } = await sql<{ deleted: number }>`
     SELECT idempotency_cleanup(${toDate(clock.now())}::timestamptz, ${limit}::integer) AS deleted`.execute(database)
   return rows[0]?.deleted ?? 0
@@ -38,11 +38,11 @@ export const deleteExpiredResults = async ({ database, clock }: LedgerPorts, lim
  * For a command whose first execution changes the state that it checks: a quote can be used only once, so a retry would
  * be refused.
  */
-export const replayOnRefusal = async (
+export async function replayOnRefusal(
   ports: LedgerPorts,
   key: IdempotencyKey,
   work: () => Promise<Order>,
-): Promise<Order> => {
+): Promise<Order> {
   try {
     return await work()
   } catch (error) {

@@ -4,56 +4,13 @@ import type { LedgerTypeTable } from '../../contract/ledger/ledger-types.ts'
 import { type Database, inTransaction, type Tx } from '../../database/index.ts'
 import { type LedgerPorts, ledgerTypesOf } from './execute-store.ts'
 
-interface RegisteredType {
-  kind: 'ORDER' | 'FLOW' | 'HOUSE_ACCOUNT'
-  name: string
-  owner: string
-  /** Whether each status of an order type is final. */
-  statuses: Readonly<Record<string, boolean>>
-}
-
 const storedStatuses = z.record(z.string(), z.boolean())
-
-const declaredTypes = ({ orders, flowTypes, houseAccounts }: LedgerTypeTable): RegisteredType[] =>
-  [
-    ...[...orders].map(([name, { owner, open, final }]) => ({
-      kind: 'ORDER' as const,
-      name,
-      owner,
-      statuses: Object.fromEntries([
-        ...open.map((status) => [status, false] as const),
-        ...final.map((status) => [status, true] as const),
-      ]),
-    })),
-    ...[...flowTypes].map(([name, { owner }]) => ({ kind: 'FLOW' as const, name, owner, statuses: {} })),
-    ...[...houseAccounts].map(([name, { owner }]) => ({ kind: 'HOUSE_ACCOUNT' as const, name, owner, statuses: {} })),
-  ].filter(({ owner }) => owner !== 'ledger')
-
-const assertSameMeaning = (declared: RegisteredType, registered: RegisteredType): void => {
-  const { name, owner } = declared
-  if (registered.owner !== owner)
-    throw new Error(`${owner} declares ${name}, which ${registered.owner} has used in this store`)
-  for (const [status, isFinal] of Object.entries(declared.statuses))
-    if ((registered.statuses[status] ?? isFinal) !== isFinal)
-      throw new Error(`${owner} changes whether the status ${status} of ${name} is final`)
-}
-
-/** Returns the declared types that the store does not have in full. Throws as `registerTypes` does. */
-const findUnregistered = async (store: Database | Tx, types: readonly RegisteredType[]): Promise<RegisteredType[]> => {
-  const rows = await store.selectFrom('ledger_types').selectAll().execute()
-  const registered = rows.map((row) => ({ ...row, statuses: storedStatuses.parse(row.statuses) }))
-  return types.filter((declared) => {
-    const known = registered.find(({ kind, name }) => kind === declared.kind && name === declared.name)
-    if (known) assertSameMeaning(declared, known)
-    return !known || !Object.keys(declared.statuses).every((status) => status in known.statuses)
-  })
-}
 
 /**
  * Never removes a type or status. Throws an Error if a type belongs to another domain, or if a status changes between
  * open and final.
  */
-export const registerTypes = async (ports: LedgerPorts): Promise<void> => {
+export async function registerTypes(ports: LedgerPorts): Promise<void> {
   const { database } = ports
   const types = declaredTypes(ledgerTypesOf(ports))
   if ((await findUnregistered(database, types)).length === 0) return
@@ -71,4 +28,48 @@ export const registerTypes = async (ports: LedgerPorts): Promise<void> => {
         )
         .execute()
   })
+}
+
+interface RegisteredType {
+  kind: 'ORDER' | 'FLOW' | 'HOUSE_ACCOUNT'
+  name: string
+  owner: string
+  /** Whether each status of an order type is final. */
+  statuses: Readonly<Record<string, boolean>>
+}
+
+function declaredTypes({ orders, flowTypes, houseAccounts }: LedgerTypeTable): RegisteredType[] {
+  return [
+    ...[...orders].map(([name, { owner, open, final }]) => ({
+      kind: 'ORDER' as const,
+      name,
+      owner,
+      statuses: Object.fromEntries([
+        ...open.map((status) => [status, false] as const),
+        ...final.map((status) => [status, true] as const),
+      ]),
+    })),
+    ...[...flowTypes].map(([name, { owner }]) => ({ kind: 'FLOW' as const, name, owner, statuses: {} })),
+    ...[...houseAccounts].map(([name, { owner }]) => ({ kind: 'HOUSE_ACCOUNT' as const, name, owner, statuses: {} })),
+  ].filter(({ owner }) => owner !== 'ledger')
+}
+
+/** Returns the declared types that the store does not have in full. Throws as `registerTypes` does. */
+async function findUnregistered(store: Database | Tx, types: readonly RegisteredType[]): Promise<RegisteredType[]> {
+  const rows = await store.selectFrom('ledger_types').selectAll().execute()
+  const registered = rows.map((row) => ({ ...row, statuses: storedStatuses.parse(row.statuses) }))
+  return types.filter((declared) => {
+    const known = registered.find(({ kind, name }) => kind === declared.kind && name === declared.name)
+    if (known) assertSameMeaning(declared, known)
+    return !known || !Object.keys(declared.statuses).every((status) => status in known.statuses)
+  })
+}
+
+function assertSameMeaning(declared: RegisteredType, registered: RegisteredType): void {
+  const { name, owner } = declared
+  if (registered.owner !== owner)
+    throw new Error(`${owner} declares ${name}, which ${registered.owner} has used in this store`)
+  for (const [status, isFinal] of Object.entries(declared.statuses))
+    if ((registered.statuses[status] ?? isFinal) !== isFinal)
+      throw new Error(`${owner} changes whether the status ${status} of ${name} is final`)
 }

@@ -12,7 +12,7 @@ export interface NewWallet {
 }
 
 /** Requires a transaction, because it inserts two rows. */
-export const insertWallet = async (tx: Database, wallet: NewWallet): Promise<void> => {
+export async function insertWallet(tx: Database, wallet: NewWallet): Promise<void> {
   const at = toDate(wallet.at)
   const shared = {
     biz_id: wallet.bizId,
@@ -38,10 +38,10 @@ export interface WalletStatusChange {
   at: Instant
 }
 
-export const changeWalletStatus = async (
+export async function changeWalletStatus(
   database: Database,
   { wallet, from, to, at }: WalletStatusChange,
-): Promise<boolean> => {
+): Promise<boolean> {
   const { numUpdatedRows } = await database
     .updateTable('ledger_accounts')
     .set((eb) => ({ status: to, updated_at: eb.fn<Date>('greatest', ['updated_at', eb.val(toDate(at))]) }))

@@ -28,17 +28,14 @@ interface Declaration<
  * end, or a hold stays open.
  * @__NO_SIDE_EFFECTS__
  */
-export const orderType = <
+export function orderType<
   const Type extends string,
   Status extends string,
   Reply extends z.ZodRawShape,
   Filters extends z.ZodRawShape,
   Group extends string,
   Name extends string,
->(
-  name: Type,
-  declared: Declaration<Status, Reply, Filters, Group, Name>,
-) => {
+>(name: Type, declared: Declaration<Status, Reply, Filters, Group, Name>) {
   const { moves, reply, filters, group } = declared
   const errors = lifeCycleErrors(declared)
   if (errors.length > 0) throw new TypeError(`order type ${name}: ${errors.join('; ')}`)

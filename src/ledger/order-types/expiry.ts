@@ -7,7 +7,7 @@ import { expiredAt, type Order } from '../order.ts'
 export type NamedLifeCycle = LifeCycle & { readonly name: OrderType }
 
 /** After its expiry, the order has the status of its expiry, even if the job has not recorded that yet. */
-export const withExpiry = <O extends Order>(type: LifeCycle, order: O, now: Instant): O => {
+export function withExpiry<O extends Order>(type: LifeCycle, order: O, now: Instant): O {
   const expiry = expiryOf(type)
   const at = expiry ? expiredAt(order, expiry, now) : null
   if (!expiry || at === null) return order
@@ -32,11 +32,11 @@ interface ExpiryRun {
  * Ends one batch of orders whose expiry has passed, oldest first, and returns the number found. Skips orders that another
  * command has changed.
  */
-export const expireOrders = async (
+export async function expireOrders(
   ledger: Ledger,
   type: NamedLifeCycle,
   { action, requestId, workspace, signal }: ExpiryRun,
-): Promise<number> => {
+): Promise<number> {
   const expiry = expiryOf(type)
   if (!expiry) return 0
   const audit = { portal: 'SYSTEM', action, requestId, clientIp: '' } as const

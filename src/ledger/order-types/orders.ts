@@ -56,35 +56,15 @@ export interface Change
   reason?: string
 }
 
-const idOf = ({ params }: Pick<OrderRequest, 'params'>): OrderId => {
-  const [id, ...others] = Object.values(params)
-  if (id === undefined || others.length > 0) throw new TypeError('the path needs one parameter, the id of the order')
-  return bizId<'order'>(id)
-}
-
-const contextOf = ({ by }: Move, request: Command): CommandContext => {
-  if (by === 'operator') return operatorContext(request)
-  const { workspace } = request
-  if (by !== 'member' || workspace === null) throw new TypeError(`${request.operationId} is not a move by ${by}`)
-  return memberContext({ ...request, workspace })
-}
-
-const toSteps = ({ to: [first, ...rest] }: Move, reason?: string): Steps => {
-  const last = reason === undefined ? {} : { reason }
-  return rest.length === 0
-    ? [{ status: first, ...last }]
-    : [{ status: first }, ...rest.map((status, at) => ({ status, ...(at === rest.length - 1 && last) }))]
-}
-
 /**
  * Lists, reads and moves the orders of a type. Its functions are the handlers of the operations that derive from
  * `orderType`.
  */
-export const createOrders = <Type extends NamedLifeCycle, View extends object>(
+export function createOrders<Type extends NamedLifeCycle, View extends object>(
   type: Type,
   { ledger, words }: { ledger: Ledger; words: Words },
   view: (order: Order, viewer: Viewer) => View,
-) => {
+) {
   type MoveName = keyof Type['moves'] & string
   const expiry = expiryOf(type)
   const moveOf = (name: MoveName): Move => {
@@ -203,4 +183,24 @@ export const createOrders = <Type extends NamedLifeCycle, View extends object>(
         return show(order, request)
       },
   }
+}
+
+function toSteps({ to: [first, ...rest] }: Move, reason?: string): Steps {
+  const last = reason === undefined ? {} : { reason }
+  return rest.length === 0
+    ? [{ status: first, ...last }]
+    : [{ status: first }, ...rest.map((status, at) => ({ status, ...(at === rest.length - 1 && last) }))]
+}
+
+function idOf({ params }: Pick<OrderRequest, 'params'>): OrderId {
+  const [id, ...others] = Object.values(params)
+  if (id === undefined || others.length > 0) throw new TypeError('the path needs one parameter, the id of the order')
+  return bizId<'order'>(id)
+}
+
+function contextOf({ by }: Move, request: Command): CommandContext {
+  if (by === 'operator') return operatorContext(request)
+  const { workspace } = request
+  if (by !== 'member' || workspace === null) throw new TypeError(`${request.operationId} is not a move by ${by}`)
+  return memberContext({ ...request, workspace })
 }

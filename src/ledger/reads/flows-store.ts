@@ -35,26 +35,6 @@ export interface FlowQuery extends ListParameters {
   direction?: FlowDirection | undefined
 }
 
-/** Compares the workspace with the account instead of each entry, so that counting needs only an index. */
-const matchingEntries = (database: Database, { wallet, workspace, flowType, direction, from, to }: FlowQuery) => {
-  let found = database
-    .selectFrom('ledger_entries as e')
-    .where('e.account_biz_id', '=', wallet)
-    .where(({ exists, selectFrom }) =>
-      exists(
-        selectFrom('ledger_accounts')
-          .select('biz_id')
-          .where('biz_id', '=', wallet)
-          .where('workspace_biz_id', '=', workspace),
-      ),
-    )
-  if (flowType) found = found.where('e.flow_type', '=', flowType)
-  if (direction) found = found.where('e.amount', direction === 'IN' ? '>' : '<', sql<bigint>`0`)
-  if (from !== undefined) found = found.where('e.created_at', '>=', timestamptz(from))
-  if (to !== undefined) found = found.where('e.created_at', '<=', timestamptz(to))
-  return found
-}
-
 const columns = [
   'e.biz_id as bizId',
   'e.sequence',
@@ -66,32 +46,7 @@ const columns = [
   'e.created_at as createdAt',
 ] as const
 
-type FlowRow = Omit<Flow, 'amount' | 'balanceAfter'> & { currency: string; amount: bigint; balanceAfter: bigint }
-
-const toFlow = ({ currency, amount, balanceAfter, ...row }: FlowRow): Flow => ({
-  ...row,
-  amount: money(amount, currency),
-  balanceAfter: money(balanceAfter, currency),
-})
-
-type FlowPage = ReturnType<typeof selectFlows>
-
-const selectFlows = (found: ReturnType<typeof matchingEntries>) => found.select(columns)
-
-/** The page is a subquery. Otherwise the join would read the orders of all earlier flows. */
-const withOrders = async (database: Database, page: FlowPage, { sortOrder }: FlowQuery): Promise<Flow[]> => {
-  const rows = await database
-    .selectFrom(page.as('page'))
-    .leftJoin('orders as o', 'o.biz_id', 'page.orderBizId')
-    .selectAll('page')
-    .select(['o.order_type as orderType', sql<string | null>`o.data->>'remark'`.as('remark')])
-    .orderBy('page.createdAt', sortOrder)
-    .orderBy('page.sequence', sortOrder)
-    .execute()
-  return rows.map(toFlow)
-}
-
-export const readFlows = (database: Database, query: FlowQuery): Promise<Flow[]> => {
+export function readFlows(database: Database, query: FlowQuery): Promise<Flow[]> {
   const page = selectFlows(matchingEntries(database, query))
     .orderBy('e.created_at', query.sortOrder)
     .orderBy('e.sequence', query.sortOrder)
@@ -100,28 +55,7 @@ export const readFlows = (database: Database, query: FlowQuery): Promise<Flow[]>
   return withOrders(database, page, query)
 }
 
-const lastSequence = async (database: Database, { wallet, workspace }: FlowQuery): Promise<number> => {
-  const row = await database
-    .selectFrom('ledger_accounts')
-    .where('biz_id', '=', wallet)
-    .where('workspace_biz_id', '=', workspace)
-    .select('sequence')
-    .executeTakeFirst()
-  return row?.sequence ?? 0
-}
-
-/** The entries of an account have the numbers 1 to `sequence`, so each page is a range of numbers. */
-const listAllFlows = async (database: Database, query: FlowQuery): Promise<Page<Flow>> => {
-  const records = await lastSequence(database, query)
-  const before = offsetOf(query)
-  const first = query.sortOrder === 'asc' ? before + 1 : records - before - query.pageSize + 1
-  const page = selectFlows(matchingEntries(database, query))
-    .where('e.sequence', '>=', first)
-    .where('e.sequence', '<', first + query.pageSize)
-  return toPage(await withOrders(database, page, query), { records, isEstimated: false }, query)
-}
-
-export const listFlows = async (database: Database, query: FlowQuery): Promise<Page<Flow>> => {
+export async function listFlows(database: Database, query: FlowQuery): Promise<Page<Flow>> {
   const { flowType, direction, from, to } = query
   if (!flowType && !direction && from === undefined && to === undefined) return listAllFlows(database, query)
   const flows = await readFlows(database, query)
@@ -138,7 +72,7 @@ export interface Posting {
   createdAt: Instant
 }
 
-export const listPostings = async (database: Database, order: OrderId): Promise<Posting[]> => {
+export async function listPostings(database: Database, order: OrderId): Promise<Posting[]> {
   const rows = await database
     .selectFrom('ledger_entries as e')
     .innerJoin('ledger_accounts as a', 'a.biz_id', 'e.account_biz_id')
@@ -157,4 +91,74 @@ export const listPostings = async (database: Database, order: OrderId): Promise<
     .orderBy('e.amount')
     .execute()
   return rows.map(({ currency, amount, ...row }) => ({ ...row, amount: money(amount, currency) }))
+}
+
+function selectFlows(found: ReturnType<typeof matchingEntries>) {
+  return found.select(columns)
+}
+
+/** Compares the workspace with the account instead of each entry, so that counting needs only an index. */
+function matchingEntries(database: Database, { wallet, workspace, flowType, direction, from, to }: FlowQuery) {
+  let found = database
+    .selectFrom('ledger_entries as e')
+    .where('e.account_biz_id', '=', wallet)
+    .where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('ledger_accounts')
+          .select('biz_id')
+          .where('biz_id', '=', wallet)
+          .where('workspace_biz_id', '=', workspace),
+      ),
+    )
+  if (flowType) found = found.where('e.flow_type', '=', flowType)
+  if (direction) found = found.where('e.amount', direction === 'IN' ? '>' : '<', sql<bigint>`0`)
+  if (from !== undefined) found = found.where('e.created_at', '>=', timestamptz(from))
+  if (to !== undefined) found = found.where('e.created_at', '<=', timestamptz(to))
+  return found
+}
+
+type FlowPage = ReturnType<typeof selectFlows>
+
+/** The page is a subquery. Otherwise the join would read the orders of all earlier flows. */
+async function withOrders(database: Database, page: FlowPage, { sortOrder }: FlowQuery): Promise<Flow[]> {
+  const rows = await database
+    .selectFrom(page.as('page'))
+    .leftJoin('orders as o', 'o.biz_id', 'page.orderBizId')
+    .selectAll('page')
+    .select(['o.order_type as orderType', sql<string | null>`o.data->>'remark'`.as('remark')])
+    .orderBy('page.createdAt', sortOrder)
+    .orderBy('page.sequence', sortOrder)
+    .execute()
+  return rows.map(toFlow)
+}
+
+type FlowRow = Omit<Flow, 'amount' | 'balanceAfter'> & { currency: string; amount: bigint; balanceAfter: bigint }
+
+function toFlow({ currency, amount, balanceAfter, ...row }: FlowRow): Flow {
+  return {
+    ...row,
+    amount: money(amount, currency),
+    balanceAfter: money(balanceAfter, currency),
+  }
+}
+
+/** The entries of an account have the numbers 1 to `sequence`, so each page is a range of numbers. */
+async function listAllFlows(database: Database, query: FlowQuery): Promise<Page<Flow>> {
+  const records = await lastSequence(database, query)
+  const before = offsetOf(query)
+  const first = query.sortOrder === 'asc' ? before + 1 : records - before - query.pageSize + 1
+  const page = selectFlows(matchingEntries(database, query))
+    .where('e.sequence', '>=', first)
+    .where('e.sequence', '<', first + query.pageSize)
+  return toPage(await withOrders(database, page, query), { records, isEstimated: false }, query)
+}
+
+async function lastSequence(database: Database, { wallet, workspace }: FlowQuery): Promise<number> {
+  const row = await database
+    .selectFrom('ledger_accounts')
+    .where('biz_id', '=', wallet)
+    .where('workspace_biz_id', '=', workspace)
+    .select('sequence')
+    .executeTakeFirst()
+  return row?.sequence ?? 0
 }

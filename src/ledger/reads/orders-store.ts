@@ -39,25 +39,11 @@ const orderColumns = [
   ),
 ] as const
 
-const toListedOrder = ({ order, ...maker }: OrderMaker & { order: unknown }): ListedOrder => ({
-  ...storedOrder.parse(order),
-  ...maker,
-})
-
 type OrderPredicate = (orders: ExpressionBuilder<Tables, 'orders'>) => Expression<SqlBool>
 
 /** A literal, so that PostgreSQL can use the partial indexes on the status. */
 const isCompleted: OrderPredicate = (orders) => orders('status', '=', sql.lit('COMPLETED'))
 const isNotCompleted: OrderPredicate = (orders) => orders('status', '<>', sql.lit('COMPLETED'))
-
-/** A workspace sees the orders that it created, and completed orders of which it is the counterparty. */
-const isVisibleTo =
-  (workspace: WorkspaceId): OrderPredicate =>
-  (orders) =>
-    orders.or([
-      orders('workspace_biz_id', '=', workspace),
-      orders.and([orders('counterparty_workspace_biz_id', '=', workspace), isCompleted(orders)]),
-    ])
 
 export interface OrderScope {
   id: OrderId
@@ -66,7 +52,7 @@ export interface OrderScope {
   workspace: WorkspaceId | null
 }
 
-export const readOrder = async (database: Database, { id, type, workspace }: OrderScope): Promise<ListedOrder> => {
+export async function readOrder(database: Database, { id, type, workspace }: OrderScope): Promise<ListedOrder> {
   const row = await database
     .selectFrom('orders')
     .where('biz_id', '=', id)
@@ -78,55 +64,134 @@ export const readOrder = async (database: Database, { id, type, workspace }: Ord
   return toListedOrder(row)
 }
 
-export const readOrderType = async (database: Database, id: OrderId): Promise<OrderType | undefined> => {
+export async function readOrderType(database: Database, id: OrderId): Promise<OrderType | undefined> {
   const row = await database.selectFrom('orders').where('biz_id', '=', id).select('order_type').executeTakeFirst()
   return row?.order_type
 }
 
-/** Without expiry, the plain column lets PostgreSQL use an index. */
-const currentStatus = (expiry: OrderQuery['expiry']) =>
-  expiry === undefined
-    ? sql.ref<string>('orders.status')
-    : sql<string>`CASE WHEN orders.status = ${expiry.from} AND orders.data->>'expiresAt' <= ${toIso(expiry.at)}
-        THEN ${expiry.to} ELSE orders.status END`
+export async function readOrders(database: Database, query: OrderQuery): Promise<ListedOrder[]> {
+  return readPageOf(database, query, await orderSets(database, query))
+}
 
-/** PostgreSQL can use an index on the stored status. */
-const storedStatuses = (statuses: readonly string[], { from, to }: OrderExpiry): readonly string[] =>
-  statuses.includes(to) ? [...statuses, from] : statuses
+export async function listOrders(database: Database, query: OrderQuery): Promise<Page<ListedOrder>> {
+  const sets = await orderSets(database, query)
+  const orders = await readPageOf(database, query, sets)
+  return toPage(orders, await readTotal(sets, orders.length, query), query)
+}
 
-/** The last change of an expired order is its expiry. */
-const lastChange = (expiry: NonNullable<OrderQuery['expiry']>) =>
-  sql<Instant>`CASE WHEN ${currentStatus(expiry)} = ${expiry.to} THEN (orders.data->>'expiresAt')::timestamptz
-    ELSE orders.updated_at END`
+/** ISO 8601 timestamps in UTC with milliseconds sort by time, so they can be compared as text. */
+export async function listDueOrders(database: Database, query: DueQuery): Promise<OrderId[]> {
+  const { type, status, at, workspace, limit } = query
+  const rows = await database
+    .selectFrom('orders')
+    .where('order_type', '=', type)
+    .where('status', '=', status)
+    .where(sql<boolean>`data->>'expiresAt' <= ${toIso(at)}`)
+    .$if(workspace !== null, (found) => found.where('workspace_biz_id', '=', workspace))
+    .select('biz_id')
+    .orderBy('created_at')
+    .limit(limit)
+    .execute()
+  return rows.map((row) => row.biz_id)
+}
+
+/** A workspace sees the orders that it created, and completed orders of which it is the counterparty. */
+function isVisibleTo(workspace: WorkspaceId): OrderPredicate {
+  return (orders) =>
+    orders.or([
+      orders('workspace_biz_id', '=', workspace),
+      orders.and([orders('counterparty_workspace_biz_id', '=', workspace), isCompleted(orders)]),
+    ])
+}
+
+function toListedOrder({ order, ...maker }: OrderMaker & { order: unknown }): ListedOrder {
+  return {
+    ...storedOrder.parse(order),
+    ...maker,
+  }
+}
 
 type MatchingOrders = ReturnType<typeof matchingOrders>
 
-const matchingOrders = (database: Database, query: OrderQuery) => {
-  const { type, workspaceKind, statuses, expiry, from, to, data } = query
-  let found = database.selectFrom('orders').where('order_type', '=', type)
-  if (workspaceKind !== undefined) found = found.where('workspace_kind', '=', workspaceKind)
-  if (statuses !== undefined) found = found.where(currentStatus(expiry), 'in', statuses)
-  if (statuses !== undefined && expiry !== undefined)
-    found = found.where('orders.status', 'in', storedStatuses(statuses, expiry))
-  if (from !== undefined) found = found.where('created_at', '>=', timestamptz(from))
-  if (to !== undefined) found = found.where('created_at', '<=', timestamptz(to))
-  if (data !== undefined) found = found.where(sql<boolean>`data @> ${JSON.stringify(data)}::jsonb`)
-  return found
+/** Selects the keys first, so that PostgreSQL builds the JSON of this page only. */
+async function readPageOf(
+  database: Database,
+  query: OrderQuery,
+  sets: readonly MatchingOrders[],
+): Promise<ListedOrder[]> {
+  const page = sortedKeys(database, query, sets).limit(query.pageSize).offset(offsetOf(query))
+  const rows = await database
+    .selectFrom(page.as('page'))
+    .innerJoin('orders', (join) =>
+      join.onRef('orders.workspace_biz_id', '=', 'page.workspace_biz_id').onRef('orders.biz_id', '=', 'page.biz_id'),
+    )
+    .select(orderColumns)
+    .orderBy('page.sort_key', query.sortOrder)
+    .orderBy('page.biz_id', query.sortOrder)
+    .execute()
+  return rows.map(toListedOrder)
 }
 
-/** Orders that a workspace received, as it sees them or, for an operator, with the open ones. */
-const receivedSets = ({ workspace, participant, statuses }: OrderQuery): OrderPredicate[] => {
-  const received: OrderPredicate = (orders) =>
-    orders('counterparty_workspace_biz_id', '=', workspace ?? participant ?? null)
-  const sets: OrderPredicate[] = []
-  if (statuses?.includes('COMPLETED') ?? true)
-    sets.push((orders) => orders.and([received(orders), isCompleted(orders)]))
-  if (workspace === null && (statuses?.some((status) => status !== 'COMPLETED') ?? true))
-    sets.push((orders) => orders.and([received(orders), isNotCompleted(orders)]))
+/** Each set contributes the keys from the start of the list to the end of the requested page. */
+function sortedKeys(database: Database, query: OrderQuery, sets: readonly MatchingOrders[]) {
+  const limit = offsetOf(query) + query.pageSize
   return sets
+    .flatMap((found) => withSortKey(found, query))
+    .map(({ found, sortKey }) =>
+      found
+        .select(['orders.workspace_biz_id', 'orders.biz_id', sortKey.as('sort_key')])
+        .orderBy('sort_key', query.sortOrder)
+        .orderBy('orders.biz_id', query.sortOrder)
+        .limit(limit),
+    )
+    .map((keys) => database.selectFrom(keys.as('keys')).selectAll())
+    .reduce((all, keys) => all.unionAll(keys))
+    .orderBy('sort_key', query.sortOrder)
+    .orderBy('biz_id', query.sortOrder)
 }
 
-const partySets = (query: OrderQuery): OrderPredicate[] => {
+interface SortedSet {
+  found: MatchingOrders
+  sortKey: RawBuilder<Instant>
+}
+
+/** Of an expired order, the last change is its expiry, which has no index. */
+function withSortKey(found: MatchingOrders, { sortBy, expiry }: OrderQuery): SortedSet[] {
+  if (sortBy === 'createdAt') return [{ found, sortKey: sql.ref<Instant>('orders.created_at') }]
+  const updated = sql.ref<Instant>('orders.updated_at')
+  if (expiry === undefined) return [{ found, sortKey: updated }]
+  const expiring = [expiry.from, expiry.to]
+  return [
+    { found: found.where('orders.status', 'not in', expiring), sortKey: updated },
+    { found: found.where('orders.status', 'in', expiring), sortKey: lastChange(expiry) },
+  ]
+}
+
+/** The last change of an expired order is its expiry. */
+function lastChange(expiry: NonNullable<OrderQuery['expiry']>) {
+  return sql<Instant>`CASE WHEN ${currentStatus(expiry)} = ${expiry.to} THEN (orders.data->>'expiresAt')::timestamptz
+    ELSE orders.updated_at END`
+}
+
+/** Without expiry, the plain column lets PostgreSQL use an index. */
+function currentStatus(expiry: OrderQuery['expiry']) {
+  return expiry === undefined
+    ? sql.ref<string>('orders.status')
+    : sql<string>`CASE WHEN orders.status = ${expiry.from} AND orders.data->>'expiresAt' <= ${toIso(expiry.at)}
+        THEN ${expiry.to} ELSE orders.status END`
+}
+
+/**
+ * Disjoint sets that are queried separately, because PostgreSQL has an index for each but not for their OR. Each index
+ * has the order of the list.
+ */
+async function orderSets(database: Database, query: OrderQuery): Promise<MatchingOrders[]> {
+  const { wallet } = query
+  const sets = wallet === undefined ? partySets(query) : await walletSets(database, query, wallet)
+  return sets.map((isMember) => matchingOrders(database, query).where(isMember))
+}
+
+function partySets(query: OrderQuery): OrderPredicate[] {
   const member = query.workspace ?? query.participant
   if (member !== undefined) return [(orders) => orders('workspace_biz_id', '=', member), ...receivedSets(query)]
   if (query.wallet !== undefined) return [(orders) => orders.lit(true)]
@@ -138,13 +203,20 @@ const partySets = (query: OrderQuery): OrderPredicate[] => {
   )
 }
 
-const isWalletOf = async (database: Database, wallet: WalletId, workspace: WorkspaceId): Promise<boolean> => {
-  const found = database.selectFrom('ledger_accounts').where('biz_id', '=', wallet)
-  return (await found.where('workspace_biz_id', '=', workspace).select('biz_id').executeTakeFirst()) !== undefined
+/** Orders that a workspace received, as it sees them or, for an operator, with the open ones. */
+function receivedSets({ workspace, participant, statuses }: OrderQuery): OrderPredicate[] {
+  const received: OrderPredicate = (orders) =>
+    orders('counterparty_workspace_biz_id', '=', workspace ?? participant ?? null)
+  const sets: OrderPredicate[] = []
+  if (statuses?.includes('COMPLETED') ?? true)
+    sets.push((orders) => orders.and([received(orders), isCompleted(orders)]))
+  if (workspace === null && (statuses?.some((status) => status !== 'COMPLETED') ?? true))
+    sets.push((orders) => orders.and([received(orders), isNotCompleted(orders)]))
+  return sets
 }
 
 /** Nearly all orders with a wallet of the workspace are visible to it, so the index on the wallet suffices. */
-const walletSets = async (database: Database, query: OrderQuery, wallet: WalletId): Promise<OrderPredicate[]> => {
+async function walletSets(database: Database, query: OrderQuery, wallet: WalletId): Promise<OrderPredicate[]> {
   const sides: OrderPredicate[] = [
     (orders) => orders('source_wallet_biz_id', '=', wallet),
     (orders) =>
@@ -165,91 +237,25 @@ const walletSets = async (database: Database, query: OrderQuery, wallet: WalletI
   )
 }
 
-/**
- * Disjoint sets that are queried separately, because PostgreSQL has an index for each but not for their OR. Each index
- * has the order of the list.
- */
-const orderSets = async (database: Database, query: OrderQuery): Promise<MatchingOrders[]> => {
-  const { wallet } = query
-  const sets = wallet === undefined ? partySets(query) : await walletSets(database, query, wallet)
-  return sets.map((isMember) => matchingOrders(database, query).where(isMember))
+async function isWalletOf(database: Database, wallet: WalletId, workspace: WorkspaceId): Promise<boolean> {
+  const found = database.selectFrom('ledger_accounts').where('biz_id', '=', wallet)
+  return (await found.where('workspace_biz_id', '=', workspace).select('biz_id').executeTakeFirst()) !== undefined
 }
 
-interface SortedSet {
-  found: MatchingOrders
-  sortKey: RawBuilder<Instant>
+function matchingOrders(database: Database, query: OrderQuery) {
+  const { type, workspaceKind, statuses, expiry, from, to, data } = query
+  let found = database.selectFrom('orders').where('order_type', '=', type)
+  if (workspaceKind !== undefined) found = found.where('workspace_kind', '=', workspaceKind)
+  if (statuses !== undefined) found = found.where(currentStatus(expiry), 'in', statuses)
+  if (statuses !== undefined && expiry !== undefined)
+    found = found.where('orders.status', 'in', storedStatuses(statuses, expiry))
+  if (from !== undefined) found = found.where('created_at', '>=', timestamptz(from))
+  if (to !== undefined) found = found.where('created_at', '<=', timestamptz(to))
+  if (data !== undefined) found = found.where(sql<boolean>`data @> ${JSON.stringify(data)}::jsonb`)
+  return found
 }
 
-/** Of an expired order, the last change is its expiry, which has no index. */
-const withSortKey = (found: MatchingOrders, { sortBy, expiry }: OrderQuery): SortedSet[] => {
-  if (sortBy === 'createdAt') return [{ found, sortKey: sql.ref<Instant>('orders.created_at') }]
-  const updated = sql.ref<Instant>('orders.updated_at')
-  if (expiry === undefined) return [{ found, sortKey: updated }]
-  const expiring = [expiry.from, expiry.to]
-  return [
-    { found: found.where('orders.status', 'not in', expiring), sortKey: updated },
-    { found: found.where('orders.status', 'in', expiring), sortKey: lastChange(expiry) },
-  ]
-}
-
-/** Each set contributes the keys from the start of the list to the end of the requested page. */
-const sortedKeys = (database: Database, query: OrderQuery, sets: readonly MatchingOrders[]) => {
-  const limit = offsetOf(query) + query.pageSize
-  return sets
-    .flatMap((found) => withSortKey(found, query))
-    .map(({ found, sortKey }) =>
-      found
-        .select(['orders.workspace_biz_id', 'orders.biz_id', sortKey.as('sort_key')])
-        .orderBy('sort_key', query.sortOrder)
-        .orderBy('orders.biz_id', query.sortOrder)
-        .limit(limit),
-    )
-    .map((keys) => database.selectFrom(keys.as('keys')).selectAll())
-    .reduce((all, keys) => all.unionAll(keys))
-    .orderBy('sort_key', query.sortOrder)
-    .orderBy('biz_id', query.sortOrder)
-}
-
-/** Selects the keys first, so that PostgreSQL builds the JSON of this page only. */
-const readPageOf = async (
-  database: Database,
-  query: OrderQuery,
-  sets: readonly MatchingOrders[],
-): Promise<ListedOrder[]> => {
-  const page = sortedKeys(database, query, sets).limit(query.pageSize).offset(offsetOf(query))
-  const rows = await database
-    .selectFrom(page.as('page'))
-    .innerJoin('orders', (join) =>
-      join.onRef('orders.workspace_biz_id', '=', 'page.workspace_biz_id').onRef('orders.biz_id', '=', 'page.biz_id'),
-    )
-    .select(orderColumns)
-    .orderBy('page.sort_key', query.sortOrder)
-    .orderBy('page.biz_id', query.sortOrder)
-    .execute()
-  return rows.map(toListedOrder)
-}
-
-export const readOrders = async (database: Database, query: OrderQuery): Promise<ListedOrder[]> =>
-  readPageOf(database, query, await orderSets(database, query))
-
-export const listOrders = async (database: Database, query: OrderQuery): Promise<Page<ListedOrder>> => {
-  const sets = await orderSets(database, query)
-  const orders = await readPageOf(database, query, sets)
-  return toPage(orders, await readTotal(sets, orders.length, query), query)
-}
-
-/** ISO 8601 timestamps in UTC with milliseconds sort by time, so they can be compared as text. */
-export const listDueOrders = async (database: Database, query: DueQuery): Promise<OrderId[]> => {
-  const { type, status, at, workspace, limit } = query
-  const rows = await database
-    .selectFrom('orders')
-    .where('order_type', '=', type)
-    .where('status', '=', status)
-    .where(sql<boolean>`data->>'expiresAt' <= ${toIso(at)}`)
-    .$if(workspace !== null, (found) => found.where('workspace_biz_id', '=', workspace))
-    .select('biz_id')
-    .orderBy('created_at')
-    .limit(limit)
-    .execute()
-  return rows.map((row) => row.biz_id)
+/** PostgreSQL can use an index on the stored status. */
+function storedStatuses(statuses: readonly string[], { from, to }: OrderExpiry): readonly string[] {
+  return statuses.includes(to) ? [...statuses, from] : statuses
 }

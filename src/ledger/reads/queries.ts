@@ -25,18 +25,20 @@ export interface ListParameters extends PageRequest {
 }
 
 /** Returns the list parameters of a request. Parses `startTime` and `endTime` into instants. */
-export const toListParameters = ({
+export function toListParameters({
   currentPage,
   pageSize,
   sortOrder,
   startTime,
   endTime,
-}: ListRequest): ListParameters => ({
-  currentPage,
-  pageSize,
-  sortOrder,
-  ...parseInterval({ startTime, endTime }),
-})
+}: ListRequest): ListParameters {
+  return {
+    currentPage,
+    pageSize,
+    sortOrder,
+    ...parseInterval({ startTime, endTime }),
+  }
+}
 
 /** A query for orders. `from` and `to` limit the creation time. */
 export interface OrderQuery extends ListParameters {
@@ -72,15 +74,17 @@ export interface OrderListRequest extends ListRequest {
 }
 
 /** Returns the query of a list of orders. If `workspace` is null, the request's own workspace filter applies. */
-export const toOrderQuery = (
+export function toOrderQuery(
   request: OrderListRequest,
   { type, workspace, status }: { type: OrderType; workspace: WorkspaceId | null; status?: string | undefined },
-): OrderQuery => ({
-  ...toListParameters(request),
-  sortBy: request.sortBy,
-  type,
-  workspace: workspace ?? (request.workspaceId === undefined ? null : bizId<'workspace'>(request.workspaceId)),
-  workspaceKind: request.workspaceKind,
-  wallet: request.walletId === undefined ? undefined : bizId<'wallet'>(request.walletId),
-  statuses: status === undefined ? undefined : [status],
-})
+): OrderQuery {
+  return {
+    ...toListParameters(request),
+    sortBy: request.sortBy,
+    type,
+    workspace: workspace ?? (request.workspaceId === undefined ? null : bizId<'workspace'>(request.workspaceId)),
+    workspaceKind: request.workspaceKind,
+    wallet: request.walletId === undefined ? undefined : bizId<'wallet'>(request.walletId),
+    statuses: status === undefined ? undefined : [status],
+  }
+}

@@ -14,7 +14,7 @@ export interface UsageQuery extends Pick<Usage, 'of' | 'usageOf'> {
  * Returns the total for the 24 hours before `at`. The total does not change while a command checks it
  * (schema/usage.ts).
  */
-export const readUsage = async (database: Database, query: UsageQuery): Promise<Money> => {
+export async function readUsage(database: Database, query: UsageQuery): Promise<Money> {
   const { workspace, actor, at, ...used } = query
   const json = JSON.stringify(used)
   const { rows } = await sql<{ used: bigint }>`
@@ -24,12 +24,12 @@ export const readUsage = async (database: Database, query: UsageQuery): Promise<
 }
 
 /** Resets the limits of a sandbox workspace. */
-export const deleteUsage = async (tx: Database, workspace: WorkspaceId): Promise<void> => {
+export async function deleteUsage(tx: Database, workspace: WorkspaceId): Promise<void> {
   await sql`DELETE FROM ledger_usage WHERE workspace_biz_id = ${workspace}`.execute(tx)
 }
 
 /** Deletes up to `limit` amounts that are older than a day. Returns the number of deleted rows. */
-export const deleteExpiredUsage = async (database: Database, at: Instant, limit: number): Promise<number> => {
+export async function deleteExpiredUsage(database: Database, at: Instant, limit: number): Promise<number> {
   const { rows } = await sql<{ deleted: number }>`
     SELECT ledger_usage_cleanup(${toDate(at)}::timestamptz, ${limit}::integer) AS deleted`.execute(database)
   return rows[0]?.deleted ?? 0

@@ -14,29 +14,13 @@ export interface Wallet {
   updatedAt: Instant
 }
 
-const selectWallets = (store: Database) =>
-  store
-    .selectFrom('wallets as w')
-    .innerJoin('ledger_accounts as a', (join) =>
-      join.onRef('a.biz_id', '=', 'w.biz_id').onRef('a.workspace_biz_id', '=', 'w.workspace_biz_id'),
-    )
-    .select((eb) => [
-      'w.biz_id as bizId',
-      'w.workspace_biz_id as workspaceBizId',
-      'w.wallet_name as walletName',
-      'w.currency',
-      'a.status',
-      'w.is_default as isDefault',
-      'w.created_at as createdAt',
-      eb.fn<Instant>('greatest', ['w.updated_at', 'a.updated_at']).as('updatedAt'),
-    ])
-
 const walletsOfWorkspace = statement((store, param: Param<{ workspace: WorkspaceId }>) =>
   selectWallets(store).where('w.workspace_biz_id', '=', param('workspace')).orderBy('w.created_at').orderBy('w.biz_id'),
 )
 
-export const listWallets = (database: Database, workspace: WorkspaceId): Promise<Wallet[]> =>
-  walletsOfWorkspace.all(database, { workspace })
+export function listWallets(database: Database, workspace: WorkspaceId): Promise<Wallet[]> {
+  return walletsOfWorkspace.all(database, { workspace })
+}
 
 export interface WalletScope {
   wallet: WalletId
@@ -51,8 +35,11 @@ const walletOfWorkspace = statement((store, param: Param<{ wallet: WalletId; wor
   selectWallets(store).where('w.biz_id', '=', param('wallet')).where('w.workspace_biz_id', '=', param('workspace')),
 )
 
-export const readWallet = (database: Database, { wallet, workspace }: WalletScope): Promise<Wallet | undefined> =>
-  workspace === null ? walletById.first(database, { wallet }) : walletOfWorkspace.first(database, { wallet, workspace })
+export function readWallet(database: Database, { wallet, workspace }: WalletScope): Promise<Wallet | undefined> {
+  return workspace === null
+    ? walletById.first(database, { wallet })
+    : walletOfWorkspace.first(database, { wallet, workspace })
+}
 
 export interface DefaultWalletScope {
   workspace: WorkspaceId
@@ -60,15 +47,16 @@ export interface DefaultWalletScope {
 }
 
 /** Operations use the default wallet if a request specifies a currency but no wallet. */
-export const readDefaultWallet = (
+export function readDefaultWallet(
   database: Database,
   { workspace, currency }: DefaultWalletScope,
-): Promise<Wallet | undefined> =>
-  selectWallets(database)
+): Promise<Wallet | undefined> {
+  return selectWallets(database)
     .where('w.workspace_biz_id', '=', workspace)
     .where('w.currency', '=', currency)
     .where('w.is_default', '=', true)
     .executeTakeFirst()
+}
 
 /** A wallet's balance. `available` is `total` minus `held`. */
 export interface Balance {
@@ -87,23 +75,15 @@ interface Row {
   version: number
 }
 
-const toBalance = (wallet: WalletId, { currency, balance, held, version }: Row): Balance => ({
-  wallet,
-  total: { minor: balance, currency },
-  held: { minor: held, currency },
-  available: { minor: balance - held, currency },
-  version,
-})
-
 export interface BalanceScope {
   wallet: WalletId
   workspace: WorkspaceId
 }
 
-export const readBalance = async (
+export async function readBalance(
   database: Database,
   { wallet, workspace }: BalanceScope,
-): Promise<Balance | undefined> => {
+): Promise<Balance | undefined> {
   const row = await database
     .selectFrom('ledger_accounts')
     .where('biz_id', '=', wallet)
@@ -114,11 +94,11 @@ export const readBalance = async (
   return row && toBalance(wallet, row)
 }
 
-export const readBalanceAt = async (
+export async function readBalanceAt(
   database: Database,
   { wallet, workspace }: BalanceScope,
   instant: Instant,
-): Promise<Balance | undefined> => {
+): Promise<Balance | undefined> {
   const at = toDate(instant)
   const { rows } = await sql<Row>`
     SELECT a.currency, coalesce(e.balance_after, 0) AS balance, h.held, coalesce(e.sequence, 0) + h.changes AS version
@@ -132,4 +112,32 @@ export const readBalanceAt = async (
           FROM ledger_holds WHERE account_biz_id = a.biz_id AND created_at <= ${at}) h
      WHERE a.biz_id = ${wallet} AND a.workspace_biz_id = ${workspace} AND a.kind = 'WALLET'`.execute(database)
   return rows[0] && toBalance(wallet, rows[0])
+}
+
+function selectWallets(store: Database) {
+  return store
+    .selectFrom('wallets as w')
+    .innerJoin('ledger_accounts as a', (join) =>
+      join.onRef('a.biz_id', '=', 'w.biz_id').onRef('a.workspace_biz_id', '=', 'w.workspace_biz_id'),
+    )
+    .select((eb) => [
+      'w.biz_id as bizId',
+      'w.workspace_biz_id as workspaceBizId',
+      'w.wallet_name as walletName',
+      'w.currency',
+      'a.status',
+      'w.is_default as isDefault',
+      'w.created_at as createdAt',
+      eb.fn<Instant>('greatest', ['w.updated_at', 'a.updated_at']).as('updatedAt'),
+    ])
+}
+
+function toBalance(wallet: WalletId, { currency, balance, held, version }: Row): Balance {
+  return {
+    wallet,
+    total: { minor: balance, currency },
+    held: { minor: held, currency },
+    available: { minor: balance - held, currency },
+    version,
+  }
 }

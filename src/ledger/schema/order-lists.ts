@@ -56,9 +56,6 @@ const kindOfOrder = [
   `CREATE TRIGGER orders_one_kind BEFORE INSERT ON orders FOR EACH ROW EXECUTE FUNCTION orders_one_kind()`,
 ]
 
-const create = (definitions: Record<string, string>): string[] =>
-  Object.entries(definitions).map(([name, text]) => `CREATE INDEX IF NOT EXISTS ${name} ON orders ${text}`)
-
 /**
  * Keeps the blocks that a list reads independent of the number of orders. Adding the column locks the table for reads,
  * so it follows the indexes that take long.
@@ -69,3 +66,7 @@ export const orderLists = [
   ...create(indexesByKind),
   ...replaced.map((name) => `DROP INDEX ${name}`),
 ]
+
+function create(definitions: Record<string, string>): string[] {
+  return Object.entries(definitions).map(([name, text]) => `CREATE INDEX IF NOT EXISTS ${name} ON orders ${text}`)
+}

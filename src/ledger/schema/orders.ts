@@ -1,7 +1,6 @@
 import { ledgerTypes } from '../contract.ts'
 import { endedStatuses } from '../order.ts'
 
-const quoted = (words: readonly string[]): string => words.map((word) => `'${word}'`).join(', ')
 const ownTypes = quoted(Object.keys(ledgerTypes.orders))
 const statusOfType = Object.entries(ledgerTypes.orders)
   .map(([type, { open, final }]) => `(type = '${type}' AND status IN (${quoted([...open, ...final])}))`)
@@ -96,3 +95,7 @@ export const orderJson = [
       'createdAt', iso_utc(o.created_at), 'updatedAt', iso_utc(o.updated_at), 'history', o.history);
   END $$`,
 ]
+
+function quoted(words: readonly string[]): string {
+  return words.map((word) => `'${word}'`).join(', ')
+}

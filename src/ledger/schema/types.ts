@@ -1,6 +1,5 @@
 import { ledgerTypes } from '../contract.ts'
 
-const ownNames = (names: readonly string[]): string => names.map((name) => `'${name}'`).join(', ')
 const orderTypes = ownNames(Object.keys(ledgerTypes.orders))
 const flowTypes = ownNames(Object.keys(ledgerTypes.flowTypes))
 
@@ -46,3 +45,7 @@ export const types = [
   `CREATE TRIGGER ledger_entries_type BEFORE INSERT ON ledger_entries
     FOR EACH ROW WHEN (NEW.flow_type NOT IN (${flowTypes})) EXECUTE FUNCTION ledger_entries_type()`,
 ]
+
+function ownNames(names: readonly string[]): string {
+  return names.map((name) => `'${name}'`).join(', ')
+}

@@ -12,9 +12,6 @@ interface ServiceHeader {
 }
 
 const text: JsonObject = { type: 'string' }
-const always = (): boolean => true
-const onBytes = ({ reply }: Operation): boolean => reply === 'stream' || reply === 'raw'
-const schemaOf = (schema: object): JsonObject => ({ ...schema })
 
 /** The headers that src/backends/upstream/request.ts sends, without those that OpenAPI describes elsewhere. */
 const serviceHeaders: Readonly<Record<string, ServiceHeader>> = {
@@ -111,7 +108,19 @@ export const serviceHeaderComponents: Readonly<Record<string, JsonObject>> = Obj
   ]),
 )
 
-export const listServiceHeaders = (operation: Operation): JsonObject[] =>
-  Object.entries(serviceHeaders)
+export function listServiceHeaders(operation: Operation): JsonObject[] {
+  return Object.entries(serviceHeaders)
     .filter(([, { applies }]) => applies(operation))
     .map(([key]) => reference('parameters', key))
+}
+
+function schemaOf(schema: object): JsonObject {
+  return { ...schema }
+}
+
+function always(): boolean {
+  return true
+}
+function onBytes({ reply }: Operation): boolean {
+  return reply === 'stream' || reply === 'raw'
+}

@@ -17,10 +17,8 @@ export const refusalSchema: JsonObject = {
   required: ['success', 'code', 'message', 'data'],
 }
 
-const seconds = (description: string): JsonObject => ({ type: 'integer', format: 'int64', description })
-
 /** Adds the registered claims (RFC 7519) to those of the caller. */
-export const claimsSchema = (claims: object, issuer: string, audience: string): JsonObject => {
+export function claimsSchema(claims: object, issuer: string, audience: string): JsonObject {
   const { $schema: _, properties = {}, required = [], ...rest } = toJsonObject(claims)
   return {
     ...rest,
@@ -40,16 +38,8 @@ export const claimsSchema = (claims: object, issuer: string, audience: string): 
 
 const binary: JsonObject = { '*/*': { schema: { type: 'string', format: 'binary' } } }
 
-/** The gateway adds the envelope. */
-const dataExample = ({ reply }: Example): JsonObject =>
-  isJsonObject(reply) && 'data' in reply ? { examples: { recorded: { value: reply.data ?? null } } } : {}
-
 /** Returns the successful responses of a service. */
-export const toServiceReplies = (
-  { reply }: Operation,
-  data: JsonObject,
-  example: Example,
-): Record<string, JsonObject> => {
+export function toServiceReplies({ reply }: Operation, data: JsonObject, example: Example): Record<string, JsonObject> {
   switch (reply) {
     case 'stream':
       return {
@@ -76,11 +66,11 @@ export const toServiceReplies = (
 }
 
 /** One response per status. */
-export const toRefusalResponses = (
+export function toRefusalResponses(
   { statusOf }: Catalogue,
   codes: readonly Code[],
   sentence: Sentence,
-): Record<string, JsonObject> => {
+): Record<string, JsonObject> {
   const byStatus: Record<string, Code[]> = {}
   for (const code of codes) byStatus[statusOf(code)] = [...(byStatus[statusOf(code)] ?? []), code]
   return Object.fromEntries(
@@ -101,4 +91,13 @@ export const toRefusalResponses = (
       },
     ]),
   )
+}
+
+function seconds(description: string): JsonObject {
+  return { type: 'integer', format: 'int64', description }
+}
+
+/** The gateway adds the envelope. */
+function dataExample({ reply }: Example): JsonObject {
+  return isJsonObject(reply) && 'data' in reply ? { examples: { recorded: { value: reply.data ?? null } } } : {}
 }

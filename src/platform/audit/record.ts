@@ -15,14 +15,16 @@ export interface AuditContext<Account extends AccountId | null = AccountId> {
 }
 
 /** The request has no token, but its operation may have identified the account by other means. */
-export const unauthenticatedAuditContext = <Account extends AccountId | null>(
+export function unauthenticatedAuditContext<Account extends AccountId | null>(
   accountId: Account,
   { operationId, portal, requestId, clientIp }: RequestContext,
   at: Instant,
-): AuditContext<Account> => ({ operationId, accountId, apiKeyId: null, portal, at, requestId, clientIp })
+): AuditContext<Account> {
+  return { operationId, accountId, apiKeyId: null, portal, at, requestId, clientIp }
+}
 
 /** For an authenticated request. */
-export const auditContextOf = (request: RequestContext & { caller: Caller }): AuditContext => {
+export function auditContextOf(request: RequestContext & { caller: Caller }): AuditContext {
   const { accountId, apiKeyId } = request.caller
   return { ...unauthenticatedAuditContext(accountId, request, request.receivedAt), apiKeyId }
 }
@@ -36,41 +38,48 @@ interface Subject {
   detail?: AuditEntry['detail']
 }
 
-const toEntry = (context: AnyContext, { workspaceId, targetId, detail }: Subject): Omit<AuditEntry, 'outcome'> => ({
-  at: context.at,
-  portal: context.portal,
-  actorId: context.accountId,
-  workspaceId,
-  action: context.operationId,
-  targetId,
-  requestId: context.requestId,
-  clientIp: context.clientIp,
-  detail: { ...detail, ...(context.apiKeyId !== null && { apiKey: context.apiKeyId }) },
-})
-
 /** The operations whose success is in the log, by transaction. */
 const recorded = new WeakMap<Database, Set<string>>()
 
-export const markRecorded = (tx: Database, operationId: string): void => {
+export function markRecorded(tx: Database, operationId: string): void {
   recorded.set(tx, (recorded.get(tx) ?? new Set()).add(operationId))
 }
 
 /** Whether the transaction has an entry of a successful operation. A request id would not show it: clients reuse them. */
-export const isRecorded = (tx: Tx, operationId: string): boolean => recorded.get(tx)?.has(operationId) === true
+export function isRecorded(tx: Tx, operationId: string): boolean {
+  return recorded.get(tx)?.has(operationId) === true
+}
 
 /** Inserts the entry of a successful operation, in its transaction. `once` inserts one if its work does not. */
-export const recordSuccess = async (tx: Tx, context: AnyContext, subject: Subject): Promise<void> => {
+export async function recordSuccess(tx: Tx, context: AnyContext, subject: Subject): Promise<void> {
   await insertAuditEntry(tx, { ...toEntry(context, subject), outcome: 'SUCCESS' })
   markRecorded(tx, context.operationId)
 }
 
 /** An entry of an operation that `once` does not run: send it in the transaction of its effect. */
-export const entryOf = (context: AnyContext, subject: Subject, outcome: AuditEntry['outcome']): Statements<unknown> =>
-  newAuditEntry({ ...toEntry(context, subject), outcome })
+export function entryOf(context: AnyContext, subject: Subject, outcome: AuditEntry['outcome']): Statements<unknown> {
+  return newAuditEntry({ ...toEntry(context, subject), outcome })
+}
 
 /** Usually runs outside the operation's transaction, whose rollback would remove the entry. */
-export const recordRefusal = (
+export function recordRefusal(
   store: Database | Tx,
   context: AnyContext,
   subject: Subject & { detail: { reason: string } },
-): Promise<void> => insertAuditEntry(store, { ...toEntry(context, subject), outcome: 'REFUSED' })
+): Promise<void> {
+  return insertAuditEntry(store, { ...toEntry(context, subject), outcome: 'REFUSED' })
+}
+
+function toEntry(context: AnyContext, { workspaceId, targetId, detail }: Subject): Omit<AuditEntry, 'outcome'> {
+  return {
+    at: context.at,
+    portal: context.portal,
+    actorId: context.accountId,
+    workspaceId,
+    action: context.operationId,
+    targetId,
+    requestId: context.requestId,
+    clientIp: context.clientIp,
+    detail: { ...detail, ...(context.apiKeyId !== null && { apiKey: context.apiKeyId }) },
+  }
+}

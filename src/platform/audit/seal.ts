@@ -7,7 +7,7 @@ import { type EntryContent, lockHead, type Seal, unsealedEntries, writeSeals } f
  * SHA-256 over the previous hash and a canonical JSON array of the sequence number and the content. Needs no key, so
  * anyone who has the rows can verify it.
  */
-export const hashEntry = (previous: Uint8Array, sequence: number, entry: EntryContent): Uint8Array => {
+export function hashEntry(previous: Uint8Array, sequence: number, entry: EntryContent): Uint8Array {
   const { bizId, atMicros, portal, actorId, workspaceId, action, targetId, outcome, requestId, clientIp } = entry
   const content = [sequence, bizId, atMicros, portal, actorId, workspaceId, action, targetId, outcome, requestId]
   return createHash('sha256')
@@ -18,8 +18,19 @@ export const hashEntry = (previous: Uint8Array, sequence: number, entry: EntryCo
 
 const batchSize = 500
 
-const sealBatch = (database: Database): Promise<number> =>
-  inTransaction(database, async (tx) => {
+/** Stops between two batches if the signal is aborted. */
+export async function sealAuditLog(database: Database, signal?: AbortSignal): Promise<number> {
+  let sealed = 0
+  for (;;) {
+    signal?.throwIfAborted()
+    const count = await sealBatch(database)
+    sealed += count
+    if (count < batchSize) return sealed
+  }
+}
+
+function sealBatch(database: Database): Promise<number> {
+  return inTransaction(database, async (tx) => {
     let { sequence, hash } = await lockHead(tx)
     const seals: Seal[] = []
     for (const entry of await unsealedEntries(tx, batchSize)) {
@@ -31,14 +42,4 @@ const sealBatch = (database: Database): Promise<number> =>
     if (seals.length > 0) await writeSeals(tx, seals, { sequence, hash })
     return seals.length
   })
-
-/** Stops between two batches if the signal is aborted. */
-export const sealAuditLog = async (database: Database, signal?: AbortSignal): Promise<number> => {
-  let sealed = 0
-  for (;;) {
-    signal?.throwIfAborted()
-    const count = await sealBatch(database)
-    sealed += count
-    if (count < batchSize) return sealed
-  }
 }

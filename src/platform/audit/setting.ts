@@ -14,11 +14,11 @@ export interface AuditedSetting {
 /**
  * Records the value at start, if it differs from the last one. Replicas that start at the same time write one entry.
  */
-export const recordSetting = (
+export function recordSetting(
   { database, clock, ids }: { database: Database; clock: Clock; ids: Ids },
   { name, value, initial }: AuditedSetting,
-): Promise<void> =>
-  inTransaction(database, async (tx) => {
+): Promise<void> {
+  return inTransaction(database, async (tx) => {
     const action = `settings.${name}`
     await lockAction(tx, action)
     if (isDeepStrictEqual((await latestDetail(tx, action)) ?? initial, value)) return
@@ -35,3 +35,4 @@ export const recordSetting = (
       detail: value,
     })
   })
+}

@@ -32,20 +32,21 @@ const insertEntry = statement((store, param: Param<Omit<AuditEntry, 'at' | 'deta
   }),
 )
 
-export const newAuditEntry = (entry: AuditEntry): Statements<unknown> =>
-  insertEntry.with({ ...entry, at: toDate(entry.at), detail: JSON.stringify(entry.detail) })
+export function newAuditEntry(entry: AuditEntry): Statements<unknown> {
+  return insertEntry.with({ ...entry, at: toDate(entry.at), detail: JSON.stringify(entry.detail) })
+}
 
-export const insertAuditEntry = async (tx: Tx | Database, entry: AuditEntry): Promise<void> => {
+export async function insertAuditEntry(tx: Tx | Database, entry: AuditEntry): Promise<void> {
   await run(tx, newAuditEntry(entry))
 }
 
-export const latestDetail = async (tx: Tx, action: string): Promise<unknown> => {
+export async function latestDetail(tx: Tx, action: string): Promise<unknown> {
   const newest = tx.selectFrom('audit_log').where('action', '=', action).orderBy('at', 'desc').limit(1)
   return (await newest.select('detail').executeTakeFirst())?.detail
 }
 
 /** Holds the lock until the transaction ends. */
-export const lockAction = async (tx: Tx, action: string): Promise<void> => {
+export async function lockAction(tx: Tx, action: string): Promise<void> {
   await sql`SELECT pg_advisory_xact_lock(hashtextextended(${action}, 0))`.execute(tx)
 }
 
@@ -91,24 +92,19 @@ const content = [
 ] as const
 
 /** The lock allows only one replica at a time to extend the chain. */
-export const lockHead = (tx: Tx): Promise<Head> =>
-  tx.selectFrom('audit_chain').select(['sequence', 'hash']).forUpdate().executeTakeFirstOrThrow()
+export function lockHead(tx: Tx): Promise<Head> {
+  return tx.selectFrom('audit_chain').select(['sequence', 'hash']).forUpdate().executeTakeFirstOrThrow()
+}
 
-export const readHead = (database: Database): Promise<Head | undefined> =>
-  database.selectFrom('audit_chain').select(['sequence', 'hash']).executeTakeFirst()
-
-const firstSealed = (database: Database) =>
-  database
-    .selectFrom('audit_log')
-    .select([sql<number>`sequence`.as('sequence'), 'biz_id as bizId'])
-    .orderBy('sequence')
-    .limit(1)
+export function readHead(database: Database): Promise<Head | undefined> {
+  return database.selectFrom('audit_chain').select(['sequence', 'hash']).executeTakeFirst()
+}
 
 /**
  * Reads the first sealed entry before the chain or after its head. Uses one statement, because sealing changes entries
  * and head together, and two index scans, because OR would read the whole chain.
  */
-export const unlinkedEntry = (database: Database): Promise<{ sequence: number; bizId: string } | undefined> => {
+export function unlinkedEntry(database: Database): Promise<{ sequence: number; bizId: string } | undefined> {
   const before = firstSealed(database).where('sequence', '<', 1)
   const after = firstSealed(database).where('sequence', '>', (head) =>
     head.selectFrom('audit_chain').select('sequence'),
@@ -122,8 +118,8 @@ export const unlinkedEntry = (database: Database): Promise<{ sequence: number; b
     .executeTakeFirst()
 }
 
-export const unsealedEntries = (tx: Tx, limit: number): Promise<EntryContent[]> =>
-  tx
+export function unsealedEntries(tx: Tx, limit: number): Promise<EntryContent[]> {
+  return tx
     .selectFrom('audit_log')
     .select(content)
     .where('sequence', 'is', null)
@@ -131,6 +127,7 @@ export const unsealedEntries = (tx: Tx, limit: number): Promise<EntryContent[]> 
     .orderBy('biz_id')
     .limit(limit)
     .execute()
+}
 
 export interface Seal {
   bizId: string
@@ -139,9 +136,7 @@ export interface Seal {
   hash: Uint8Array
 }
 
-const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
-
-export const writeSeals = async (tx: Tx, seals: readonly Seal[], head: Head): Promise<void> => {
+export async function writeSeals(tx: Tx, seals: readonly Seal[], head: Head): Promise<void> {
   const rows = seals.map((seal) => ({
     id: seal.bizId,
     sequence: seal.sequence,
@@ -158,7 +153,7 @@ export const writeSeals = async (tx: Tx, seals: readonly Seal[], head: Head): Pr
     .execute()
 }
 
-export const sealedEntries = async (database: Database, after: number, limit: number): Promise<SealedEntry[]> => {
+export async function sealedEntries(database: Database, after: number, limit: number): Promise<SealedEntry[]> {
   const rows = await database
     .selectFrom('audit_log')
     .select(content)
@@ -172,4 +167,16 @@ export const sealedEntries = async (database: Database, after: number, limit: nu
     .limit(limit)
     .execute()
   return rows.map(({ sequence, previousHash, hash, ...entry }) => ({ sequence, previousHash, hash, content: entry }))
+}
+
+function firstSealed(database: Database) {
+  return database
+    .selectFrom('audit_log')
+    .select([sql<number>`sequence`.as('sequence'), 'biz_id as bizId'])
+    .orderBy('sequence')
+    .limit(1)
+}
+
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('hex')
 }

@@ -24,58 +24,14 @@ type OnProgress = (verified: Head, total: number) => void
 /** Parsing and hashing this many entries takes about two milliseconds, in which no request is served. */
 const batchSize = 100
 
-const areEqual = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0
-
-const checkEntry = (entry: SealedEntry, sequence: number, previous: Uint8Array): ChainBreak | null => {
-  const { bizId } = entry.content
-  if (entry.sequence !== sequence) return { sequence, bizId: null, reason: 'missing' }
-  if (!areEqual(entry.previousHash, previous)) return { sequence, bizId, reason: 'unlinked' }
-  if (!areEqual(entry.hash, hashEntry(previous, sequence, entry.content))) return { sequence, bizId, reason: 'changed' }
-  return null
-}
-
-/** Someone moved the head back or sealed the entry manually. */
-const findUnlinkedEntry = async (database: Database): Promise<ChainBreak | null> => {
-  const entry = await unlinkedEntry(database)
-  return entry ? { ...entry, reason: 'unlinked' } : null
-}
-
 const start: Head = { sequence: 0, hash: new Uint8Array(32) }
 
-const verifyChain = async (
-  database: Database,
-  head: Head,
-  after: Head,
-  onProgress: OnProgress,
-): Promise<ChainVerdict> => {
-  let { sequence, hash } = after
-  onProgress(after, head.sequence)
-  while (sequence < head.sequence) {
-    const entries = await sealedEntries(database, sequence, batchSize)
-    for (const entry of entries) {
-      if (sequence === head.sequence) break
-      const broken = checkEntry(entry, sequence + 1, hash)
-      if (broken) return { entriesChecked: sequence, broken }
-      sequence += 1
-      hash = entry.hash
-    }
-    onProgress({ sequence, hash }, head.sequence)
-    await nextTurn()
-    if (entries.length === 0)
-      return { entriesChecked: sequence, broken: { sequence: sequence + 1, bizId: null, reason: 'missing' } }
-  }
-  const broken = areEqual(hash, head.hash)
-    ? await findUnlinkedEntry(database)
-    : ({ sequence, bizId: null, reason: 'unlinked' } as const)
-  return { entriesChecked: sequence, broken }
-}
-
 /** Ignores entries that are not sealed yet. Reads only the entries behind `after`, which counts as intact. */
-export const verifyAuditLog = async (
+export async function verifyAuditLog(
   database: Database,
   onProgress: OnProgress = () => undefined,
   after: Head = start,
-): Promise<ChainVerdict> => {
+): Promise<ChainVerdict> {
   const head = await readHead(database)
   if (!head) return { entriesChecked: 0, broken: { sequence: 0, bizId: null, reason: 'missing' } }
   return verifyChain(database, head, after, onProgress)
@@ -138,4 +94,45 @@ export class AuditVerifier {
     const verified = this.#verified
     return verified && now >= verified.since && now < addMs(verified.since, verifiedForMs) ? verified : null
   }
+}
+
+async function verifyChain(database: Database, head: Head, after: Head, onProgress: OnProgress): Promise<ChainVerdict> {
+  let { sequence, hash } = after
+  onProgress(after, head.sequence)
+  while (sequence < head.sequence) {
+    const entries = await sealedEntries(database, sequence, batchSize)
+    for (const entry of entries) {
+      if (sequence === head.sequence) break
+      const broken = checkEntry(entry, sequence + 1, hash)
+      if (broken) return { entriesChecked: sequence, broken }
+      sequence += 1
+      hash = entry.hash
+    }
+    onProgress({ sequence, hash }, head.sequence)
+    await nextTurn()
+    if (entries.length === 0)
+      return { entriesChecked: sequence, broken: { sequence: sequence + 1, bizId: null, reason: 'missing' } }
+  }
+  const broken = areEqual(hash, head.hash)
+    ? await findUnlinkedEntry(database)
+    : ({ sequence, bizId: null, reason: 'unlinked' } as const)
+  return { entriesChecked: sequence, broken }
+}
+
+function checkEntry(entry: SealedEntry, sequence: number, previous: Uint8Array): ChainBreak | null {
+  const { bizId } = entry.content
+  if (entry.sequence !== sequence) return { sequence, bizId: null, reason: 'missing' }
+  if (!areEqual(entry.previousHash, previous)) return { sequence, bizId, reason: 'unlinked' }
+  if (!areEqual(entry.hash, hashEntry(previous, sequence, entry.content))) return { sequence, bizId, reason: 'changed' }
+  return null
+}
+
+function areEqual(a: Uint8Array, b: Uint8Array): boolean {
+  return Buffer.compare(a, b) === 0
+}
+
+/** Someone moved the head back or sealed the entry manually. */
+async function findUnlinkedEntry(database: Database): Promise<ChainBreak | null> {
+  const entry = await unlinkedEntry(database)
+  return entry ? { ...entry, reason: 'unlinked' } : null
 }

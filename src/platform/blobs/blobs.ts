@@ -25,7 +25,7 @@ export interface Blobs {
 const keyPattern = /^[a-z]{1,32}\/[0-9a-f-]{36}$/
 
 /** Throws a TypeError for other keys, because keys become file paths. */
-export const assertBlobKey = (key: string): string => {
+export function assertBlobKey(key: string): string {
   if (!keyPattern.test(key)) throw new TypeError('not a blob key')
   return key
 }
@@ -39,7 +39,9 @@ export class BlobsUnavailable extends Error {
 }
 
 /** The request then fails with 503. */
-export const isBlobStoreUnavailable = (error: unknown): boolean => error instanceof BlobsUnavailable
+export function isBlobStoreUnavailable(error: unknown): boolean {
+  return error instanceof BlobsUnavailable
+}
 
 export interface ByteMeter {
   through: Transform
@@ -49,7 +51,7 @@ export interface ByteMeter {
 }
 
 /** Measures a stream on its way to `blobs.put`. `assertSize` gets the size so far and may throw to stop the stream. */
-export const createByteMeter = (assertSize: (size: number) => void = () => undefined): ByteMeter => {
+export function createByteMeter(assertSize: (size: number) => void = () => undefined): ByteMeter {
   const hash = createHash('sha256')
   let size = 0
   const through = new Transform({

@@ -22,45 +22,10 @@ const markup = /<(!doctype|html|head|body|script|iframe|svg|style|img|a |\?xml)/
 // biome-ignore lint/suspicious/noControlCharactersInRegex: plain text contains none of them
 const binary = /[\u0000-\u0008\u000e-\u001a\u001c-\u001f]/
 
-const isText = (head: Uint8Array, isWhole: boolean): boolean => {
-  try {
-    // More bytes can follow, so the last character can be incomplete.
-    return !binary.test(new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: !isWhole }))
-  } catch {
-    return false
-  }
-}
-
-/** Throws if the declared type differs from the content, and for any file that a browser could show as a page. */
-const detectType = (
-  { head, isWhole }: { head: Uint8Array; isWhole: boolean },
-  declared: string,
-  sniffed: string | undefined,
-): string => {
-  if (head.length === 0) throw invalid('file', 'empty')
-  if (markup.test(Buffer.from(head).toString('latin1'))) throw invalid('file', 'contains markup')
-  const type = sniffed ?? plainTexts.find((plain) => plain === declared)
-  if (type === undefined || (sniffed === undefined && !isText(head, isWhole))) throw invalid('file', 'unknown type')
-  if (declared !== type && declared !== 'application/octet-stream') throw invalid('file', 'declared as another type')
-  return type
-}
-
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are removed
 const unprintable = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g
 const reserved = /[<>:"|?*]/g
 const nameLength = 120
-
-/** Throws for NUL and for invalid UTF-8, which the form parser replaces with U+FFFD. */
-const sanitizeName = (name: string, type: string): string => {
-  if (/[\0\ufffd]/.test(name) || !name.isWellFormed()) throw invalid('file', 'file name')
-  const last = name.normalize('NFC').split(/[/\\]/).at(-1) ?? ''
-  const plain = last.replace(unprintable, '').replace(reserved, '_').trimEnd()
-  const fitting = extensions[type] ?? []
-  const ending = fitting.find((each) => plain.toLowerCase().endsWith(each))
-  const bare = (ending ? plain.slice(0, -ending.length) : plain).replace(/^[. ]+|[. ]+$/g, '')
-  const stem = [...bare].slice(0, nameLength).join('')
-  return (stem || 'file') + (ending ?? fitting[0] ?? '')
-}
 
 /** Content that is stored but that no row references yet. */
 export interface StoredContent {
@@ -72,6 +37,51 @@ export interface StoredContent {
 }
 
 const headBytes = 4_100
+
+/**
+ * Stores the `file` part of a form, with its type by content. Stores nothing if the part is rejected: too large, a markup or
+ * an unknown type.
+ */
+export async function storeContent(
+  blobs: Blobs,
+  blobKey: string,
+  part: FilePart,
+  maxBytes: number,
+): Promise<StoredContent> {
+  // Refuse an invalid name before storing anything.
+  sanitizeName(part.fileName, '')
+  const { through, size, sha256 } = createByteMeter((soFar) => {
+    if (soFar > maxBytes) throw tooLarge()
+  })
+  let contentType = ''
+  const onType = (type: string): void => {
+    contentType = type
+  }
+  const feeding = pipeline(detectingType(part, onType), through)
+  const storing = blobs.put(blobKey, through)
+  // `put` also rejects with the cause if the upload fails.
+  await Promise.allSettled([feeding, storing])
+  await storing
+  return {
+    blobKey,
+    fileName: sanitizeName(part.fileName, contentType),
+    contentType,
+    sizeBytes: size(),
+    sha256: sha256(),
+  }
+}
+
+/** Throws for NUL and for invalid UTF-8, which the form parser replaces with U+FFFD. */
+function sanitizeName(name: string, type: string): string {
+  if (/[\0\ufffd]/.test(name) || !name.isWellFormed()) throw invalid('file', 'file name')
+  const last = name.normalize('NFC').split(/[/\\]/).at(-1) ?? ''
+  const plain = last.replace(unprintable, '').replace(reserved, '_').trimEnd()
+  const fitting = extensions[type] ?? []
+  const ending = fitting.find((each) => plain.toLowerCase().endsWith(each))
+  const bare = (ending ? plain.slice(0, -ending.length) : plain).replace(/^[. ]+|[. ]+$/g, '')
+  const stem = [...bare].slice(0, nameLength).join('')
+  return (stem || 'file') + (ending ?? fitting[0] ?? '')
+}
 
 /** Throws for a wrong type before the rest is stored. */
 async function* detectingType(part: FilePart, onType: (type: string) => void): AsyncGenerator<Buffer> {
@@ -93,35 +103,25 @@ async function* detectingType(part: FilePart, onType: (type: string) => void): A
   if (!isDetected) await detect(true)
 }
 
-/**
- * Stores the `file` part of a form, with its type by content. Stores nothing if the part is rejected: too large, a markup or
- * an unknown type.
- */
-export const storeContent = async (
-  blobs: Blobs,
-  blobKey: string,
-  part: FilePart,
-  maxBytes: number,
-): Promise<StoredContent> => {
-  // Refuse an invalid name before storing anything.
-  sanitizeName(part.fileName, '')
-  const { through, size, sha256 } = createByteMeter((soFar) => {
-    if (soFar > maxBytes) throw tooLarge()
-  })
-  let contentType = ''
-  const onType = (type: string): void => {
-    contentType = type
-  }
-  const feeding = pipeline(detectingType(part, onType), through)
-  const storing = blobs.put(blobKey, through)
-  // `put` also rejects with the cause if the upload fails.
-  await Promise.allSettled([feeding, storing])
-  await storing
-  return {
-    blobKey,
-    fileName: sanitizeName(part.fileName, contentType),
-    contentType,
-    sizeBytes: size(),
-    sha256: sha256(),
+/** Throws if the declared type differs from the content, and for any file that a browser could show as a page. */
+function detectType(
+  { head, isWhole }: { head: Uint8Array; isWhole: boolean },
+  declared: string,
+  sniffed: string | undefined,
+): string {
+  if (head.length === 0) throw invalid('file', 'empty')
+  if (markup.test(Buffer.from(head).toString('latin1'))) throw invalid('file', 'contains markup')
+  const type = sniffed ?? plainTexts.find((plain) => plain === declared)
+  if (type === undefined || (sniffed === undefined && !isText(head, isWhole))) throw invalid('file', 'unknown type')
+  if (declared !== type && declared !== 'application/octet-stream') throw invalid('file', 'declared as another type')
+  return type
+}
+
+function isText(head: Uint8Array, isWhole: boolean): boolean {
+  try {
+    // More bytes can follow, so the last character can be incomplete.
+    return !binary.test(new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: !isWhole }))
+  } catch {
+    return false
   }
 }

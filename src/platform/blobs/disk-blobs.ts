@@ -8,42 +8,13 @@ import { assertBlobKey, type Blobs } from './blobs.ts'
 
 const partial = '.part'
 
-const exists = async (path: string): Promise<boolean> => {
-  try {
-    await access(path)
-    return true
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return false
-    throw error
-  }
-}
-
-/** The file must survive a power failure. */
-const flush = async (path: string): Promise<void> => {
-  await using handle = await open(path, 'r')
-  await handle.sync()
-}
-
 const checkedBytes = 1_048_576
-
-async function* keepFreeSpace(chunks: AsyncIterable<Buffer>, directory: string, minimum: number) {
-  let unchecked = checkedBytes
-  for await (const chunk of chunks) {
-    unchecked += chunk.length
-    if (unchecked >= checkedBytes) {
-      unchecked = 0
-      if ((await freeBytes(directory)) < minimum)
-        throw new Error(`the disk has less than ${minimum} bytes free (files.storage.minimumFreeBytes)`)
-    }
-    yield chunk
-  }
-}
 
 /**
  * Files are in 256 folders named after the last two digits of their ids. A blob gets its final path once it is
  * complete. Several replicas need a shared directory, or S3.
  */
-export const createDiskBlobs = (directory: string, minimumFreeBytes: number): Blobs => {
+export function createDiskBlobs(directory: string, minimumFreeBytes: number): Blobs {
   const pathOf = (key: string): string => {
     const [area = '', id = ''] = assertBlobKey(key).split('/')
     return join(directory, area, id.slice(-2), id)
@@ -75,5 +46,34 @@ export const createDiskBlobs = (directory: string, minimumFreeBytes: number): Bl
       await rm(pathOf(key) + partial, { force: true })
     },
     close: async () => undefined,
+  }
+}
+
+async function* keepFreeSpace(chunks: AsyncIterable<Buffer>, directory: string, minimum: number) {
+  let unchecked = checkedBytes
+  for await (const chunk of chunks) {
+    unchecked += chunk.length
+    if (unchecked >= checkedBytes) {
+      unchecked = 0
+      if ((await freeBytes(directory)) < minimum)
+        throw new Error(`the disk has less than ${minimum} bytes free (files.storage.minimumFreeBytes)`)
+    }
+    yield chunk
+  }
+}
+
+/** The file must survive a power failure. */
+async function flush(path: string): Promise<void> {
+  await using handle = await open(path, 'r')
+  await handle.sync()
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await access(path)
+    return true
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return false
+    throw error
   }
 }

@@ -10,7 +10,7 @@ const single = /^bytes=(\d{0,15})-(\d{0,15})$/
  * Parses a Range header (RFC 9110, section 14.1). Ignores unknown units and invalid ranges, as section 14.2 requires.
  * Rejects multiple ranges, because a client could make them expensive.
  */
-export const parseByteRange = (header: string | null, size: number): RequestedRange => {
+export function parseByteRange(header: string | null, size: number): RequestedRange {
   if (header === null || !/^bytes=/.test(header)) return 'whole'
   if (header.includes(',')) return 'unsatisfiable'
   const [matched, from = '', to = ''] = single.exec(header.replaceAll(' ', '')) ?? []
@@ -39,32 +39,11 @@ export type DownloadRequest = Pick<RequestContext, 'range' | 'ifNoneMatch' | 'if
   signal: AbortSignal
 }
 
-/** RFC 6266: the file name in ASCII for old clients, and in UTF-8 (RFC 8187). */
-const disposition = (name: string): string => {
-  const ascii = name.replace(/[^\x20-\x7e]|["\\%;]/g, '_')
-  const encoded = encodeURIComponent(name).replace(
-    /['()*]/g,
-    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
-  )
-  return `attachment; filename="${ascii}"; filename*=UTF-8''${encoded}`
-}
-
-const open = async (
-  blobs: Blobs,
-  { key }: Downloadable,
-  { signal }: DownloadRequest,
-  range?: ByteRange,
-): Promise<Readable> => {
-  const bytes = await blobs.get(key, range, signal)
-  if (!bytes) throw new BlobsUnavailable(new Error(`${key} is missing`))
-  return bytes
-}
-
 /**
  * Returns the reply of a download, for operations with `reply: 'stream'`. Supports Range and conditional requests (RFC
  * 9110, sections 13 and 14). Throws FILE.RANGE_NOT_SATISFIABLE.
  */
-export const download = async (blobs: Blobs, item: Downloadable, request: DownloadRequest): Promise<StreamReply> => {
+export async function download(blobs: Blobs, item: Downloadable, request: DownloadRequest): Promise<StreamReply> {
   const { sizeBytes } = item
   const tag = `"${item.sha256}"`
   const validator = { etag: tag, 'accept-ranges': 'bytes' }
@@ -84,4 +63,25 @@ export const download = async (blobs: Blobs, item: Downloadable, request: Downlo
   const { first, last } = range
   const part = { 'content-range': `bytes ${first}-${last}/${sizeBytes}`, 'content-length': String(last - first + 1) }
   return new StreamReply(206, { ...headers, ...part }, await open(blobs, item, request, range))
+}
+
+/** RFC 6266: the file name in ASCII for old clients, and in UTF-8 (RFC 8187). */
+function disposition(name: string): string {
+  const ascii = name.replace(/[^\x20-\x7e]|["\\%;]/g, '_')
+  const encoded = encodeURIComponent(name).replace(
+    /['()*]/g,
+    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
+  return `attachment; filename="${ascii}"; filename*=UTF-8''${encoded}`
+}
+
+async function open(
+  blobs: Blobs,
+  { key }: Downloadable,
+  { signal }: DownloadRequest,
+  range?: ByteRange,
+): Promise<Readable> {
+  const bytes = await blobs.get(key, range, signal)
+  if (!bytes) throw new BlobsUnavailable(new Error(`${key} is missing`))
+  return bytes
 }

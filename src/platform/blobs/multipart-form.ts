@@ -11,55 +11,25 @@ export interface FilePart {
   bytes: Readable
 }
 
-/** One part more than the form may have, so that it is noticed. */
-const limitsOf = (fields: number) => ({
-  ...{ files: 2, fields: fields + 1, parts: fields + 2 },
-  ...{ fieldSize: 64, headerPairs: 16, headerSize: 4_096 },
-})
-
 /** Maximum size of everything except the file. */
 const surroundingBytes = 64 * 1024
 
 /** Limits on reading the rest of a rejected body. A client that is still sending would not read the response. */
 const drainLimits = { milliseconds: 2_000, bytes: 8 * 1024 * 1024 }
 
-const drain = async (source: Readable): Promise<void> => {
-  if (source.destroyed || source.readableEnded) return
-  let left = drainLimits.bytes
-  const enough = new AbortController()
-  const timer = setTimeout(() => enough.abort(), drainLimits.milliseconds)
-  source.on('data', (chunk: Buffer) => {
-    left -= chunk.length
-    if (left < 0) enough.abort()
-  })
-  source.resume()
-  await finished(source, { writable: false, signal: enough.signal }).catch(() => undefined)
-  clearTimeout(timer)
-}
-
-export const tooLarge = (): Refusal => new Refusal('REQUEST.TOO_LARGE', { field: 'file', internal: 'file' })
-
-const asRefusal = (error: unknown): Refusal =>
-  error instanceof Refusal ? error : invalid('body', error instanceof Error ? error.message : 'multipart')
-
-const open = ({ contentType }: Upload, fields: number) => {
-  const limits = limitsOf(fields)
-  try {
-    return new Busboy({ headers: { 'content-type': contentType }, limits, preservePath: true })
-  } catch (error) {
-    throw asRefusal(error)
-  }
+export function tooLarge(): Refusal {
+  return new Refusal('REQUEST.TOO_LARGE', { field: 'file', internal: 'file' })
 }
 
 /**
  * Parses a form with exactly one `file` and each of `fields` once, in any order. The stream fails if the rest of the form
  * is invalid. Throws REQUEST.TOO_LARGE above `maxBytes`.
  */
-export const readForm = async <T, Field extends string>(
+export async function readForm<T, Field extends string>(
   upload: Upload,
   { maxBytes, fields }: { maxBytes: number; fields: readonly Field[] },
   receive: (part: FilePart) => Promise<T>,
-): Promise<{ fields: Record<Field, string>; received: T }> => {
+): Promise<{ fields: Record<Field, string>; received: T }> {
   const parser = open(upload, fields.length)
   const source = upload.bytes
   const texts = new Map<string, string>()
@@ -126,4 +96,39 @@ export const readForm = async <T, Field extends string>(
     await drain(source)
     throw error
   }
+}
+
+function open({ contentType }: Upload, fields: number) {
+  const limits = limitsOf(fields)
+  try {
+    return new Busboy({ headers: { 'content-type': contentType }, limits, preservePath: true })
+  } catch (error) {
+    throw asRefusal(error)
+  }
+}
+
+/** One part more than the form may have, so that it is noticed. */
+function limitsOf(fields: number) {
+  return {
+    ...{ files: 2, fields: fields + 1, parts: fields + 2 },
+    ...{ fieldSize: 64, headerPairs: 16, headerSize: 4_096 },
+  }
+}
+
+function asRefusal(error: unknown): Refusal {
+  return error instanceof Refusal ? error : invalid('body', error instanceof Error ? error.message : 'multipart')
+}
+
+async function drain(source: Readable): Promise<void> {
+  if (source.destroyed || source.readableEnded) return
+  let left = drainLimits.bytes
+  const enough = new AbortController()
+  const timer = setTimeout(() => enough.abort(), drainLimits.milliseconds)
+  source.on('data', (chunk: Buffer) => {
+    left -= chunk.length
+    if (left < 0) enough.abort()
+  })
+  source.resume()
+  await finished(source, { writable: false, signal: enough.signal }).catch(() => undefined)
+  clearTimeout(timer)
 }

@@ -12,12 +12,12 @@ const maxConsecutiveFailures = 10
  * ones last next time. Does not list the store's keys, because there may be millions, including those of other
  * deployments.
  */
-export const deleteOrphanBlobs = async (
+export async function deleteOrphanBlobs(
   { database, blobs }: { database: Database; blobs: Blobs },
   area: string,
   at: Instant,
   signal?: AbortSignal,
-): Promise<number> => {
+): Promise<number> {
   const failed: string[] = []
   let failure = ''
   let consecutiveFailures = 0

@@ -3,7 +3,7 @@ import { type Database, type Tx, timestamptz } from '../../database/index.ts'
 import type { Instant } from '../../kernel/index.ts'
 
 /** Call this before the blobs are written. Blobs that no row has claimed at `dueAt` are deleted. */
-export const addOrphanBlobs = async (store: Database | Tx, keys: readonly string[], dueAt: Instant): Promise<void> => {
+export async function addOrphanBlobs(store: Database | Tx, keys: readonly string[], dueAt: Instant): Promise<void> {
   if (keys.length === 0) return
   await sql`INSERT INTO unnamed_blobs (blob_key, due_at) SELECT unnest(${keys}::text[]), ${timestamptz(dueAt)}`.execute(
     store,
@@ -11,7 +11,7 @@ export const addOrphanBlobs = async (store: Database | Tx, keys: readonly string
 }
 
 /** Call this in the transaction that inserts the row. Returns false if the blob has been deleted or is about to be. */
-export const claimBlob = async (tx: Tx, key: string): Promise<boolean> => {
+export async function claimBlob(tx: Tx, key: string): Promise<boolean> {
   const claimed = await tx
     .deleteFrom('unnamed_blobs')
     .where('blob_key', '=', key)
@@ -24,12 +24,12 @@ export const claimBlob = async (tx: Tx, key: string): Promise<boolean> => {
 /**
  * No row can claim a marked key. Returns the longest due keys first, including those that an earlier cleanup marked.
  */
-export const markForDeletion = async (
+export async function markForDeletion(
   database: Database,
   area: string,
   at: Instant,
   { max, excluded }: { max: number; excluded: readonly string[] },
-): Promise<string[]> => {
+): Promise<string[]> {
   const due = database
     .selectFrom('unnamed_blobs')
     .select('blob_key')
@@ -47,13 +47,13 @@ export const markForDeletion = async (
   return marked.sort((one, other) => one.due_at - other.due_at).map(({ blob_key }) => blob_key)
 }
 
-export const postponeDeletion = async (database: Database, keys: readonly string[], at: Instant): Promise<void> => {
+export async function postponeDeletion(database: Database, keys: readonly string[], at: Instant): Promise<void> {
   await sql`UPDATE unnamed_blobs SET due_at = ${timestamptz(at)} WHERE blob_key = ANY (${keys}::text[])`.execute(
     database,
   )
 }
 
 /** Call this once the blobs are deleted. */
-export const removeDeleted = async (database: Database, keys: readonly string[]): Promise<void> => {
+export async function removeDeleted(database: Database, keys: readonly string[]): Promise<void> {
   await sql`DELETE FROM unnamed_blobs WHERE is_doomed AND blob_key = ANY (${keys}::text[])`.execute(database)
 }

@@ -27,25 +27,11 @@ const partSize = 5 * 1024 * 1024
 /** With the default limit of 50, fifty slow downloads would block all other requests. */
 const agent = { maxSockets: Number.POSITIVE_INFINITY, lookup }
 
-const isMissing = (error: unknown): boolean => error instanceof Error && error.name === 'NoSuchKey'
-
-/** Destroys a body if no bytes arrive for `timeoutMs` while the reader is waiting. */
-const withReadTimeout = (body: Readable, timeoutMs: number): Readable => {
-  const through = new PassThrough()
-  const checkProgress = (): void => {
-    if (body.isPaused()) timer.refresh()
-    else body.destroy(new BlobsUnavailable(new Error('no data before the read timeout')))
-  }
-  const timer = setTimeout(checkProgress, timeoutMs)
-  for (const event of ['data', 'resume']) body.on(event, () => timer.refresh())
-  return pipeline(body, through, () => clearTimeout(timer))
-}
-
 /**
  * Many stores other than Amazon S3 do not support checksums. Configure a lifecycle rule on the bucket
  * (AbortIncompleteMultipartUpload) to delete the parts of interrupted uploads.
  */
-export const createS3Blobs = (settings: S3Settings): Blobs => {
+export function createS3Blobs(settings: S3Settings): Blobs {
   const { bucket: Bucket, prefix, region, endpoint, forcePathStyle, timeoutMs } = settings
   const client = new S3Client({
     region,
@@ -108,4 +94,20 @@ export const createS3Blobs = (settings: S3Settings): Blobs => {
     },
     close: async () => client.destroy(),
   }
+}
+
+/** Destroys a body if no bytes arrive for `timeoutMs` while the reader is waiting. */
+function withReadTimeout(body: Readable, timeoutMs: number): Readable {
+  const through = new PassThrough()
+  const checkProgress = (): void => {
+    if (body.isPaused()) timer.refresh()
+    else body.destroy(new BlobsUnavailable(new Error('no data before the read timeout')))
+  }
+  const timer = setTimeout(checkProgress, timeoutMs)
+  for (const event of ['data', 'resume']) body.on(event, () => timer.refresh())
+  return pipeline(body, through, () => clearTimeout(timer))
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && error.name === 'NoSuchKey'
 }

@@ -14,9 +14,11 @@ export interface DomainCache {
   increment(key: string, windowMs: number): Promise<Count>
 }
 
-export const createDomainCache = (cache: Cache, domain: string): DomainCache => ({
-  get: (key) => cache.get(`${domain}:value:${key}`),
-  set: (key, text, ttlMs) => cache.set(`${domain}:value:${key}`, text, ttlMs),
-  delete: (key) => cache.delete(`${domain}:value:${key}`),
-  increment: (key, windowMs) => cache.increment(`${domain}:count:${key}`, windowMs),
-})
+export function createDomainCache(cache: Cache, domain: string): DomainCache {
+  return {
+    get: (key) => cache.get(`${domain}:value:${key}`),
+    set: (key, text, ttlMs) => cache.set(`${domain}:value:${key}`, text, ttlMs),
+    delete: (key) => cache.delete(`${domain}:value:${key}`),
+    increment: (key, windowMs) => cache.increment(`${domain}:count:${key}`, windowMs),
+  }
+}

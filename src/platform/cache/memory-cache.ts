@@ -13,7 +13,7 @@ export interface ReplayWindow {
 export const emptyWindow: ReplayWindow = { highest: 0, bits: 0n }
 
 /** Undefined if the number is spent, too old, or not a positive integer. */
-export const spendIn = (window: ReplayWindow, sequence: number, size: number): ReplayWindow | undefined => {
+export function spendIn(window: ReplayWindow, sequence: number, size: number): ReplayWindow | undefined {
   if (!Number.isSafeInteger(sequence) || sequence < 1) return undefined
   const age = window.highest - sequence
   if (age >= size) return undefined
@@ -40,7 +40,7 @@ interface Entry extends Validity {
 const maxEvictions = 10
 
 /** Evicts the least recently used entry beyond `maximumEntries`. */
-export const createMemoryCache = (clock: Clock, maximumEntries: number): Cache => {
+export function createMemoryCache(clock: Clock, maximumEntries: number): Cache {
   // The option `max` would allocate all entries in advance.
   const entries = new LRUCache<string, Entry>({ maxSize: maximumEntries, sizeCalculation: () => 1 })
 

@@ -77,14 +77,8 @@ return 1`)
 const Text = z.string().nullable()
 const Pair = z.tuple([z.number(), z.number()])
 
-const parseReply = <T>(schema: z.ZodType<T>, reply: unknown): T => {
-  const result = schema.safeParse(reply)
-  if (!result.success) throw new RedisUnavailable(new Error('unexpected reply'))
-  return result.data
-}
-
 /** Each call is one command or script on one key, so it is atomic. */
-export const createRedisCache = (redis: RedisConnection) => {
+export function createRedisCache(redis: RedisConnection) {
   const redisKey = (key: string): string => `portico:${key}`
   const runWindowScript = async (script: Script, { group, epoch, member }: WindowName, ...values: number[]) =>
     (await redis.script(script, [redisKey(group)], [epoch, member, ...values])) === 1
@@ -107,4 +101,10 @@ export const createRedisCache = (redis: RedisConnection) => {
     // The caller closes the connection.
     close: async () => undefined,
   } satisfies Cache
+}
+
+function parseReply<T>(schema: z.ZodType<T>, reply: unknown): T {
+  const result = schema.safeParse(reply)
+  if (!result.success) throw new RedisUnavailable(new Error('unexpected reply'))
+  return result.data
 }

@@ -21,7 +21,7 @@ interface Entry<T> {
  * The TTL, in milliseconds, starts when a load starts. Errors are not cached, nor is a load during which its key is
  * invalidated.
  */
-export const createTtlCache = <T>(clock: Clock, { ms, max }: { ms: number; max: number }): TtlCache<T> => {
+export function createTtlCache<T>(clock: Clock, { ms, max }: { ms: number; max: number }): TtlCache<T> {
   const entries = new LRUCache<string, Entry<T>>({ max })
   return {
     read: (key, load, maxAgeMs = ms) => {

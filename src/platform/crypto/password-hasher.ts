@@ -23,11 +23,11 @@ const recommendedCost: HashCost = { memoryCost: 19_456, timeCost: 2, parallelism
 const decoyBytes = 24
 
 /** Each hash takes about 11 ms and 19 MiB. Throws SYSTEM.UNAVAILABLE if the queue is full. */
-export const createPasswordHasher = (
+export function createPasswordHasher(
   limits: ConcurrencyLimits,
   randomness: Randomness,
   cost = recommendedCost,
-): PasswordHasher => {
+): PasswordHasher {
   const current = `$argon2id$v=19$m=${cost.memoryCost},t=${cost.timeCost},p=${cost.parallelism}$`
   const queue = createConcurrencyLimiter(limits)
   // Computed at startup, so that the first sign-in to an unknown account takes no longer.

@@ -4,9 +4,6 @@ import type { Randomness } from '../../kernel/index.ts'
 const keyBytes = 32
 const keyIdBytes = 4
 
-const derive = (secretKey: Uint8Array, info: string, length: number): Uint8Array =>
-  new Uint8Array(hkdfSync('sha256', secretKey, 'portico', info, length))
-
 /** One key per purpose, by HKDF-SHA-256 (RFC 5869). */
 class SecretKey<Purpose extends string> {
   /** Stored with every value of this key. It does not reveal the key. */
@@ -37,7 +34,9 @@ export interface SecretKeys {
   previous: readonly Uint8Array[]
 }
 
-export const secretKeyId = (secretKey: Uint8Array): Uint8Array => new SecretKey(secretKey, 'box').id
+export function secretKeyId(secretKey: Uint8Array): Uint8Array {
+  return new SecretKey(secretKey, 'box').id
+}
 
 /** Digests values that are only compared (tokens, codes, addresses), so that a stolen database does not reveal them. */
 export interface KeyedDigest {
@@ -65,13 +64,11 @@ export type DigestPurpose =
   | 'withdrawal-account'
   | 'withdrawal-channel-request'
 
-const isEqual = (a: Uint8Array, b: Uint8Array): boolean => a.length === b.length && timingSafeEqual(a, b)
-
 /**
  * The id of the secret key, then an HMAC-SHA-256 (RFC 2104). The input includes the length of each part, so that moving
  * characters between parts changes the result.
  */
-export const createKeyedDigest = ({ current, previous }: SecretKeys): KeyedDigest => {
+export function createKeyedDigest({ current, previous }: SecretKeys): KeyedDigest {
   const newest = new SecretKey<DigestPurpose>(current, 'digest')
   const older = previous.map((each) => new SecretKey<DigestPurpose>(each, 'digest'))
   const under = (key: SecretKey<DigestPurpose>, purpose: DigestPurpose, parts: string[]): Uint8Array => {
@@ -128,7 +125,7 @@ export const sealedOverhead = headerBytes + nonceBytes + tagBytes
 export const keyIdPosition = { sealed: 2, digest: 1, length: keyIdBytes } as const
 
 /** AES-256-GCM (NIST SP 800-38D). The header and the context are additional authenticated data. */
-export const createSecretBox = ({ current, previous }: SecretKeys, randomness: Randomness): SecretBox => {
+export function createSecretBox({ current, previous }: SecretKeys, randomness: Randomness): SecretBox {
   const newest = new SecretKey<SecretPurpose>(current, 'box')
   const keys = [newest, ...previous.map((each) => new SecretKey<SecretPurpose>(each, 'box'))]
   const associatedData = (keyId: Uint8Array, context: string): Buffer =>
@@ -164,4 +161,12 @@ export const createSecretBox = ({ current, previous }: SecretKeys, randomness: R
       }
     },
   }
+}
+
+function derive(secretKey: Uint8Array, info: string, length: number): Uint8Array {
+  return new Uint8Array(hkdfSync('sha256', secretKey, 'portico', info, length))
+}
+
+function isEqual(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && timingSafeEqual(a, b)
 }

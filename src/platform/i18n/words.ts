@@ -18,15 +18,8 @@ import {
 /** By full key, such as `coded.roleType.OWNER.label`. */
 export type Texts = Record<string, string>
 
-const flatten = (node: unknown, key = '', into: Texts = {}): Texts => {
-  if (typeof node === 'string') into[key] = node
-  else if (typeof node !== 'object' || node === null) throw new TypeError(`${key || 'the file'} is not a text`)
-  else for (const [name, child] of Object.entries(node)) flatten(child, key === '' ? name : `${key}.${name}`, into)
-  return into
-}
-
 /** Keys are flat, because codes contain dots and colons. */
-export const readTexts = (directory: string, locale: Locale): Texts => {
+export function readTexts(directory: string, locale: Locale): Texts {
   const file = join(directory, `${locale}.yaml`)
   try {
     return flatten(load(readFileSync(file, 'utf8')))
@@ -38,23 +31,6 @@ export const readTexts = (directory: string, locale: Locale): Texts => {
 
 /** By family and code. */
 export type CodedOverrides = Readonly<Record<string, Readonly<Record<string, number>>>>
-
-/** The values are frozen, because all responses share them. */
-const codedValues = (
-  families: Iterable<CodedFamily>,
-  textOf: (key: string) => string,
-  overrides: CodedOverrides,
-): ReadonlyMap<string, CodedValue> => {
-  const result = new Map<string, CodedValue>()
-  for (const { name, values } of families) {
-    for (const [code, number] of Object.entries(values)) {
-      const key = `${name}.${code}`
-      const text = { label: textOf(`coded.${key}.label`), description: textOf(`coded.${key}.description`) }
-      result.set(key, Object.freeze({ code, value: overrides[name]?.[code] ?? number, ...text }))
-    }
-  }
-  return result
-}
 
 export interface ExtensionTexts {
   owner: string
@@ -77,31 +53,44 @@ export interface WordsOptions {
 /** No text contains this character. */
 const fieldPlaceholder = '\u0000'
 
-const readExtension = ({ directory, texts = {} }: ExtensionTexts, locale: Locale): { own: Texts; place: string } => {
-  if (directory === undefined) return { own: flatten(texts[locale] ?? {}), place: '' }
-  const file = join(directory, `${locale}.yaml`)
-  const isRead = locale === fallbackLocale || existsSync(file)
-  return { own: isRead ? readTexts(directory, locale) : {}, place: `locales: ${file} ` }
-}
-
-const joinTexts = (
-  { directories, extensions = [] }: WordsOptions,
-  locale: Locale,
-  errors: DeclarationError[],
-): Texts => {
-  const all: Texts = Object.assign({}, ...directories.map((directory) => readTexts(directory, locale)))
-  for (const extension of extensions) {
-    const { own, place } = readExtension(extension, locale)
-    // Gateways can exchange their texts in documents, so a text can be declared twice if it is the same.
-    for (const [key, text] of Object.entries(own))
-      if (Object.hasOwn(all, key) && all[key] !== text)
-        errors.push({ owner: extension.owner, message: `${place}declares the text ${key}, which exists already` })
-      else all[key] = text
+/**
+ * Reads all files at startup, so that an invalid file prevents startup. Throws DeclarationErrors for the texts of
+ * extensions. Missing texts fall back to English. Other languages are prepared on first use, because that is
+ * slow.
+ */
+export function createWords(options: WordsOptions): Words {
+  const i18n = loadTranslations(options)
+  const languages = new Map([[fallbackLocale, prepare(i18n, fallbackLocale, options)]])
+  const prepared = (locale: Locale) => {
+    const language = languages.get(locale) ?? prepare(i18n, locale, options)
+    languages.set(locale, language)
+    return language
   }
-  return all
+
+  return {
+    refusal: (code, locale, field) => {
+      const { sentences, withField } = prepared(locale)
+      const frame = field === undefined ? undefined : withField.get(code)
+      return frame ? `${frame[0]}${field}${frame[1]}` : (sentences.get(code) ?? code)
+    },
+    coded: (family, code, locale) => {
+      const value = prepared(locale).coded.get(`${family.name}.${code}`)
+      if (!value) throw new RangeError(`${family.name} has no ${code}`)
+      return value
+    },
+    findCoded: (family, code, locale) => prepared(locale).coded.get(`${family.name}.${code}`),
+    text: (key, locale, values) => prepared(locale).translate(key, values),
+  }
 }
 
-const loadTranslations = (options: WordsOptions): I18n => {
+function flatten(node: unknown, key = '', into: Texts = {}): Texts {
+  if (typeof node === 'string') into[key] = node
+  else if (typeof node !== 'object' || node === null) throw new TypeError(`${key || 'the file'} is not a text`)
+  else for (const [name, child] of Object.entries(node)) flatten(child, key === '' ? name : `${key}.${name}`, into)
+  return into
+}
+
+function loadTranslations(options: WordsOptions): I18n {
   const errors: DeclarationError[] = []
   const i18n = i18next.createInstance({
     resources: Object.fromEntries(
@@ -125,7 +114,27 @@ const loadTranslations = (options: WordsOptions): I18n => {
   return i18n
 }
 
-const prepare = (i18n: I18n, locale: Locale, { codes, families, codedOverrides = {} }: WordsOptions) => {
+function joinTexts({ directories, extensions = [] }: WordsOptions, locale: Locale, errors: DeclarationError[]): Texts {
+  const all: Texts = Object.assign({}, ...directories.map((directory) => readTexts(directory, locale)))
+  for (const extension of extensions) {
+    const { own, place } = readExtension(extension, locale)
+    // Gateways can exchange their texts in documents, so a text can be declared twice if it is the same.
+    for (const [key, text] of Object.entries(own))
+      if (Object.hasOwn(all, key) && all[key] !== text)
+        errors.push({ owner: extension.owner, message: `${place}declares the text ${key}, which exists already` })
+      else all[key] = text
+  }
+  return all
+}
+
+function readExtension({ directory, texts = {} }: ExtensionTexts, locale: Locale): { own: Texts; place: string } {
+  if (directory === undefined) return { own: flatten(texts[locale] ?? {}), place: '' }
+  const file = join(directory, `${locale}.yaml`)
+  const isRead = locale === fallbackLocale || existsSync(file)
+  return { own: isRead ? readTexts(directory, locale) : {}, place: `locales: ${file} ` }
+}
+
+function prepare(i18n: I18n, locale: Locale, { codes, families, codedOverrides = {} }: WordsOptions) {
   const fixed = i18n.getFixedT(locale)
   const translate = (key: string, values: Record<string, string> = {}): string => fixed(key, values)
   const sentences = new Map<string, string>()
@@ -146,32 +155,19 @@ const prepare = (i18n: I18n, locale: Locale, { codes, families, codedOverrides =
   }
 }
 
-/**
- * Reads all files at startup, so that an invalid file prevents startup. Throws DeclarationErrors for the texts of
- * extensions. Missing texts fall back to English. Other languages are prepared on first use, because that is
- * slow.
- */
-export const createWords = (options: WordsOptions): Words => {
-  const i18n = loadTranslations(options)
-  const languages = new Map([[fallbackLocale, prepare(i18n, fallbackLocale, options)]])
-  const prepared = (locale: Locale) => {
-    const language = languages.get(locale) ?? prepare(i18n, locale, options)
-    languages.set(locale, language)
-    return language
+/** The values are frozen, because all responses share them. */
+function codedValues(
+  families: Iterable<CodedFamily>,
+  textOf: (key: string) => string,
+  overrides: CodedOverrides,
+): ReadonlyMap<string, CodedValue> {
+  const result = new Map<string, CodedValue>()
+  for (const { name, values } of families) {
+    for (const [code, number] of Object.entries(values)) {
+      const key = `${name}.${code}`
+      const text = { label: textOf(`coded.${key}.label`), description: textOf(`coded.${key}.description`) }
+      result.set(key, Object.freeze({ code, value: overrides[name]?.[code] ?? number, ...text }))
+    }
   }
-
-  return {
-    refusal: (code, locale, field) => {
-      const { sentences, withField } = prepared(locale)
-      const frame = field === undefined ? undefined : withField.get(code)
-      return frame ? `${frame[0]}${field}${frame[1]}` : (sentences.get(code) ?? code)
-    },
-    coded: (family, code, locale) => {
-      const value = prepared(locale).coded.get(`${family.name}.${code}`)
-      if (!value) throw new RangeError(`${family.name} has no ${code}`)
-      return value
-    },
-    findCoded: (family, code, locale) => prepared(locale).coded.get(`${family.name}.${code}`),
-    text: (key, locale, values) => prepared(locale).translate(key, values),
-  }
+  return result
 }

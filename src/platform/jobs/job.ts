@@ -38,9 +38,11 @@ interface Ports {
   failedRetentionMs: number
 }
 
-export const failedJobCleanup = ({ database, clock, failedRetentionMs }: Ports): JobKind => ({
-  name: 'jobs.deleteFailed',
-  attempts: 1,
-  everyMs: hours(1),
-  work: () => deleteFailedJobs(database, addMs(clock.now(), -failedRetentionMs)),
-})
+export function failedJobCleanup({ database, clock, failedRetentionMs }: Ports): JobKind {
+  return {
+    name: 'jobs.deleteFailed',
+    attempts: 1,
+    everyMs: hours(1),
+    work: () => deleteFailedJobs(database, addMs(clock.now(), -failedRetentionMs)),
+  }
+}

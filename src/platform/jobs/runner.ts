@@ -55,41 +55,6 @@ const maxKills = 5
 /** In characters. */
 const maxFailureLength = 500
 
-const backoffMs = (attempt: number): number => Math.min(1_000 * 4 ** (attempt - 1), maxBackoffMs)
-
-/**
- * Renews three times per lease duration. Calls `onLost` once another replica has taken the job, or the lease has
- * expired because the database was unavailable.
- */
-const startLeaseRenewal = (
-  { database, clock, settings }: Ports,
-  lease: Lease,
-  onLost: (reason: Error) => void,
-): { stop(): Promise<void> } => {
-  const { leaseMs = defaultLeaseMs } = settings
-  let until = addMs(clock.now(), leaseMs)
-  let renewing: Promise<void> = Promise.resolve()
-  const renew = async (): Promise<void> => {
-    const next = addMs(clock.now(), leaseMs)
-    try {
-      if (await renewLease(database, lease, next)) until = next
-      else onLost(new Error('the lease was lost'))
-    } catch (cause) {
-      // A failed renewal does not end the lease.
-      if (clock.now() >= until) onLost(new Error('the lease could not be renewed', { cause }))
-    }
-  }
-  const timer = setInterval(() => {
-    renewing = renewing.then(renew)
-  }, leaseMs / 3)
-  return {
-    stop: async () => {
-      clearInterval(timer)
-      await renewing
-    },
-  }
-}
-
 class Runner implements JobRunner {
   readonly #ports: Ports
   readonly #kinds: ReadonlyMap<string, JobKind>
@@ -220,4 +185,43 @@ class Runner implements JobRunner {
   }
 }
 
-export const createJobRunner = (ports: Ports): JobRunner => new Runner(ports)
+export function createJobRunner(ports: Ports): JobRunner {
+  return new Runner(ports)
+}
+
+/**
+ * Renews three times per lease duration. Calls `onLost` once another replica has taken the job, or the lease has
+ * expired because the database was unavailable.
+ */
+function startLeaseRenewal(
+  { database, clock, settings }: Ports,
+  lease: Lease,
+  onLost: (reason: Error) => void,
+): { stop(): Promise<void> } {
+  const { leaseMs = defaultLeaseMs } = settings
+  let until = addMs(clock.now(), leaseMs)
+  let renewing: Promise<void> = Promise.resolve()
+  const renew = async (): Promise<void> => {
+    const next = addMs(clock.now(), leaseMs)
+    try {
+      if (await renewLease(database, lease, next)) until = next
+      else onLost(new Error('the lease was lost'))
+    } catch (cause) {
+      // A failed renewal does not end the lease.
+      if (clock.now() >= until) onLost(new Error('the lease could not be renewed', { cause }))
+    }
+  }
+  const timer = setInterval(() => {
+    renewing = renewing.then(renew)
+  }, leaseMs / 3)
+  return {
+    stop: async () => {
+      clearInterval(timer)
+      await renewing
+    },
+  }
+}
+
+function backoffMs(attempt: number): number {
+  return Math.min(1_000 * 4 ** (attempt - 1), maxBackoffMs)
+}

@@ -22,29 +22,20 @@ export interface NewJob {
 const knownKinds = new WeakMap<object, readonly string[]>()
 
 /** Sets the kinds that can be enqueued in a store. */
-export const declareJobKinds = (store: Database, kinds: readonly string[]): void => {
+export function declareJobKinds(store: Database, kinds: readonly string[]): void {
   knownKinds.set(store.getExecutor().adapter, kinds)
-}
-
-/** No process would ever run the job. */
-const assertKnownKind = (tx: Tx | Database, kind: string): void => {
-  const known = knownKinds.get(tx.getExecutor().adapter)
-  if (!known || known.includes(kind)) return
-  const [domain = ''] = kind.split('.', 1)
-  const siblings = known.filter((each) => domainOf(each) === domain)
-  throw new Error(`the domain ${domain} has no job ${kind}; its jobs: ${siblings.join(', ') || 'none'}`)
 }
 
 /**
  * Adds jobs in the transaction of their action, so that none exists without it. Throws an Error if no domain has a job
  * of this kind.
  */
-export const enqueueJobs = async (tx: Tx | Database, ids: Ids, jobs: readonly NewJob[]): Promise<void> => {
+export async function enqueueJobs(tx: Tx | Database, ids: Ids, jobs: readonly NewJob[]): Promise<void> {
   if (jobs.length > 0) await run(tx, jobsEnqueued(tx, ids, jobs))
 }
 
 /** Like `enqueueJobs`, as statements for a batch of `tx`. Requires a job. */
-export const jobsEnqueued = (tx: Tx | Database, ids: Ids, jobs: readonly NewJob[]): Statements<unknown> => {
+export function jobsEnqueued(tx: Tx | Database, ids: Ids, jobs: readonly NewJob[]): Statements<unknown> {
   for (const { kind } of jobs) assertKnownKind(tx, kind)
   const rows = jobs.map(({ kind, payload, at }) => ({
     ...newJob(ids, kind, at),
@@ -55,24 +46,16 @@ export const jobsEnqueued = (tx: Tx | Database, ids: Ids, jobs: readonly NewJob[
 }
 
 /** Adds a job, like `enqueueJobs`. */
-export const enqueueJob = (tx: Tx | Database, ids: Ids, job: NewJob): Promise<void> => enqueueJobs(tx, ids, [job])
-
-const newJob = (ids: Ids, kind: string, at: Instant) => ({
-  biz_id: ids.next<'job'>(),
-  kind,
-  status: 'WAITING' as const,
-  run_at: toDate(at),
-  lease_biz_id: null,
-  failure: null,
-  created_at: toDate(at),
-})
+export function enqueueJob(tx: Tx | Database, ids: Ids, job: NewJob): Promise<void> {
+  return enqueueJobs(tx, ids, [job])
+}
 
 /** Keeps an existing row. A shortened interval applies immediately. */
-export const upsertRecurringJob = async (
+export async function upsertRecurringJob(
   database: Database,
   ids: Ids,
   { kind, everyMs, at, firstAt }: { kind: string; everyMs: number; at: Instant; firstAt: Instant },
-): Promise<void> => {
+): Promise<void> {
   const next = timestamptz(addMs(at, everyMs))
   await database
     .insertInto('jobs')
@@ -93,10 +76,10 @@ export const maxBackoffMs = 300_000
  * away than the maximum wait, the clock was set back and the job is due. The clocks of replicas may differ by up to the
  * duration of a lease.
  */
-export const leaseJob = async (
+export async function leaseJob(
   database: Database,
   { kinds, leaseId, at, leaseMs }: { kinds: string[]; leaseId: string; at: Instant; leaseMs: number },
-): Promise<Lease | undefined> => {
+): Promise<Lease | undefined> {
   const due = database
     .selectFrom('jobs')
     .select('biz_id')
@@ -127,7 +110,7 @@ export const leaseJob = async (
 }
 
 /** Returns false if the lease was lost. */
-export const renewLease = async (database: Database, lease: Lease, until: Instant): Promise<boolean> => {
+export async function renewLease(database: Database, lease: Lease, until: Instant): Promise<boolean> {
   const renewed = await database
     .updateTable('jobs')
     .set({ lease_until: toDate(until) })
@@ -138,7 +121,7 @@ export const renewLease = async (database: Database, lease: Lease, until: Instan
   return renewed !== undefined
 }
 
-export const deleteJob = async (database: Database, lease: Lease): Promise<void> => {
+export async function deleteJob(database: Database, lease: Lease): Promise<void> {
   await database
     .deleteFrom('jobs')
     .where('biz_id', '=', lease.jobId)
@@ -147,11 +130,11 @@ export const deleteJob = async (database: Database, lease: Lease): Promise<void>
 }
 
 /** Marks the job as failed if `runAt` is null. */
-export const returnJob = async (
+export async function returnJob(
   database: Database,
   lease: Lease,
   { runAt, failure, attempts }: { runAt: Instant | null; failure: string | null; attempts: number },
-): Promise<void> => {
+): Promise<void> {
   await database
     .updateTable('jobs')
     .set({
@@ -167,6 +150,27 @@ export const returnJob = async (
     .execute()
 }
 
-export const deleteFailedJobs = async (database: Database, before: Instant): Promise<void> => {
+export async function deleteFailedJobs(database: Database, before: Instant): Promise<void> {
   await database.deleteFrom('jobs').where('status', '=', 'FAILED').where('run_at', '<', timestamptz(before)).execute()
+}
+
+/** No process would ever run the job. */
+function assertKnownKind(tx: Tx | Database, kind: string): void {
+  const known = knownKinds.get(tx.getExecutor().adapter)
+  if (!known || known.includes(kind)) return
+  const [domain = ''] = kind.split('.', 1)
+  const siblings = known.filter((each) => domainOf(each) === domain)
+  throw new Error(`the domain ${domain} has no job ${kind}; its jobs: ${siblings.join(', ') || 'none'}`)
+}
+
+function newJob(ids: Ids, kind: string, at: Instant) {
+  return {
+    biz_id: ids.next<'job'>(),
+    kind,
+    status: 'WAITING' as const,
+    run_at: toDate(at),
+    lease_biz_id: null,
+    failure: null,
+    created_at: toDate(at),
+  }
 }

@@ -40,14 +40,14 @@ export interface KeyedColumns {
 }
 
 /** Returns the text of a column. Throws a TypeError for another type. */
-export const textOf = (row: KeyedRow, column: string): string => {
+export function textOf(row: KeyedRow, column: string): string {
   const value = row[column]
   if (typeof value !== 'string') throw new TypeError(`${column} is not a text`)
   return value
 }
 
 /** Returns the bytes of a column. Throws a TypeError for another type. */
-export const bytesOf = (row: KeyedRow, column: string): Uint8Array => {
+export function bytesOf(row: KeyedRow, column: string): Uint8Array {
   const value = row[column]
   if (!(value instanceof Uint8Array)) throw new TypeError(`${column} does not contain bytes`)
   return value

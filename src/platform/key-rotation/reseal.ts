@@ -20,22 +20,12 @@ export interface KeyIds {
   previous: readonly string[]
 }
 
-const usageOf = (label: string, kind: KeyUsage['kind'], counts: CountByKey, keys: KeyIds): KeyUsage => {
-  const usage: KeyUsage = { label, kind, current: 0, previous: 0, unknown: 0 }
-  for (const [keyId, values] of counts) {
-    if (keyId === keys.current) usage.current += values
-    else if (keys.previous.includes(keyId)) usage.previous += values
-    else usage.unknown += values
-  }
-  return usage
-}
-
-export const readKeyUsage = async (
+export async function readKeyUsage(
   database: Database,
   columns: KeyedColumns,
   keys: KeyIds,
   now: Instant,
-): Promise<KeyUsage[]> => {
+): Promise<KeyUsage[]> {
   const usages: KeyUsage[] = []
   for (const column of columns.sealed)
     usages.push(usageOf(column.label, 'sealed', await countSealed(database, column), keys))
@@ -57,27 +47,15 @@ interface Ports {
   keys: KeyIds
 }
 
-/** Returns false if a concurrent change of the value won. */
-const resealRow = async (
-  { database, secretBox, digest }: Ports,
-  column: SealedColumn,
-  row: KeyedRow,
-): Promise<boolean> => {
-  const context = column.contextOf(row)
-  const plaintext = secretBox.open(column.purpose, context, bytesOf(row, column.column))
-  const sealed = secretBox.seal(column.purpose, context, plaintext)
-  return replaceSealed(database, column, row, { sealed, digested: column.digest?.of(digest, row, plaintext) })
-}
-
 /**
  * Each row is one statement, so that a run can end at any time, and the next one continues. Gateways can run at the
  * same time.
  */
-export const resealAll = async (
+export async function resealAll(
   ports: Ports,
   { sealed: columns }: Pick<KeyedColumns, 'sealed'>,
   onProgress: (done: number) => void,
-): Promise<Resealed> => {
+): Promise<Resealed> {
   const result: Resealed = { resealed: 0, failed: 0, firstError: undefined }
   let done = 0
   for (const column of columns) {
@@ -99,4 +77,26 @@ export const resealAll = async (
     }
   }
   return result
+}
+
+function usageOf(label: string, kind: KeyUsage['kind'], counts: CountByKey, keys: KeyIds): KeyUsage {
+  const usage: KeyUsage = { label, kind, current: 0, previous: 0, unknown: 0 }
+  for (const [keyId, values] of counts) {
+    if (keyId === keys.current) usage.current += values
+    else if (keys.previous.includes(keyId)) usage.previous += values
+    else usage.unknown += values
+  }
+  return usage
+}
+
+/** Returns false if a concurrent change of the value won. */
+async function resealRow(
+  { database, secretBox, digest }: Ports,
+  column: SealedColumn,
+  row: KeyedRow,
+): Promise<boolean> {
+  const context = column.contextOf(row)
+  const plaintext = secretBox.open(column.purpose, context, bytesOf(row, column.column))
+  const sealed = secretBox.seal(column.purpose, context, plaintext)
+  return replaceSealed(database, column, row, { sealed, digested: column.digest?.of(digest, row, plaintext) })
 }

@@ -4,28 +4,14 @@ import { type Instant, toDate } from '../../kernel/index.ts'
 import { keyIdPosition } from '../crypto/index.ts'
 import { bytesOf, type DigestColumn, type KeyedRow, type SealedColumn } from './columns.ts'
 
-const keyIdOf = (column: string, from: number): RawBuilder<string> =>
-  sql`encode(substring(${sql.ref(column)} FROM ${sql.lit(from)} FOR ${sql.lit(keyIdPosition.length)}), 'hex')`
-
 export type CountByKey = ReadonlyMap<string, number>
 
-const countByKey = async (
-  database: Database,
-  { table, column }: { table: string; column: string },
-  from: number,
-  condition: RawBuilder<unknown>,
-): Promise<CountByKey> => {
-  const { rows } = await sql<{ keyId: string; values: number }>`
-    SELECT ${keyIdOf(column, from)} AS "keyId", count(*)::integer AS values FROM ${sql.table(table)}
-    WHERE ${sql.ref(column)} IS NOT NULL AND ${condition} GROUP BY 1`.execute(database)
-  return new Map(rows.map(({ keyId, values }) => [keyId, values]))
+export function countSealed(database: Database, column: SealedColumn): Promise<CountByKey> {
+  return countByKey(database, column, keyIdPosition.sealed, sql`true`)
 }
 
-export const countSealed = (database: Database, column: SealedColumn): Promise<CountByKey> =>
-  countByKey(database, column, keyIdPosition.sealed, sql`true`)
-
 /** Ignores rows that have ended. */
-export const countDigests = (database: Database, column: DigestColumn, now: Instant): Promise<CountByKey> => {
+export function countDigests(database: Database, column: DigestColumn, now: Instant): Promise<CountByKey> {
   const { expiresAt, endedAt, ended } = column
   const isUnexpired = expiresAt
     ? sql`(${sql.ref(expiresAt)} IS NULL OR ${sql.ref(expiresAt)} > ${toDate(now)}::timestamptz)`
@@ -35,15 +21,13 @@ export const countDigests = (database: Database, column: DigestColumn, now: Inst
   return countByKey(database, column, keyIdPosition.digest, sql`${isUnexpired} AND ${isOpen} AND ${isNotEnded}`)
 }
 
-const textRef = (column: string): RawBuilder<unknown> => sql`${sql.ref(column)}::text AS ${sql.id(column)}`
-
-export const rowsToReseal = async (
+export async function rowsToReseal(
   database: Database,
   { table, column, key, reads = [] }: SealedColumn,
   currentKeyId: string,
   after: KeyedRow | undefined,
   limit: number,
-): Promise<KeyedRow[]> => {
+): Promise<KeyedRow[]> {
   const primaryKey = sql.join(key.map((name) => sql.ref(name)))
   const isNext = after ? sql`(${primaryKey}) > (${sql.join(key.map((name) => sql`${after[name]}`))})` : sql`true`
   const others = reads.filter((name) => !key.includes(name))
@@ -57,12 +41,12 @@ export const rowsToReseal = async (
 }
 
 /** Returns false if the value was changed or deleted concurrently. */
-export const replaceSealed = async (
+export async function replaceSealed(
   database: Database,
   { table, column, key, digest }: SealedColumn,
   row: KeyedRow,
   { sealed, digested }: { sealed: Uint8Array; digested: Uint8Array | undefined },
-): Promise<boolean> => {
+): Promise<boolean> {
   const sets = [sql`${sql.ref(column)} = ${sealed}`]
   if (digest && digested) sets.push(sql`${sql.ref(digest.column)} = ${digested}`)
   const isRow = sql.join(
@@ -73,4 +57,24 @@ export const replaceSealed = async (
     UPDATE ${sql.table(table)} SET ${sql.join(sets)}
     WHERE ${isRow} AND ${sql.ref(column)} = ${bytesOf(row, column)}`.execute(database)
   return numAffectedRows === 1n
+}
+
+async function countByKey(
+  database: Database,
+  { table, column }: { table: string; column: string },
+  from: number,
+  condition: RawBuilder<unknown>,
+): Promise<CountByKey> {
+  const { rows } = await sql<{ keyId: string; values: number }>`
+    SELECT ${keyIdOf(column, from)} AS "keyId", count(*)::integer AS values FROM ${sql.table(table)}
+    WHERE ${sql.ref(column)} IS NOT NULL AND ${condition} GROUP BY 1`.execute(database)
+  return new Map(rows.map(({ keyId, values }) => [keyId, values]))
+}
+
+function keyIdOf(column: string, from: number): RawBuilder<string> {
+  return sql`encode(substring(${sql.ref(column)} FROM ${sql.lit(from)} FOR ${sql.lit(keyIdPosition.length)}), 'hex')`
+}
+
+function textRef(column: string): RawBuilder<unknown> {
+  return sql`${sql.ref(column)}::text AS ${sql.id(column)}`
 }

@@ -10,6 +10,8 @@ export interface DomainLimits {
   spend(name: string, key: string, rule: LimitRule): MaybePromise<LimitState>
 }
 
-export const createDomainLimits = (limits: Limits, domain: string): DomainLimits => ({
-  spend: (name, key, rule) => limits.spend(`${domain}.${name}`, key, rule),
-})
+export function createDomainLimits(limits: Limits, domain: string): DomainLimits {
+  return {
+    spend: (name, key, rule) => limits.spend(`${domain}.${name}`, key, rule),
+  }
+}

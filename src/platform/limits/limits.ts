@@ -119,23 +119,24 @@ export interface SharedCounters {
 /** Providers assign prefixes of up to /56 to a customer, who can use each address of it. */
 const ipv6Prefix = 56
 
-const addressKey = (address: string): string => (address.includes(':') ? ipKeyGenerator(address, ipv6Prefix) : address)
-
-export const scaledLimit = (limit: number, scale: number): number => Math.max(1, Math.floor(limit * scale))
+export function scaledLimit(limit: number, scale: number): number {
+  return Math.max(1, Math.floor(limit * scale))
+}
 
 /** /24 for IPv4, /48 for IPv6. */
-export const networkKey = (address: string): string =>
-  address.includes(':') ? ipKeyGenerator(address, 48) : `${address.split('.').slice(0, 3).join('.')}.0/24`
+export function networkKey(address: string): string {
+  return address.includes(':') ? ipKeyGenerator(address, 48) : `${address.split('.').slice(0, 3).join('.')}.0/24`
+}
 
 /** Portals may configure different windows, so there is one store per limit and window. */
-export const createLimits = (
+export function createLimits(
   scale: number,
   clock: Clock,
   { storeFor, countInOrder }: SharedCounters = {
     storeFor: () => new MemoryLimitStore(clock),
     countInOrder: undefined,
   },
-): Limits => {
+): Limits {
   const stores = new Map<string, Map<number, LimitStore>>()
   const open = (name: string, windowMs: number): LimitStore => {
     const store = storeFor(name)
@@ -187,4 +188,8 @@ export const createLimits = (
       for (const windows of stores.values()) for (const store of windows.values()) store.shutdown?.()
     },
   }
+}
+
+function addressKey(address: string): string {
+  return address.includes(':') ? ipKeyGenerator(address, ipv6Prefix) : address
 }

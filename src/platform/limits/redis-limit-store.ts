@@ -5,19 +5,6 @@ import type { CountInOrder, SharedCounters, StoreFactory } from './limits.ts'
 
 type Commands = Pick<RedisConnection, 'command' | 'script'>
 
-type Reply = boolean | number | string
-
-const isReply = (value: unknown): value is Reply => ['boolean', 'number', 'string'].includes(typeof value)
-
-const replyOf = (value: unknown): Reply | Reply[] => {
-  if (isReply(value)) return value
-  if (Array.isArray(value) && value.every(isReply)) return value
-  throw new RedisUnavailable(new Error('unexpected reply'))
-}
-
-const keyOf = (name: string, key: string): string => `${prefixOf(name)}${key}`
-const prefixOf = (name: string): string => `portico:limit:${name}:`
-
 /**
  * KEYS: counters. ARGV: window in ms and limit of each. Counts like rate-limit-redis, which counts one key per command,
  * and stops after the first counter above its limit. Returns the count and TTL of each.
@@ -44,35 +31,22 @@ for i, key in ipairs(KEYS) do
 end
 return counts`)
 
-const isCount = (value: unknown): value is number => Number.isSafeInteger(value)
-
-const createCountInOrder =
-  (redis: Commands, clock: Clock): CountInOrder =>
-  async (counters) => {
-    const reply = await redis.script(
-      countInOrderScript,
-      counters.map(({ name, key }) => keyOf(name, key)),
-      counters.flatMap(({ windowMs, limit }) => [windowMs, limit]),
-    )
-    if (!Array.isArray(reply) || !reply.every(isCount) || reply.length < 2)
-      throw new RedisUnavailable(new Error('unexpected reply'))
-    const now = clock.now()
-    const counted: Awaited<ReturnType<CountInOrder>> = []
-    for (let index = 0; index + 1 < reply.length; index += 2)
-      counted.push({ totalHits: reply[index] ?? 0, resetTime: new Date(now + (reply[index + 1] ?? 0)) })
-    // A counter without a count would allow the call.
-    const last = counters[counted.length - 1]
-    const isRefused = last !== undefined && (counted.at(-1)?.totalHits ?? 0) > last.limit
-    if (counted.length !== counters.length && !isRefused) throw new RedisUnavailable(new Error('unexpected reply'))
-    return counted
+/** In a cluster, a script can use keys of one hash slot only. */
+export function createRedisCounters(redis: Commands, clock: Clock, { cluster }: { cluster: boolean }): SharedCounters {
+  return {
+    storeFor: createStoreFactory(redis),
+    countInOrder: cluster ? undefined : createCountInOrder(redis, clock),
   }
+}
+
+type Reply = boolean | number | string
 
 /**
  * rate-limit-redis loads its scripts once, and would fail forever if Redis were unavailable at that moment. Here,
  * "loading" only records a script, and our connection sends it when it is needed. If the TTL of a counter is longer
  * than its window, Redis's clock was set back or a new master's clock differs. The TTL is then set to the window.
  */
-const createStoreFactory = (redis: Commands): StoreFactory => {
+function createStoreFactory(redis: Commands): StoreFactory {
   const scripts = new Map<string, Script>()
   const sendCommand = async (...[name = '', ...rest]: string[]): Promise<Reply | Reply[]> => {
     if (name === 'SCRIPT') {
@@ -93,12 +67,45 @@ const createStoreFactory = (redis: Commands): StoreFactory => {
   return (name) => new RedisStore({ prefix: prefixOf(name), sendCommand })
 }
 
-/** In a cluster, a script can use keys of one hash slot only. */
-export const createRedisCounters = (
-  redis: Commands,
-  clock: Clock,
-  { cluster }: { cluster: boolean },
-): SharedCounters => ({
-  storeFor: createStoreFactory(redis),
-  countInOrder: cluster ? undefined : createCountInOrder(redis, clock),
-})
+function replyOf(value: unknown): Reply | Reply[] {
+  if (isReply(value)) return value
+  if (Array.isArray(value) && value.every(isReply)) return value
+  throw new RedisUnavailable(new Error('unexpected reply'))
+}
+
+function isReply(value: unknown): value is Reply {
+  return ['boolean', 'number', 'string'].includes(typeof value)
+}
+
+function prefixOf(name: string): string {
+  return `portico:limit:${name}:`
+}
+
+function createCountInOrder(redis: Commands, clock: Clock): CountInOrder {
+  return async (counters) => {
+    const reply = await redis.script(
+      countInOrderScript,
+      counters.map(({ name, key }) => keyOf(name, key)),
+      counters.flatMap(({ windowMs, limit }) => [windowMs, limit]),
+    )
+    if (!Array.isArray(reply) || !reply.every(isCount) || reply.length < 2)
+      throw new RedisUnavailable(new Error('unexpected reply'))
+    const now = clock.now()
+    const counted: Awaited<ReturnType<CountInOrder>> = []
+    for (let index = 0; index + 1 < reply.length; index += 2)
+      counted.push({ totalHits: reply[index] ?? 0, resetTime: new Date(now + (reply[index + 1] ?? 0)) })
+    // A counter without a count would allow the call.
+    const last = counters[counted.length - 1]
+    const isRefused = last !== undefined && (counted.at(-1)?.totalHits ?? 0) > last.limit
+    if (counted.length !== counters.length && !isRefused) throw new RedisUnavailable(new Error('unexpected reply'))
+    return counted
+  }
+}
+
+function keyOf(name: string, key: string): string {
+  return `${prefixOf(name)}${key}`
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value)
+}

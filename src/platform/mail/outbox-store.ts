@@ -6,23 +6,6 @@ import type { AnyTemplate } from './mailer.ts'
 import { composeMail, outboxSize, type ReadableOutbox } from './outbox.ts'
 import type { MailTexts } from './templates.ts'
 
-/** Keeps only the last `outboxSize` emails. */
-const insertMail = async (database: Database, mail: object): Promise<void> => {
-  await database
-    .insertInto('development_outbox')
-    .values({ mail: JSON.stringify(mail) })
-    .execute()
-  await sql`
-    DELETE FROM development_outbox
-    WHERE sequence <= (SELECT sequence FROM development_outbox ORDER BY sequence DESC OFFSET ${outboxSize} LIMIT 1)
-  `.execute(database)
-}
-
-const readMails = async (database: Database): Promise<unknown[]> => {
-  const rows = await database.selectFrom('development_outbox').select('mail').orderBy('sequence', 'desc').execute()
-  return rows.map(({ mail }) => mail)
-}
-
 const StoredMail = z.object({
   to: z.string(),
   template: z.custom<AnyTemplate>((name) => typeof name === 'string'),
@@ -33,8 +16,27 @@ const StoredMail = z.object({
   at: z.int().transform(toInstant),
 })
 
-export const createSharedOutbox = (texts: MailTexts, clock: Clock, database: Database): ReadableOutbox => ({
-  send: async (mail) => insertMail(database, composeMail(texts, clock, mail)),
-  list: async () => z.array(StoredMail).parse(await readMails(database)),
-  close: async () => undefined,
-})
+export function createSharedOutbox(texts: MailTexts, clock: Clock, database: Database): ReadableOutbox {
+  return {
+    send: async (mail) => insertMail(database, composeMail(texts, clock, mail)),
+    list: async () => z.array(StoredMail).parse(await readMails(database)),
+    close: async () => undefined,
+  }
+}
+
+/** Keeps only the last `outboxSize` emails. */
+async function insertMail(database: Database, mail: object): Promise<void> {
+  await database
+    .insertInto('development_outbox')
+    .values({ mail: JSON.stringify(mail) })
+    .execute()
+  await sql`
+    DELETE FROM development_outbox
+    WHERE sequence <= (SELECT sequence FROM development_outbox ORDER BY sequence DESC OFFSET ${outboxSize} LIMIT 1)
+  `.execute(database)
+}
+
+async function readMails(database: Database): Promise<unknown[]> {
+  const rows = await database.selectFrom('development_outbox').select('mail').orderBy('sequence', 'desc').execute()
+  return rows.map(({ mail }) => mail)
+}

@@ -20,19 +20,21 @@ export interface Outbox extends ReadableOutbox {
   list(): readonly OutboxMail[]
 }
 
-export const composeMail = <T extends AnyTemplate>(texts: MailTexts, clock: Clock, mail: Mail<T>): OutboxMail => ({
-  ...renderMail(texts, mail),
-  to: parseMailbox(mail.to),
-  template: mail.template,
-  locale: mail.locale,
-  at: clock.now(),
-})
+export function composeMail<T extends AnyTemplate>(texts: MailTexts, clock: Clock, mail: Mail<T>): OutboxMail {
+  return {
+    ...renderMail(texts, mail),
+    to: parseMailbox(mail.to),
+    template: mail.template,
+    locale: mail.locale,
+    at: clock.now(),
+  }
+}
 
 /** More emails than a tour of the portal sends. */
 export const outboxSize = 200
 
 /** Stores the last `limit` mails in memory and sends none. */
-export const createOutbox = (texts: MailTexts, clock: Clock, limit = outboxSize): Outbox => {
+export function createOutbox(texts: MailTexts, clock: Clock, limit = outboxSize): Outbox {
   let mails: readonly OutboxMail[] = []
   return {
     send: async (mail) => {
@@ -51,10 +53,7 @@ export interface MailedCode {
 }
 
 /** Returns the sign-in codes that were mailed to these addresses, newest first. */
-export const mailedSignInCodes = async (
-  outbox: ReadableOutbox,
-  addresses: readonly string[],
-): Promise<MailedCode[]> => {
+export async function mailedSignInCodes(outbox: ReadableOutbox, addresses: readonly string[]): Promise<MailedCode[]> {
   const mails = await outbox.list()
   return mails.flatMap(({ to, template, text, at }) => {
     const code = /\b\d{6}\b/.exec(text)?.[0]
@@ -77,17 +76,19 @@ const head = [
 /** Mails must not run scripts or load resources. */
 const policy = `default-src 'none'; style-src 'sha256-${hash('sha256', style, 'base64')}'; frame-ancestors 'none'`
 
-const article = ({ at, to, locale, subject, text }: OutboxMail): string => {
+/** /mail, and /mail.json: an array, newest first. */
+export function outboxPage(outbox: ReadableOutbox) {
+  return {
+    policy,
+    json: async () => (await outbox.list()).map((mail) => ({ ...mail, at: toIso(mail.at) })),
+    html: async () =>
+      `<!doctype html><html lang="en">${head}<main><h1>Outbox</h1>${
+        (await outbox.list()).map(article).join('') || '<p>No mail yet.</p>'
+      }</main></html>`,
+  }
+}
+
+function article({ at, to, locale, subject, text }: OutboxMail): string {
   const mail = `<h2 lang="${locale}">${escapeHtml(subject)}</h2><p>${toIso(at)} · to ${escapeHtml(to)}</p>`
   return `<article>${mail}<pre lang="${locale}">${escapeHtml(text)}</pre></article>`
 }
-
-/** /mail, and /mail.json: an array, newest first. */
-export const outboxPage = (outbox: ReadableOutbox) => ({
-  policy,
-  json: async () => (await outbox.list()).map((mail) => ({ ...mail, at: toIso(mail.at) })),
-  html: async () =>
-    `<!doctype html><html lang="en">${head}<main><h1>Outbox</h1>${
-      (await outbox.list()).map(article).join('') || '<p>No mail yet.</p>'
-    }</main></html>`,
-})

@@ -25,31 +25,25 @@ const maxConnections = 5
 /** A person waits for these emails. A flood of other emails must not delay them. */
 const signInCodes: ReadonlySet<string> = new Set<MailTemplate>(['login-code', 'step-up-code'])
 
-const rejectAt = (deadline: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => deadline.addEventListener('abort', () => reject(deadline.reason), { once: true }))
-
-/** Omits the server's message, which can quote the recipient, or a code or a link in the mail. */
-const failureOf = (error: unknown): { internal: string; cause?: unknown } => {
-  const internal = 'the mail server did not accept the mail'
-  if (!(error instanceof Error && 'response' in error)) return { internal, cause: error }
-  const { code, responseCode, command }: Record<string, unknown> = { ...error }
-  return { internal: `${internal}: ${code} ${responseCode} to ${command}` }
-}
-
-/** nodemailer has its own resolver, which caches addresses for five minutes. Uses its default ports. */
-const openSocket = (
-  { host = 'localhost', port, secure = false, connectionTimeout }: PoolOptions,
-  done: (error: Error | null, options: { connection: Socket }) => void,
-): void => {
-  const connection = connect({ host, port: Number(port ?? (secure ? 465 : 587)), lookup })
-  const settle = (error: Error | null): void => {
-    clearTimeout(timer)
-    connection.removeListener('error', settle).removeListener('connect', onConnect)
-    done(error, { connection })
+export async function openSmtpMailer(settings: SmtpSettings, texts: MailTexts): Promise<Mailer> {
+  const from = parseSender(settings.from)
+  const [codes, others] = [await openLane(settings), await openLane(settings)]
+  return {
+    send: async (mail) => {
+      const to = { name: '', address: parseMailbox(mail.to) }
+      const content = renderMail(texts, mail)
+      const lane = signInCodes.has(mail.template) ? codes : others
+      try {
+        await lane.send({ from, to, headers, ...content }, AbortSignal.timeout(settings.timeoutMs))
+      } catch (error) {
+        throw new Refusal('SYSTEM.UNAVAILABLE', { ...failureOf(error), retryAfter: 30 })
+      }
+    },
+    close: async () => {
+      codes.close()
+      others.close()
+    },
   }
-  const onConnect = (): void => settle(null)
-  const timer = setTimeout(() => connection.destroy(new Error('connection timeout')), connectionTimeout)
-  connection.once('connect', onConnect).once('error', settle)
 }
 
 interface Lane {
@@ -57,7 +51,7 @@ interface Lane {
   close(): void
 }
 
-const openLane = async ({ url, timeoutMs }: SmtpSettings): Promise<Lane> => {
+async function openLane({ url, timeoutMs }: SmtpSettings): Promise<Lane> {
   const { createTransport } = await import('nodemailer')
   const transport = createTransport({
     url,
@@ -87,23 +81,30 @@ const openLane = async ({ url, timeoutMs }: SmtpSettings): Promise<Lane> => {
   }
 }
 
-export const openSmtpMailer = async (settings: SmtpSettings, texts: MailTexts): Promise<Mailer> => {
-  const from = parseSender(settings.from)
-  const [codes, others] = [await openLane(settings), await openLane(settings)]
-  return {
-    send: async (mail) => {
-      const to = { name: '', address: parseMailbox(mail.to) }
-      const content = renderMail(texts, mail)
-      const lane = signInCodes.has(mail.template) ? codes : others
-      try {
-        await lane.send({ from, to, headers, ...content }, AbortSignal.timeout(settings.timeoutMs))
-      } catch (error) {
-        throw new Refusal('SYSTEM.UNAVAILABLE', { ...failureOf(error), retryAfter: 30 })
-      }
-    },
-    close: async () => {
-      codes.close()
-      others.close()
-    },
+/** nodemailer has its own resolver, which caches addresses for five minutes. Uses its default ports. */
+function openSocket(
+  { host = 'localhost', port, secure = false, connectionTimeout }: PoolOptions,
+  done: (error: Error | null, options: { connection: Socket }) => void,
+): void {
+  const connection = connect({ host, port: Number(port ?? (secure ? 465 : 587)), lookup })
+  const settle = (error: Error | null): void => {
+    clearTimeout(timer)
+    connection.removeListener('error', settle).removeListener('connect', onConnect)
+    done(error, { connection })
   }
+  const onConnect = (): void => settle(null)
+  const timer = setTimeout(() => connection.destroy(new Error('connection timeout')), connectionTimeout)
+  connection.once('connect', onConnect).once('error', settle)
+}
+
+function rejectAt(deadline: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => deadline.addEventListener('abort', () => reject(deadline.reason), { once: true }))
+}
+
+/** Omits the server's message, which can quote the recipient, or a code or a link in the mail. */
+function failureOf(error: unknown): { internal: string; cause?: unknown } {
+  const internal = 'the mail server did not accept the mail'
+  if (!(error instanceof Error && 'response' in error)) return { internal, cause: error }
+  const { code, responseCode, command }: Record<string, unknown> = { ...error }
+  return { internal: `${internal}: ${code} ${responseCode} to ${command}` }
 }

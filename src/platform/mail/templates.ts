@@ -21,34 +21,8 @@ export interface MailDirectory {
 
 export const placeholder = /\{\{(\w+)\}\}/g
 
-const placeholders = (text: string): string[] => [...text.matchAll(placeholder)].map((match) => match[1] ?? '')
-
-const findErrors = (mail: MailText, names: readonly string[]): string[] =>
-  parts.flatMap((part) => {
-    const used = placeholders(mail[part])
-    const missing = part === 'subject' ? [] : names.filter((name) => !used.includes(name))
-    const unknown = used.filter((name) => !names.includes(name))
-    return [
-      ...unknown.map((name) => `${part}: the mail has no value ${name}`),
-      ...missing.map((name) => `${part}: {{${name}}} is missing`),
-    ]
-  })
-
-const read = async (path: string, names: readonly string[]): Promise<{ mail?: MailText; errors: string[] }> => {
-  try {
-    const parsed = MailText.safeParse(load(await readFile(path, 'utf8')))
-    const errors = parsed.success
-      ? findErrors(parsed.data, names)
-      : parsed.error.issues.map((issue) => [...issue.path, issue.message].join(': '))
-    return parsed.success && errors.length === 0 ? { mail: parsed.data, errors } : { errors }
-  } catch (error) {
-    // Keep only the first line, because the message of a YAML error goes on to quote the file.
-    return { errors: [String(error).split('\n', 1).join()] }
-  }
-}
-
 /** Reads all templates and languages, so that no mail fails when it is sent. Rejects with DeclarationErrors. */
-export const readMailTexts = async (directory: string, added: readonly MailDirectory[] = []): Promise<MailTexts> => {
+export async function readMailTexts(directory: string, added: readonly MailDirectory[] = []): Promise<MailTexts> {
   const known = new Map<string, MailText>()
   const keyOf = (template: string, locale: Locale): string => `${template} ${locale}`
   const readOne = async (owner: string, path: string, key: string, names: readonly string[]) => {
@@ -76,4 +50,33 @@ export const readMailTexts = async (directory: string, added: readonly MailDirec
     if (!mail) throw new TypeError(`no mail text ${template} in ${locale}`)
     return mail
   }
+}
+
+async function read(path: string, names: readonly string[]): Promise<{ mail?: MailText; errors: string[] }> {
+  try {
+    const parsed = MailText.safeParse(load(await readFile(path, 'utf8')))
+    const errors = parsed.success
+      ? findErrors(parsed.data, names)
+      : parsed.error.issues.map((issue) => [...issue.path, issue.message].join(': '))
+    return parsed.success && errors.length === 0 ? { mail: parsed.data, errors } : { errors }
+  } catch (error) {
+    // Keep only the first line, because the message of a YAML error goes on to quote the file.
+    return { errors: [String(error).split('\n', 1).join()] }
+  }
+}
+
+function findErrors(mail: MailText, names: readonly string[]): string[] {
+  return parts.flatMap((part) => {
+    const used = placeholders(mail[part])
+    const missing = part === 'subject' ? [] : names.filter((name) => !used.includes(name))
+    const unknown = used.filter((name) => !names.includes(name))
+    return [
+      ...unknown.map((name) => `${part}: the mail has no value ${name}`),
+      ...missing.map((name) => `${part}: {{${name}}} is missing`),
+    ]
+  })
+}
+
+function placeholders(text: string): string[] {
+  return [...text.matchAll(placeholder)].map((match) => match[1] ?? '')
 }

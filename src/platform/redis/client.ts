@@ -35,8 +35,6 @@ const maxRedirections = 5
  */
 const refusesToWrite = /^(ERR Error running script.* -)?(READONLY|NOREPLICAS|MASTERDOWN) /
 
-const retryDelay = (times: number): number => Math.min(times * 50, maxRetryMs)
-
 /** When each connection opened or received data. */
 const receivedAt = new WeakMap<Socket, number>()
 const replacedAt = new WeakMap<Redis, number>()
@@ -71,7 +69,7 @@ class ResolvingConnector extends AbstractConnector {
  * Replaces the connections that have received nothing since `sentAt`, although a command is pending. A firewall may have
  * forgotten them.
  */
-export const replaceSilentConnections = (client: Redis | Cluster, sentAt: number): void => {
+export function replaceSilentConnections(client: Redis | Cluster, sentAt: number): void {
   const now = performance.now()
   for (const node of 'nodes' in client ? client.nodes('all') : [client]) {
     const isSilent = node.commandQueue.length > 0 && (receivedAt.get(node.stream) ?? now) < sentAt
@@ -81,24 +79,7 @@ export const replaceSilentConnections = (client: Redis | Cluster, sentAt: number
   }
 }
 
-/**
- * A command is sent over an open connection or fails. After a break, it is not sent again, because a counter would
- * count twice.
- */
-const connectionOptions = ({ connectTimeoutMs }: RedisTarget) =>
-  ({
-    autoResendUnfulfilledCommands: false,
-    // A failed resubscription by ioredis is an unhandled rejection.
-    autoResubscribe: false,
-    maxRetriesPerRequest: 0,
-    connectTimeout: connectTimeoutMs,
-    Connector: ResolvingConnector,
-    socketTimeout: maxSilenceMs,
-    // After a failover, the old master rejects writes.
-    reconnectOnError: (error: Error) => refusesToWrite.test(error.message),
-  }) satisfies RedisOptions
-
-export const createClient = (target: RedisTarget): Redis | Cluster => {
+export function createClient(target: RedisTarget): Redis | Cluster {
   const options = connectionOptions(target)
   const failFast = { lazyConnect: true, enableOfflineQueue: false } as const
   if (!target.cluster) return new Redis(target.url, { ...options, ...failFast, retryStrategy: retryDelay })
@@ -123,9 +104,32 @@ export const createClient = (target: RedisTarget): Redis | Cluster => {
 }
 
 /** Rejects if the first attempt fails. ioredis alone would silently retry forever if a cluster is not ready. */
-export const connectOnce = (client: Redis | Cluster): Promise<void> =>
-  new Promise((resolve, reject) => {
+export function connectOnce(client: Redis | Cluster): Promise<void> {
+  return new Promise((resolve, reject) => {
     client.connect().then(resolve, reject)
     const message = 'the connection closed before it was ready; for a cluster, check `CLUSTER INFO`'
     client.once('close', () => reject(new Error(message)))
   })
+}
+
+/**
+ * A command is sent over an open connection or fails. After a break, it is not sent again, because a counter would
+ * count twice.
+ */
+function connectionOptions({ connectTimeoutMs }: RedisTarget) {
+  return {
+    autoResendUnfulfilledCommands: false,
+    // A failed resubscription by ioredis is an unhandled rejection.
+    autoResubscribe: false,
+    maxRetriesPerRequest: 0,
+    connectTimeout: connectTimeoutMs,
+    Connector: ResolvingConnector,
+    socketTimeout: maxSilenceMs,
+    // After a failover, the old master rejects writes.
+    reconnectOnError: (error: Error) => refusesToWrite.test(error.message),
+  } satisfies RedisOptions
+}
+
+function retryDelay(times: number): number {
+  return Math.min(times * 50, maxRetryMs)
+}

@@ -13,46 +13,18 @@ export class RedisUnavailable extends Error {
 
 const quotedArguments = /, with args beginning with:.*/
 
-/** Redis quotes arguments in the error of an unknown command. They may include a password. */
-const withoutArguments = <E>(error: E): E => {
-  if (error instanceof Error) {
-    error.message = error.message.replace(quotedArguments, '')
-    if (error.stack) error.stack = error.stack.replace(quotedArguments, '')
-  }
-  return error
-}
-
 /** The request then fails with 503. */
-export const isRedisUnavailable = (error: unknown): boolean => error instanceof RedisUnavailable
+export function isRedisUnavailable(error: unknown): boolean {
+  return error instanceof RedisUnavailable
+}
 
 export interface Script {
   text: string
   sha: string
 }
 
-export const scriptOf = (text: string): Script => ({ text, sha: hash('sha1', text) })
-
-type Send = (...parts: [string, ...(string | number)[]]) => Promise<unknown>
-
-const isUnknown = (error: unknown): boolean => error instanceof Error && error.message.startsWith('NOSCRIPT')
-
-/**
- * Sends the text only if Redis does not know the SHA-1: the first time on each node, and after a restart, a failover or
- * SCRIPT FLUSH. Nothing is loaded in advance, so no load can fail.
- */
-const runScript = async (
-  send: Send,
-  { text, sha }: Script,
-  keys: readonly string[],
-  values: readonly (string | number)[],
-): Promise<unknown> => {
-  const rest = [keys.length, ...keys, ...values]
-  try {
-    return await send('EVALSHA', sha, ...rest)
-  } catch (error) {
-    if (!isUnknown(error)) throw error
-    return send('EVAL', text, ...rest)
-  }
+export function scriptOf(text: string): Script {
+  return { text, sha: hash('sha1', text) }
 }
 
 type CommandParts = [command: string, ...values: (string | number)[]]
@@ -74,17 +46,13 @@ export interface RedisConnection {
 /** Every request needs scripts that write. The key expires after a second. */
 const readyScript = scriptOf("return redis.call('SET', KEYS[1], 1, 'PX', 1000)")
 
-const unavailable = (cause: unknown): never => {
-  throw new RedisUnavailable(withoutArguments(cause))
-}
-
 /** A subscriber receives nothing for hours. Without a heartbeat, it would not notice a dead connection. */
 const heartbeatMs = 15_000
 /** A busy Redis is silent, too. */
 const minCheckIntervalMs = 4_000
 
 /** Opens two connections, because a subscribed one cannot run other commands. */
-export const openRedis = async (target: RedisTarget): Promise<RedisConnection> => {
+export async function openRedis(target: RedisTarget): Promise<RedisConnection> {
   const { connectOnce, createClient, replaceSilentConnections } = await import('./client.ts')
   const client = createClient(target)
   const subscriber = createClient(target)
@@ -157,9 +125,57 @@ export const openRedis = async (target: RedisTarget): Promise<RedisConnection> =
   }
 }
 
-const infoField = (info: string, name: string) => new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(info)?.[1]
+function unavailable(cause: unknown): never {
+  throw new RedisUnavailable(withoutArguments(cause))
+}
 
-const readMemory = async (client: Redis | Cluster, timeoutMs: number): Promise<{ used: number; max: number }> => {
+/** Redis quotes arguments in the error of an unknown command. They may include a password. */
+function withoutArguments<E>(error: E): E {
+  if (error instanceof Error) {
+    error.message = error.message.replace(quotedArguments, '')
+    if (error.stack) error.stack = error.stack.replace(quotedArguments, '')
+  }
+  return error
+}
+
+type Send = (...parts: [string, ...(string | number)[]]) => Promise<unknown>
+
+/**
+ * Sends the text only if Redis does not know the SHA-1: the first time on each node, and after a restart, a failover or
+ * SCRIPT FLUSH. Nothing is loaded in advance, so no load can fail.
+ */
+async function runScript(
+  send: Send,
+  { text, sha }: Script,
+  keys: readonly string[],
+  values: readonly (string | number)[],
+): Promise<unknown> {
+  const rest = [keys.length, ...keys, ...values]
+  try {
+    return await send('EVALSHA', sha, ...rest)
+  } catch (error) {
+    if (!isUnknown(error)) throw error
+    return send('EVAL', text, ...rest)
+  }
+}
+
+function isUnknown(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('NOSCRIPT')
+}
+
+/** Null if Redis rejects writes when it is full, has no memory limit, or does not report its policy. */
+async function readEvictionPolicy(send: RedisConnection['command']): Promise<string | null> {
+  const info = await send('INFO', 'memory').catch(() => null)
+  if (typeof info !== 'string') return null
+  const policy = infoField(info, 'maxmemory_policy') ?? 'noeviction'
+  return policy === 'noeviction' || infoField(info, 'maxmemory') === '0' ? null : policy
+}
+
+function infoField(info: string, name: string) {
+  return new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(info)?.[1]
+}
+
+async function readMemory(client: Redis | Cluster, timeoutMs: number): Promise<{ used: number; max: number }> {
   const masters = 'nodes' in client ? client.nodes('master') : [client]
   const replies = await Promise.all(masters.map((node) => withTimeout(node.info('memory'), timeoutMs)))
   const all = replies.map(String).map((info) => ({
@@ -168,12 +184,4 @@ const readMemory = async (client: Redis | Cluster, timeoutMs: number): Promise<{
   }))
   const shareOf = ({ used, max }: { used: number; max: number }): number => (max === 0 ? 0 : used / max)
   return all.toSorted((one, other) => shareOf(other) - shareOf(one))[0] ?? { used: 0, max: 0 }
-}
-
-/** Null if Redis rejects writes when it is full, has no memory limit, or does not report its policy. */
-const readEvictionPolicy = async (send: RedisConnection['command']): Promise<string | null> => {
-  const info = await send('INFO', 'memory').catch(() => null)
-  if (typeof info !== 'string') return null
-  const policy = infoField(info, 'maxmemory_policy') ?? 'noeviction'
-  return policy === 'noeviction' || infoField(info, 'maxmemory') === '0' ? null : policy
 }

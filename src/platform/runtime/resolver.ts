@@ -40,24 +40,6 @@ interface Entry {
   turns: number
 }
 
-const newEntry = (): Entry => ({
-  addresses: [],
-  resolvedAt: Number.NEGATIVE_INFINITY,
-  error: null,
-  failedAt: Number.NEGATIVE_INFINITY,
-  isSlow: false,
-  lookup: null,
-  turns: 0,
-})
-
-const lookupError = (name: string): Error =>
-  Object.assign(new Error(`no address of ${name} within ${deadlineMs} ms`), { code: 'EAI_AGAIN', hostname: name })
-
-const rotate = (addresses: readonly LookupAddress[], turn: number): LookupAddress[] => {
-  const at = turn % Math.max(1, addresses.length)
-  return [...addresses.slice(at), ...addresses.slice(0, at)]
-}
-
 /** Looks up each name at most once at a time, and caches addresses and failures. */
 export class Resolver {
   readonly #systemLookup: SystemLookup
@@ -134,12 +116,26 @@ export class Resolver {
   }
 }
 
-const reply = (
+/**
+ * One resolver for all outgoing connections, because libuv's threads belong to the process. dns.lookup, unlike
+ * dns.resolve, reads /etc/hosts and the search domains.
+ */
+export const { lookup, lookupInTurn } = new Resolver(async (name) => await dns.promises.lookup(name, { all: true }))
+
+const nodeLookup = dns.lookup
+
+/** Node then uses the resolver for libraries and extensions, too. AWS credentials and ioredis’ subscriber accept none. */
+export function shareResolver(): void {
+  Object.assign(dns, { lookup: Object.assign(sharedLookup, { [promisify.custom]: promiseLookup }) })
+  syncBuiltinESMExports()
+}
+
+function reply(
   name: string,
   addresses: readonly LookupAddress[],
   { all, family: wanted }: LookupOptions,
   done: Parameters<LookupFunction>[2],
-): void => {
+): void {
   const family = wanted === 'IPv4' ? 4 : wanted === 'IPv6' ? 6 : (wanted ?? 0)
   const matching = addresses.filter((address) => family === 0 || address.family === family)
   const [first] = matching
@@ -148,31 +144,43 @@ const reply = (
   else done(null, first.address, first.family)
 }
 
-/**
- * One resolver for all outgoing connections, because libuv's threads belong to the process. dns.lookup, unlike
- * dns.resolve, reads /etc/hosts and the search domains.
- */
-export const { lookup, lookupInTurn } = new Resolver(async (name) => await dns.promises.lookup(name, { all: true }))
+function lookupError(name: string): Error {
+  return Object.assign(new Error(`no address of ${name} within ${deadlineMs} ms`), {
+    code: 'EAI_AGAIN',
+    hostname: name,
+  })
+}
+
+function rotate(addresses: readonly LookupAddress[], turn: number): LookupAddress[] {
+  const at = turn % Math.max(1, addresses.length)
+  return [...addresses.slice(at), ...addresses.slice(0, at)]
+}
+
+function newEntry(): Entry {
+  return {
+    addresses: [],
+    resolvedAt: Number.NEGATIVE_INFINITY,
+    error: null,
+    failedAt: Number.NEGATIVE_INFINITY,
+    isSlow: false,
+    lookup: null,
+    turns: 0,
+  }
+}
 
 type Done = Parameters<LookupFunction>[2]
-const nodeLookup = dns.lookup
 
-const sharedLookup = (name: string, options: LookupOptions | number | null | Done, last?: Done): unknown => {
+function sharedLookup(name: string, options: LookupOptions | number | null | Done, last?: Done): unknown {
   const done = typeof options === 'function' ? options : last
   if (!done || !name || isIP(name) !== 0) return Reflect.apply(nodeLookup, dns, [name, options, last])
   if (typeof options === 'number') return lookup(name, { family: options }, done)
   return lookup(name, typeof options === 'object' && options ? options : {}, done)
 }
 
-const promiseLookup = (name: string, options: LookupOptions | number | null = null): Promise<unknown> =>
-  new Promise((resolve, reject) => {
+function promiseLookup(name: string, options: LookupOptions | number | null = null): Promise<unknown> {
+  return new Promise((resolve, reject) => {
     const done: Done = (error, address, family) =>
       error ? reject(error) : resolve(typeof address === 'string' ? { address, family } : address)
     sharedLookup(name, options, done)
   })
-
-/** Node then uses the resolver for libraries and extensions, too. AWS credentials and ioredis’ subscriber accept none. */
-export const shareResolver = (): void => {
-  Object.assign(dns, { lookup: Object.assign(sharedLookup, { [promisify.custom]: promiseLookup }) })
-  syncBuiltinESMExports()
 }

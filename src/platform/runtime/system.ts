@@ -3,15 +3,16 @@ import { v7 } from 'uuid'
 import { bizId, type Clock, type Ids, type Randomness, toInstant } from '../../kernel/index.ts'
 
 /** If this process was busy or suspended, a response that has arrived is read before `onExpired` runs. */
-export const setDeadline = (onExpired: () => void, milliseconds: number): NodeJS.Timeout =>
-  setTimeout(() => setImmediate(onExpired), milliseconds)
+export function setDeadline(onExpired: () => void, milliseconds: number): NodeJS.Timeout {
+  return setTimeout(() => setImmediate(onExpired), milliseconds)
+}
 
-export const withTimeout = (
+export function withTimeout(
   response: Promise<unknown>,
   milliseconds: number,
   onExpired = (): void => undefined,
-): Promise<unknown> =>
-  new Promise((resolve, reject) => {
+): Promise<unknown> {
+  return new Promise((resolve, reject) => {
     const expire = (): void => {
       reject(new Error(`no answer within ${milliseconds} ms`))
       onExpired()
@@ -19,9 +20,10 @@ export const withTimeout = (
     const timer = setDeadline(expire, milliseconds)
     response.then(resolve, reject).finally(() => clearTimeout(timer))
   })
+}
 
 /** Resolves once `done` resolves, or after `ms`. */
-export const waitFor = async (done: Promise<void>, ms: number): Promise<void> => {
+export async function waitFor(done: Promise<void>, ms: number): Promise<void> {
   if (ms <= 0) return
   const { promise, resolve } = Promise.withResolvers<void>()
   const timer = setTimeout(resolve, ms)
@@ -39,16 +41,6 @@ export const systemRandomness: Randomness = {
 const idBytes = 16
 const pool = new Uint8Array(256 * idBytes)
 let used = pool.length
-
-/** Generates bytes for 256 ids per call, because a call costs more than an id. */
-const nextRandomBytes = (): Uint8Array => {
-  if (used === pool.length) {
-    randomFillSync(pool)
-    used = 0
-  }
-  used += idBytes
-  return pool.subarray(used - idBytes, used)
-}
 
 let milliseconds = 0
 let counter = 0
@@ -70,4 +62,14 @@ export const systemIds: Ids = {
     }
     return bizId(v7({ random, msecs: milliseconds, seq: counter }))
   },
+}
+
+/** Generates bytes for 256 ids per call, because a call costs more than an id. */
+function nextRandomBytes(): Uint8Array {
+  if (used === pool.length) {
+    randomFillSync(pool)
+    used = 0
+  }
+  used += idBytes
+  return pool.subarray(used - idBytes, used)
 }

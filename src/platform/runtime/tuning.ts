@@ -9,9 +9,6 @@ import { getBuiltinModule } from 'node:process'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/** Limits heap growth to twice the live data. By default, V8 lets a small heap grow to four times that. */
-const limitHeapGrowth = (): void => setFlagsFromString('--heap-growing-percent=100')
-
 /** Linux then gives a thread a tenth of the event loop's processor share. */
 const workerNiceness = 10
 const threads = '/proc/self/task'
@@ -19,20 +16,10 @@ const threads = '/proc/self/task'
 /** libuv's threads hash passwords, and V8's collect garbage. */
 const workerThread = /^libuv-worker|V8Worker/
 
-/** The event loop must win if both need the same core. Does nothing outside Linux. */
-const lowerWorkerPriority = (): void => {
-  try {
-    for (const id of readdirSync(threads))
-      if (workerThread.test(readFileSync(`${threads}/${id}/comm`, 'utf8'))) setPriority(Number(id), workerNiceness)
-  } catch {
-    // Without permission to change priorities, some requests are slower.
-  }
-}
-
 let isTuned = false
 
 /** Call this after startup: the worker threads must exist, and limited heap growth would slow startup down. */
-export const tuneProcess = (): void => {
+export function tuneProcess(): void {
   isTuned = true
   lowerWorkerPriority()
   limitHeapGrowth()
@@ -42,11 +29,6 @@ type CollectGarbage = (options: { type: 'minor'; execution: 'sync' }) => void
 
 const collectEveryBytes = 8 * 1024 * 1024
 
-const exposeCollector = (): CollectGarbage => {
-  setFlagsFromString('--expose-gc')
-  return runInNewContext('gc')
-}
-
 let collect: CollectGarbage | undefined
 let bytesSinceCollection = 0
 
@@ -54,7 +36,7 @@ let bytesSinceCollection = 0
  * Runs a minor collection after every 8 MB, which takes about a millisecond. V8 schedules collections by the size of
  * its heap, which does not include buffers.
  */
-export const countStreamedBytes = (bytes: number): void => {
+export function countStreamedBytes(bytes: number): void {
   if (!isTuned) return
   bytesSinceCollection += bytes
   if (bytesSinceCollection < collectEveryBytes) return
@@ -86,4 +68,24 @@ export function createMessageClasses(app: { request: object; response: object })
   Object.setPrototypeOf(AppResponse.prototype, app.response)
   Object.assign(app, { request: AppRequest.prototype, response: AppResponse.prototype })
   return { IncomingMessage: AppRequest, ServerResponse: AppResponse }
+}
+
+/** The event loop must win if both need the same core. Does nothing outside Linux. */
+function lowerWorkerPriority(): void {
+  try {
+    for (const id of readdirSync(threads))
+      if (workerThread.test(readFileSync(`${threads}/${id}/comm`, 'utf8'))) setPriority(Number(id), workerNiceness)
+  } catch {
+    // Without permission to change priorities, some requests are slower.
+  }
+}
+
+/** Limits heap growth to twice the live data. By default, V8 lets a small heap grow to four times that. */
+function limitHeapGrowth(): void {
+  setFlagsFromString('--heap-growing-percent=100')
+}
+
+function exposeCollector(): CollectGarbage {
+  setFlagsFromString('--expose-gc')
+  return runInNewContext('gc')
 }

@@ -18,9 +18,6 @@ export interface SentCommand {
   subject: { workspaceId: WorkspaceId | null; targetId: string | null }
 }
 
-/** After these refusals, the service may have executed the command, or may still be working on it. */
-const hasUnknownOutcome = (reason: string): boolean => /^(SYSTEM|REQUEST)\./.test(reason)
-
 /**
  * The commands of services behind OpenAPI documents. Their effects are in other systems: a claim is committed
  * before the call, and the reply with the audit entry after it. No method holds a connection while the service works.
@@ -67,10 +64,17 @@ export class ServiceCommands {
 
 const batchSize = 10_000
 
-export const expiredCommandCleanup = ({ database, clock }: Ports): JobKind => ({
-  name: 'serviceCommands.deleteExpired',
-  attempts: 1,
-  everyMs: minutes(10),
-  work: (_payload, { signal }) =>
-    untilNotFull(batchSize, signal, (limit) => store.deleteExpired(database, clock.now(), limit)),
-})
+export function expiredCommandCleanup({ database, clock }: Ports): JobKind {
+  return {
+    name: 'serviceCommands.deleteExpired',
+    attempts: 1,
+    everyMs: minutes(10),
+    work: (_payload, { signal }) =>
+      untilNotFull(batchSize, signal, (limit) => store.deleteExpired(database, clock.now(), limit)),
+  }
+}
+
+/** After these refusals, the service may have executed the command, or may still be working on it. */
+function hasUnknownOutcome(reason: string): boolean {
+  return /^(SYSTEM|REQUEST)\./.test(reason)
+}

@@ -13,24 +13,16 @@ export interface CommandKey {
 
 const noWorkspace = '00000000-0000-0000-0000-000000000000'
 
-/** Also expired by the clock of the database, so that a wrong clock sends no command twice. */
-const expiry = (at: Instant): RawBuilder<Date> =>
-  sql<Date>`least(${toDate(at)}::timestamptz, clock_timestamp()) - interval '24 hours'`
-
-const isCommand = ({ account, workspace, operation, requestId }: CommandKey): RawBuilder<boolean> =>
-  sql<boolean>`account_biz_id = ${account}::uuid AND workspace_biz_id = ${workspace ?? noWorkspace}::uuid
-    AND operation = ${operation} AND request_id = ${requestId}`
-
 /**
  * Claims a command that is new, expired, or whose outcome is unknown. Returns the number of the attempt, or undefined if
  * another request has the command.
  */
-export const claim = async (
+export async function claim(
   database: Database,
   key: CommandKey,
   at: Instant,
   leaseMs: number,
-): Promise<number | undefined> => {
+): Promise<number | undefined> {
   const { account, workspace, operation, requestId, bodyHash } = key
   const { rows } = await sql<{ attempt: number }>`
     INSERT INTO service_commands AS known
@@ -49,36 +41,46 @@ export const claim = async (
   return rows[0]?.attempt
 }
 
-export const find = async (
+export async function find(
   database: Database,
   key: CommandKey,
-): Promise<{ bodyHash: string; reply: string | null } | undefined> => {
+): Promise<{ bodyHash: string; reply: string | null } | undefined> {
   const { rows } = await sql<{ bodyHash: string; reply: string | null }>`
     SELECT body_hash AS "bodyHash", reply FROM service_commands WHERE ${isCommand(key)}`.execute(database)
   return rows[0]
 }
 
 /** Does nothing if a later attempt has claimed the command. */
-export const storeReply = async (tx: Tx, key: CommandKey, attempt: number, reply: string): Promise<void> => {
+export async function storeReply(tx: Tx, key: CommandKey, attempt: number, reply: string): Promise<void> {
   await sql`UPDATE service_commands SET reply = ${reply} WHERE ${isCommand(key)} AND attempt = ${attempt}`.execute(tx)
 }
 
 /** Allows another attempt with the same body. */
-export const endClaim = async (tx: Tx, key: CommandKey, attempt: number): Promise<void> => {
+export async function endClaim(tx: Tx, key: CommandKey, attempt: number): Promise<void> {
   await sql`UPDATE service_commands SET claimed_until = clock_timestamp()
     WHERE ${isCommand(key)} AND attempt = ${attempt}`.execute(tx)
 }
 
 /** Allows another attempt with any body. */
-export const deleteClaim = async (tx: Tx, key: CommandKey, attempt: number): Promise<void> => {
+export async function deleteClaim(tx: Tx, key: CommandKey, attempt: number): Promise<void> {
   await sql`DELETE FROM service_commands WHERE ${isCommand(key)} AND attempt = ${attempt}`.execute(tx)
 }
 
 /** Returns the number of deleted commands. */
-export const deleteExpired = async (database: Database, at: Instant, limit: number): Promise<number> => {
+export async function deleteExpired(database: Database, at: Instant, limit: number): Promise<number> {
   const { numAffectedRows = 0n } = await sql`
     DELETE FROM service_commands WHERE ctid = ANY (ARRAY(
       SELECT ctid FROM service_commands WHERE created_at <= (SELECT ${expiry(at)})
        ORDER BY created_at LIMIT ${limit} FOR UPDATE SKIP LOCKED))`.execute(database)
   return Number(numAffectedRows)
+}
+
+/** Also expired by the clock of the database, so that a wrong clock sends no command twice. */
+function expiry(at: Instant): RawBuilder<Date> {
+  return sql<Date>`least(${toDate(at)}::timestamptz, clock_timestamp()) - interval '24 hours'`
+}
+
+function isCommand({ account, workspace, operation, requestId }: CommandKey): RawBuilder<boolean> {
+  return sql<boolean>`account_biz_id = ${account}::uuid AND workspace_biz_id = ${workspace ?? noWorkspace}::uuid
+    AND operation = ${operation} AND request_id = ${requestId}`
 }

@@ -10,7 +10,7 @@ interface Ports {
 }
 
 /** Operators get no other notification. */
-export const createApprovalMetrics = (registry: Registry, { count, ...ports }: Ports): void => {
+export function createApprovalMetrics(registry: Registry, { count, ...ports }: Ports): void {
   const gauge = new Gauge({
     name: 'portico_accounts_awaiting_approval',
     help: 'Accounts that wait for an operator to approve or reject them, by portal',

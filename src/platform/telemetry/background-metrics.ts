@@ -8,7 +8,7 @@ export interface LedgerMetrics {
   checked(violations: number, epochMs: number, wholeAt: number | null): void
 }
 
-export const createLedgerMetrics = (registry: Registry): LedgerMetrics => {
+export function createLedgerMetrics(registry: Registry): LedgerMetrics {
   const registers = [registry]
   const discrepancies = new Gauge({
     name: 'portico_ledger_discrepancies',
@@ -35,7 +35,7 @@ export const createLedgerMetrics = (registry: Registry): LedgerMetrics => {
 }
 
 /** No response reports dropped tasks. */
-export const createBackgroundMetrics = (registry: Registry, dropped: () => number): void => {
+export function createBackgroundMetrics(registry: Registry, dropped: () => number): void {
   new Counter({
     name: 'portico_background_given_up_total',
     help: 'Background tasks dropped',
@@ -54,7 +54,7 @@ export interface JobMetrics {
 }
 
 /** Each series starts with 0, so that alerts work before the first failure. */
-export const createJobMetrics = (registry: Registry, kinds: readonly string[]): JobMetrics => {
+export function createJobMetrics(registry: Registry, kinds: readonly string[]): JobMetrics {
   const failures = new Counter({
     name: 'portico_job_failures_total',
     help: 'Failed job attempts by kind',
@@ -74,7 +74,7 @@ export const createJobMetrics = (registry: Registry, kinds: readonly string[]): 
   return { failed: (kind) => failures.inc({ kind }), dropped: (kind, reason) => drops.inc({ kind, reason }) }
 }
 
-export const createQueueMetrics = (registry: Registry, queues: Readonly<Record<string, () => number>>): void => {
+export function createQueueMetrics(registry: Registry, queues: Readonly<Record<string, () => number>>): void {
   new Gauge({
     name: 'portico_waiting',
     help: 'Waiting tasks by queue',
@@ -89,13 +89,15 @@ export const createQueueMetrics = (registry: Registry, queues: Readonly<Record<s
 const running = new AsyncLocalStorage<string>()
 
 /** Rejections of `work`, and of all that it starts, are logged with the id. */
-export const inOperation = <T>(id: string, work: () => T): T => running.run(id, work)
+export function inOperation<T>(id: string, work: () => T): T {
+  return running.run(id, work)
+}
 
 /**
  * A promise that a handler of an extension does not await must not end the process. Other errors that nothing handles
  * do: throws them.
  */
-export const createRejectionReport = (logger: Logger, registry: Registry): ((reason: unknown) => void) => {
+export function createRejectionReport(logger: Logger, registry: Registry): (reason: unknown) => void {
   const rejections = new Counter({
     name: 'portico_unhandled_rejections_total',
     help: 'Rejected promises that a handler of an extension did not await',

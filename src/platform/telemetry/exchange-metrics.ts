@@ -10,7 +10,7 @@ interface Ports {
 }
 
 /** Above zero, the house loses if customers exchange through three currencies. */
-export const createExchangeMetrics = (registry: Registry, { readGains, ...ports }: Ports): void => {
+export function createExchangeMetrics(registry: Registry, { readGains, ...ports }: Ports): void {
   const unquoted = new Gauge({
     name: 'portico_exchange_unquoted_pairs',
     help: 'Number of currency pairs that are not quoted, because customers would gain in a cycle of rates',

@@ -8,10 +8,6 @@ const maxFinalAttempts = 10
 /** At exit, for a write that a libuv thread has begun. */
 const pendingWriteMs = 200
 
-const wait = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
-
-const countLines = (text: string): number => text.split('\n').length - 1
-
 /**
  * Writes whole lines in order and without blocking. A text that is not accepted, because the disk is full or the reader
  * has closed, is written again with the next one, so logging never stops the process. `onResume` gets the number of
@@ -75,4 +71,12 @@ export class LogSink {
   #mayRetry(): boolean {
     return !this.#isEnding || ++this.#finalAttempts < maxFinalAttempts
   }
+}
+
+function countLines(text: string): number {
+  return text.split('\n').length - 1
+}
+
+function wait(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 }

@@ -8,7 +8,7 @@ export interface PerimeterMetrics {
   malformedRequest(status: number): void
 }
 
-export const createPerimeterMetrics = (registry: Registry): PerimeterMetrics => {
+export function createPerimeterMetrics(registry: Registry): PerimeterMetrics {
   const registers = [registry]
   const limits = new Counter({
     name: 'portico_limit_hits_total',

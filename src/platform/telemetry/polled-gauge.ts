@@ -10,7 +10,7 @@ interface Ports {
   onFault(error: unknown): void
 }
 
-export const pollForGauge = ({ clock, onFault }: Ports, query: () => Promise<void>): (() => Promise<void>) => {
+export function pollForGauge({ clock, onFault }: Ports, query: () => Promise<void>): () => Promise<void> {
   let refreshedAt: Instant | null = null
   let refreshing: Promise<void> | null = null
 

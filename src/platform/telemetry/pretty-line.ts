@@ -16,37 +16,13 @@ const levelStyles = new Map<unknown, Style>([
 /** Characters that could move the cursor or change the direction of the text. */
 const unsafe = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
-const escapeUnsafe = (text: string): string =>
-  text.replace(unsafe, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`)
-
 const word = /^[^\s"=]+$/
-
-const formatValue = (value: unknown): string =>
-  escapeUnsafe(typeof value === 'string' && word.test(value) ? value : JSON.stringify(value))
-
-const parseFields = (line: string): Record<string, unknown> | undefined => {
-  try {
-    const fields: unknown = JSON.parse(line)
-    return isRecord(fields) ? fields : undefined
-  } catch {
-    return undefined
-  }
-}
-
-/** Returns the stack on its own lines, indented. */
-const formatStack = (error: unknown): string =>
-  isRecord(error) && typeof error.stack === 'string'
-    ? error.stack
-        .split('\n')
-        .map((line) => `\n    ${escapeUnsafe(line)}`)
-        .join('')
-    : ''
 
 /**
  * Returns a function that formats a JSON line for people, with the time in UTC:
  * `14:47:02.123Z INFO  request status=200 ms=3.1`. Colors depend on the terminal, NO_COLOR and FORCE_COLOR.
  */
-export const createPrettyFormatter = (stream: Terminal): ((line: string) => string) => {
+export function createPrettyFormatter(stream: Terminal): (line: string) => string {
   const style = (format: Style, text: string): string => styleText(format, text, { stream })
   return (line) => {
     const fields = parseFields(line)
@@ -63,4 +39,31 @@ export const createPrettyFormatter = (stream: Terminal): ((line: string) => stri
     ]
     return `${texts.join(' ')}${formatStack(err)}\n`
   }
+}
+
+function parseFields(line: string): Record<string, unknown> | undefined {
+  try {
+    const fields: unknown = JSON.parse(line)
+    return isRecord(fields) ? fields : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function escapeUnsafe(text: string): string {
+  return text.replace(unsafe, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`)
+}
+
+function formatValue(value: unknown): string {
+  return escapeUnsafe(typeof value === 'string' && word.test(value) ? value : JSON.stringify(value))
+}
+
+/** Returns the stack on its own lines, indented. */
+function formatStack(error: unknown): string {
+  return isRecord(error) && typeof error.stack === 'string'
+    ? error.stack
+        .split('\n')
+        .map((line) => `\n    ${escapeUnsafe(line)}`)
+        .join('')
+    : ''
 }

@@ -9,7 +9,7 @@ export interface RedisMemory {
 const unknown: RedisMemory = { used: Number.NaN, max: Number.NaN }
 
 /** The values are 0 without Redis, and NaN if it does not respond. */
-export const createRedisMetrics = (registry: Registry, read: () => Promise<RedisMemory>): void => {
+export function createRedisMetrics(registry: Registry, read: () => Promise<RedisMemory>): void {
   const registers = [registry]
   const max = new Gauge({
     name: 'portico_redis_memory_max_bytes',

@@ -21,16 +21,11 @@ interface Series {
   pending: number[]
 }
 
-const flush = (series: Series): void => {
-  for (const seconds of series.pending) series.observe(seconds)
-  series.pending.length = 0
-}
-
 /**
  * Counts observations in batches, at a scrape or once there are 1,000, because prom-client validates and joins the
  * labels for each one.
  */
-export const createBatchedHistogram = (options: HistogramOptions): BatchedHistogram => {
+export function createBatchedHistogram(options: HistogramOptions): BatchedHistogram {
   const { name, help, labels, buckets, registry } = options
   const known = new Map<string, Map<string, Series>>()
   const histogram = new Histogram({
@@ -71,7 +66,7 @@ export interface Metrics {
 /** Default gauges with the suffix of counters. Each is the sum of another gauge over its label `type`. */
 const misnamedGauges = ['handles', 'requests', 'resources'].map((kind) => `portico_nodejs_active_${kind}_total`)
 
-export const createMetrics = (): Metrics => {
+export function createMetrics(): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, prefix: 'portico_' })
   for (const name of misnamedGauges) registry.removeSingleMetric(name)
@@ -115,4 +110,9 @@ export const createMetrics = (): Metrics => {
     expose: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
     registry,
   }
+}
+
+function flush(series: Series): void {
+  for (const seconds of series.pending) series.observe(seconds)
+  series.pending.length = 0
 }

@@ -5,7 +5,7 @@ export interface StreamMetrics {
   countEnd(operation: string, reason: string): void
 }
 
-export const createStreamMetrics = (registry: Registry): StreamMetrics => {
+export function createStreamMetrics(registry: Registry): StreamMetrics {
   const registers = [registry]
   const open = new Gauge({
     name: 'portico_open_streams',
@@ -25,9 +25,9 @@ export const createStreamMetrics = (registry: Registry): StreamMetrics => {
   }
 }
 
-export const createSocketMetrics = (
+export function createSocketMetrics(
   registry: Registry,
-): ((operation: string, bytes: { received: number; sent: number }) => void) => {
+): (operation: string, bytes: { received: number; sent: number }) => void {
   const counter = new Counter({
     name: 'portico_socket_bytes_total',
     help: 'Bytes from and to the clients of WebSockets that have closed, by operation and direction',

@@ -3,11 +3,7 @@ import { isCommand, type Route } from '../routes.ts'
 import { correctSample, needsSample, outcomeOf, type Suite } from './suite.ts'
 
 /** Each command writes an audit entry with the id and the workspace of its request, except those in `unaudited`. */
-export const registerAudit = (
-  routes: readonly Route[],
-  { runner, world }: Suite,
-  unaudited: readonly string[],
-): void => {
+export function registerAudit(routes: readonly Route[], { runner, world }: Suite, unaudited: readonly string[]): void {
   const { test, assertEqual } = runner
   for (const route of routes.filter(isCommand)) {
     const { id, policy } = route.operation

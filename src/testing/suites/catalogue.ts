@@ -8,11 +8,11 @@ import type { Suite } from './suite.ts'
 const Entries = z.record(z.string(), z.unknown())
 const Document = z.object({ paths: z.record(z.string(), z.record(z.string(), Entries)) })
 
-export const registerCatalogue = (
+export function registerCatalogue(
   routes: readonly Route[],
   { runner, world }: Suite,
   { codes, contract }: { codes: CodeTable; contract: readonly object[] },
-): void => {
+): void {
   const { test, beforeAll, assertEqual } = runner
   let paths: z.output<typeof Document>['paths'] = {}
   beforeAll(async () => {

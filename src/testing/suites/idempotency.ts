@@ -7,30 +7,10 @@ import { addedRows } from '../store.ts'
 import type { Sample, World } from '../world.ts'
 import { correctSample, outcomeOf, type Suite } from './suite.ts'
 
-const dataOf = ({ body }: Reply): unknown => (isRecord(body) ? body.data : undefined)
-
-/** Throws if the sample allows no other body. The error names what to add. */
-const otherBody = ({ body, id }: Operation, sample: Sample): Sample => {
-  if (typeof body === 'string') return sample
-  const other = otherValid(body, sample.body ?? {})
-  if (!other) throw new Error(`add a body with a field that can change for '${id}' to \`samples\` of promises()`)
-  return { ...sample, body: { ...other } }
-}
-
 const maxAttempts = 3
 
-/** Returns the rows that a request adds. Background work can add rows meanwhile, but hardly at each attempt. */
-const addedBy = async ({ effects }: World, request: () => Promise<unknown>): Promise<string[]> => {
-  for (let attempt = 1; ; attempt++) {
-    const before = await effects.readEffects()
-    await request()
-    const added = addedRows(before, await effects.readEffects())
-    if (added.length === 0 || attempt === maxAttempts) return added
-  }
-}
-
 /** Equal requests with one X-Request-Id have one effect and one reply, also concurrently. Another input is refused. */
-export const registerIdempotency = (routes: readonly Route[], { runner, world }: Suite): void => {
+export function registerIdempotency(routes: readonly Route[], { runner, world }: Suite): void {
   const { test, assertEqual } = runner
   for (const route of routes.filter(({ operation, chainId }) => operation.policy.idempotent && chainId !== 'api'))
     test(`${route.name}: takes effect once per X-Request-Id; another input is 422 REQUEST.ID_REUSED`, async () => {
@@ -63,4 +43,26 @@ export const registerIdempotency = (routes: readonly Route[], { runner, world }:
       assertEqual(outcomeOf(await send(other)), [422, 'REQUEST.ID_REUSED'], 'another input')
       assertEqual(dataOf(await send(sample)), dataOf(repeated), 'reply after the refusal')
     })
+}
+
+function dataOf({ body }: Reply): unknown {
+  return isRecord(body) ? body.data : undefined
+}
+
+/** Returns the rows that a request adds. Background work can add rows meanwhile, but hardly at each attempt. */
+async function addedBy({ effects }: World, request: () => Promise<unknown>): Promise<string[]> {
+  for (let attempt = 1; ; attempt++) {
+    const before = await effects.readEffects()
+    await request()
+    const added = addedRows(before, await effects.readEffects())
+    if (added.length === 0 || attempt === maxAttempts) return added
+  }
+}
+
+/** Throws if the sample allows no other body. The error names what to add. */
+function otherBody({ body, id }: Operation, sample: Sample): Sample {
+  if (typeof body === 'string') return sample
+  const other = otherValid(body, sample.body ?? {})
+  if (!other) throw new Error(`add a body with a field that can change for '${id}' to \`samples\` of promises()`)
+  return { ...sample, body: { ...other } }
 }

@@ -27,7 +27,7 @@ const requiredNames = [
  * Access code, headers, token and workspace, each missing and wrong. A refusal has the envelope, and a 401 names the
  * scheme (RFC 9110, 15.5.2).
  */
-export const registerPerimeter = (routes: readonly Route[], { runner, world }: Suite): void => {
+export function registerPerimeter(routes: readonly Route[], { runner, world }: Suite): void {
   const { test, assertEqual } = runner
 
   const testRefused = (

@@ -6,11 +6,11 @@ import { bearer } from '../world.ts'
 import { outcomeOf, type Suite } from './suite.ts'
 
 /** A read-only role reads everything and writes nothing, except commands in `openToReaders`. */
-export const registerReadOnly = (
+export function registerReadOnly(
   routes: readonly Route[],
   { runner, world }: Suite,
   openToReaders: readonly string[],
-): void => {
+): void {
   const { test, assertEqual } = runner
   const writes = routes.filter(isWrite)
   const reads = routes.filter((route) => isInWorkspace(route) && route.chainId === 'consumer' && !isWrite(route))

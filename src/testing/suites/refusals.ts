@@ -3,7 +3,7 @@ import type { Route } from '../routes.ts'
 import type { Suite } from './suite.ts'
 
 /** Register this suite last: it judges the refusals that the other suites have caused. */
-export const registerRefusals = (routes: readonly Route[], { runner }: Suite, handlers: WatchedHandlers): void => {
+export function registerRefusals(routes: readonly Route[], { runner }: Suite, handlers: WatchedHandlers): void {
   const { test, assertEqual } = runner
   const operations = new Map(routes.map(({ operation }) => [operation.id, operation]))
   for (const [id, operation] of operations)

@@ -9,31 +9,16 @@ import { correctSample, needsSample, outcomeOf, type Suite } from './suite.ts'
 
 const secret = 'portico-testing-secret'
 
-/** Undefined if the schema accepts anything. */
-const invalidReplyOf = (schema: z.ZodType): unknown =>
-  [{ secret }, [secret], secret, 1].find((reply) => !schema.safeParse(reply).success)
-
-const removedFields = (raw: unknown, parsed: unknown, path = ''): string[] => {
-  if (Array.isArray(raw) && Array.isArray(parsed))
-    return raw.flatMap((each, index) => removedFields(each, parsed[index], `${path}[${index}]`))
-  if (!isRecord(raw) || !isRecord(parsed)) return []
-  return Object.entries(raw).flatMap(([name, value]) => {
-    const place = path === '' ? name : `${path}.${name}`
-    if (value === undefined) return []
-    return name in parsed ? removedFields(value, parsed[name], place) : [place]
-  })
-}
-
 /**
  * A reply that violates its schema is a 500 without its content. The handler's own reply has no undeclared field, which
  * `canSucceed` limits to routes with input that succeeds.
  */
-export const registerReplies = (
+export function registerReplies(
   routes: readonly Route[],
   { runner, world }: Suite,
   handlers: WatchedHandlers,
   canSucceed: (route: Route) => boolean = () => true,
-): void => {
+): void {
   const { test, assertEqual } = runner
   for (const route of routes.filter(({ chainId }) => chainId !== 'api')) {
     const { operation, name } = route
@@ -70,4 +55,20 @@ export const registerReplies = (
       assertEqual(result.text.includes(secret), false, 'the gateway removes undeclared fields')
     })
   }
+}
+
+/** Undefined if the schema accepts anything. */
+function invalidReplyOf(schema: z.ZodType): unknown {
+  return [{ secret }, [secret], secret, 1].find((reply) => !schema.safeParse(reply).success)
+}
+
+function removedFields(raw: unknown, parsed: unknown, path = ''): string[] {
+  if (Array.isArray(raw) && Array.isArray(parsed))
+    return raw.flatMap((each, index) => removedFields(each, parsed[index], `${path}[${index}]`))
+  if (!isRecord(raw) || !isRecord(parsed)) return []
+  return Object.entries(raw).flatMap(([name, value]) => {
+    const place = path === '' ? name : `${path}.${name}`
+    if (value === undefined) return []
+    return name in parsed ? removedFields(value, parsed[name], place) : [place]
+  })
 }

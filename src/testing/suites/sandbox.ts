@@ -8,11 +8,11 @@ import { outcomeOf, type Suite } from './suite.ts'
  * After a reset, nothing is left of what the commands and samples of a domain wrote in a sandbox, and the rows of other
  * workspaces are unchanged.
  */
-export const registerSandbox = (
+export function registerSandbox(
   domains: readonly Domain[],
   { runner, world }: Suite,
   tablesOf: (domain: string) => readonly string[],
-): void => {
+): void {
   const { test, assertEqual } = runner
 
   const runCommands = async (place: Place, operations: object): Promise<void> => {

@@ -10,22 +10,30 @@ export interface Suite {
   world(): World
 }
 
-const codeIn = (body: unknown): unknown => (typeof body === 'object' && body && 'code' in body ? body.code : undefined)
-
 /** Names the table of `promises` to edit. */
-export const correctSample = (operationId: string, { text }: Reply): string =>
-  `add or correct '${operationId}' in \`samples\` of promises(): ${text}`
+export function correctSample(operationId: string, { text }: Reply): string {
+  return `add or correct '${operationId}' in \`samples\` of promises(): ${text}`
+}
 
-export const needsSample = (operation: Operation): boolean =>
-  pathParamNames(operation.path).length > 0 || idFieldsOf(operation).length > 0
+export function needsSample(operation: Operation): boolean {
+  return pathParamNames(operation.path).length > 0 || idFieldsOf(operation).length > 0
+}
 
 /** A success has no code. */
-export const outcomeOf = ({ status, body }: Reply): unknown[] => (status === 200 ? [200] : [status, codeIn(body)])
+export function outcomeOf({ status, body }: Reply): unknown[] {
+  return status === 200 ? [200] : [status, codeIn(body)]
+}
 
 /** Ignores the time. */
-export const distinctionsOf = ({ status, headers, text }: Reply): object => ({
-  status,
-  text: text.replace(/"timestamp":\d+/, ''),
-  type: headers.get('content-type'),
-  length: headers.get('content-length'),
-})
+export function distinctionsOf({ status, headers, text }: Reply): object {
+  return {
+    status,
+    text: text.replace(/"timestamp":\d+/, ''),
+    type: headers.get('content-type'),
+    length: headers.get('content-length'),
+  }
+}
+
+function codeIn(body: unknown): unknown {
+  return typeof body === 'object' && body && 'code' in body ? body.code : undefined
+}

@@ -4,18 +4,6 @@ import { isInWorkspace, isList, isPlainRead, type Route, unknownId } from '../ro
 import type { Place } from '../world.ts'
 import { correctSample, distinctionsOf, type Suite } from './suite.ts'
 
-/** Samples contain no forms. */
-const withPathIds = (routes: readonly Route[]): Route[] =>
-  routes.filter((route) => {
-    const { body, path } = route.operation
-    return isInWorkspace(route) && route.chainId !== 'system' && body !== 'multipart' && pathParamNames(path).length > 0
-  })
-
-const withBodyIds = (routes: readonly Route[]): { route: Route; field: string }[] =>
-  routes
-    .filter((route) => isInWorkspace(route) && route.chainId === 'consumer')
-    .flatMap((route) => idFieldsOf(route.operation).map((field) => ({ route, field })))
-
 const isoTime = /\d{4}-\d\d-\d\dT[\d:.]+Z/g
 
 /**
@@ -23,11 +11,11 @@ const isoTime = /\d{4}-\d\d-\d\dT[\d:.]+Z/g
  * workspace writes. A list that its own workspace's records do not change was not checked: this fails for
  * `checkedLists`.
  */
-export const registerTenancy = (
+export function registerTenancy(
   routes: readonly Route[],
   { runner, world }: Suite,
   checkedLists: readonly string[] = [],
-): void => {
+): void {
   const { test, beforeAll, assertEqual } = runner
   const inPaths = withPathIds(routes)
   const inBodies = withBodyIds(routes)
@@ -104,4 +92,18 @@ export const registerTenancy = (
       const hint = `no sample creates a record that '${id}' lists: add one to \`samples\` of promises(), or add '${id}' to \`sharedLists\``
       assertEqual((await readIn(theirs)) !== before.theirs, true, hint)
     })
+}
+
+/** Samples contain no forms. */
+function withPathIds(routes: readonly Route[]): Route[] {
+  return routes.filter((route) => {
+    const { body, path } = route.operation
+    return isInWorkspace(route) && route.chainId !== 'system' && body !== 'multipart' && pathParamNames(path).length > 0
+  })
+}
+
+function withBodyIds(routes: readonly Route[]): { route: Route; field: string }[] {
+  return routes
+    .filter((route) => isInWorkspace(route) && route.chainId === 'consumer')
+    .flatMap((route) => idFieldsOf(route.operation).map((field) => ({ route, field })))
 }

@@ -8,10 +8,9 @@ import type { Place } from '../world.ts'
 import { outcomeOf, type Suite } from './suite.ts'
 
 const unknownField = 'porticoTesting'
-const messageOf = ({ body }: Reply): string => (isRecord(body) ? String(body.message) : '')
 
 /** Unknown fields, values of other types and malformed ids get a 400 that names the field. */
-export const registerValidation = (routes: readonly Route[], { runner, world }: Suite): void => {
+export function registerValidation(routes: readonly Route[], { runner, world }: Suite): void {
   const { test, beforeAll, assertEqual } = runner
   let place: Place
   beforeAll(async () => {
@@ -103,4 +102,8 @@ export const registerValidation = (routes: readonly Route[], { runner, world }: 
           assertNames(await sendWith(field, wrong), field, `${field}: ${JSON.stringify(wrong)}`)
       })
   }
+}
+
+function messageOf({ body }: Reply): string {
+  return isRecord(body) ? String(body.message) : ''
 }

@@ -46,11 +46,11 @@ afterAll(() => {
   server.close()
 })
 
-const withUpstream = async (
+async function withUpstream(
   scheme: 'http' | 'https',
   use: (upstream: Upstream) => Promise<void>,
   assertionOf = async () => 'an assertion',
-) => {
+) {
   const settings = upstreamAt(`${scheme}://127.0.0.1:${port}`, { timeoutMs: 20_000, connections: 1 })
   const upstream = createUpstream(settings, assertionOf, createUpstreamMetrics(new Registry()), isCode, {
     maxBufferedBytes: 65_536,
@@ -61,7 +61,7 @@ const withUpstream = async (
   await upstream.close()
 }
 
-const leavingCall = (operation: Operation) => {
+function leavingCall(operation: Operation) {
   const disconnect = new AbortController()
   const { signal } = disconnect
   const client = {

@@ -18,17 +18,21 @@ beforeEach(() => {
   circuit = new Circuit({ failures: 5, openMs }, (change) => changes.push(change))
 })
 
-const at = (clientIp: string): Caller => ({ caller: null, clientIp })
-const accountAt = (last: number, clientIp: string): Caller => {
+function at(clientIp: string): Caller {
+  return { caller: null, clientIp }
+}
+function accountAt(last: number, clientIp: string): Caller {
   const accountId = bizId<'account'>(`01990000-0000-7000-8000-00000000000${last}`)
   const ids = { accountId, portal: 'CONSUMER', sessionId: null, apiKeyId: null, steppedUpAt: null } as const
   return { caller: { ...ids, permissions: new Set() }, clientIp }
 }
 const [member, other, third] = [at('192.0.2.1'), at('198.51.100.2'), at('203.0.113.3')]
 
-const unreachable = () => new UnreachableRefusal('SYSTEM.UPSTREAM_TIMEOUT', {})
+function unreachable() {
+  return new UnreachableRefusal('SYSTEM.UPSTREAM_TIMEOUT', {})
+}
 /** `none`, the refusal's code, or `open` without an attempt. */
-const run = async (caller: Caller, refusal?: Refusal): Promise<string> => {
+async function run(caller: Caller, refusal?: Refusal): Promise<string> {
   let isTried = false
   const outcome = await refusalOf(
     circuit.run(caller, async () => {
@@ -38,10 +42,10 @@ const run = async (caller: Caller, refusal?: Refusal): Promise<string> => {
   )
   return isTried ? outcome : 'open'
 }
-const repeat = async (times: number, caller: Caller, refusal?: Refusal) => {
+async function repeat(times: number, caller: Caller, refusal?: Refusal) {
   for (let index = 0; index < times; index++) await run(caller, refusal)
 }
-const openIt = async () => {
+async function openIt() {
   await repeat(4, member, unreachable())
   await run(other, unreachable())
   expect(circuit.state).toBe(2)

@@ -4,7 +4,7 @@ import { openPool, toConnectionRefusal } from '../../../src/backends/upstream/co
 import { upstream } from '../../../src/config/backends.ts'
 import { statusOf } from '../../../src/contract/index.ts'
 
-const refusalOf = (error: unknown) => {
+function refusalOf(error: unknown) {
   const { code, detail } = toConnectionRefusal(error)
   return [statusOf(code), code, detail.retryAfter]
 }

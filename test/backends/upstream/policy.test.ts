@@ -19,27 +19,34 @@ beforeEach(() => {
   policies = createUpstreamPolicies(settings, metrics)
 })
 
-const readMetric = async (name: string): Promise<number | undefined> =>
-  (await registry.getSingleMetric(`portico_upstream_breaker_${name}`)?.get())?.values[0]?.value
+async function readMetric(name: string): Promise<number | undefined> {
+  return (await registry.getSingleMetric(`portico_upstream_breaker_${name}`)?.get())?.values[0]?.value
+}
 
 let calls = 0
 /** Each call is from another network, unless the test names one. */
-const callOf = (clientIp = `203.0.${calls++}.1`, { signal } = new AbortController()) => ({
-  caller: null,
-  clientIp,
-  client: { isGone: false, signal },
-})
+function callOf(clientIp = `203.0.${calls++}.1`, { signal } = new AbortController()) {
+  return {
+    caller: null,
+    clientIp,
+    client: { isGone: false, signal },
+  }
+}
 type Run = typeof policies.whole
-const tried = (attempt: () => Promise<unknown>, run: Run = policies.whole, call = callOf()): Promise<string> =>
-  refusalOf(run(call, attempt))
-const works = async () => 'done'
-const failFor = (run: Run, address: string) =>
-  tried(() => Promise.reject(new UnreachableRefusal(unavailable, {})), run, callOf(address))
-const openCircuit = async (run: Run) => {
+function tried(attempt: () => Promise<unknown>, run: Run = policies.whole, call = callOf()): Promise<string> {
+  return refusalOf(run(call, attempt))
+}
+async function works() {
+  return 'done'
+}
+function failFor(run: Run, address: string) {
+  return tried(() => Promise.reject(new UnreachableRefusal(unavailable, {})), run, callOf(address))
+}
+async function openCircuit(run: Run) {
   for (const address of ['192.0.2.1', '198.51.100.2', '192.0.2.1']) await failFor(run, address)
 }
 
-const lasting = () => {
+function lasting() {
   const { promise, resolve } = Promise.withResolvers<unknown>()
   let begun = false
   return {

@@ -3,7 +3,7 @@ import { readReply, UnreachableRefusal } from '../../../src/backends/upstream/re
 import { isCode } from '../../../src/contract/index.ts'
 import { Refusal, type RefusalDetail } from '../../../src/kernel/index.ts'
 
-const detailOf = (status: number, bytes: Buffer, rateLimitPolicy = '', retryAfter = ''): RefusalDetail => {
+function detailOf(status: number, bytes: Buffer, rateLimitPolicy = '', retryAfter = ''): RefusalDetail {
   try {
     readReply({ status, contentType: 'application/json', retryAfter, rateLimitPolicy, bytes }, isCode)
   } catch (error) {
@@ -13,9 +13,12 @@ const detailOf = (status: number, bytes: Buffer, rateLimitPolicy = '', retryAfte
   throw new Error('not refused')
 }
 
-const refusing = (code: string, more: object = {}) => ({ success: false, code, message: '', data: null, ...more })
-const refusedBy = (code: string, rateLimitPolicy: string, retryAfter = '17'): RefusalDetail =>
-  detailOf(429, Buffer.from(JSON.stringify(refusing(code))), rateLimitPolicy, retryAfter)
+function refusing(code: string, more: object = {}) {
+  return { success: false, code, message: '', data: null, ...more }
+}
+function refusedBy(code: string, rateLimitPolicy: string, retryAfter = '17'): RefusalDetail {
+  return detailOf(429, Buffer.from(JSON.stringify(refusing(code))), rateLimitPolicy, retryAfter)
+}
 
 test('429 ACCESS.RATE_LIMITED of an upstream relays the limit that it names', () => {
   const limit = { name: 'exports', limit: 5, windowMs: 3_600_000, resetMs: 17_000 }
@@ -66,7 +69,7 @@ test.each([200, 404, 503])('%s with JSON nested 500,000 times is refused before 
 })
 
 /** A refusal also shows whether it counts as a failure of the upstream. */
-const resultOf = (status: number, body: unknown, contentType = 'application/json'): unknown => {
+function resultOf(status: number, body: unknown, contentType = 'application/json'): unknown {
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body))
   try {
     return readReply({ status, contentType, retryAfter: '', rateLimitPolicy: '', bytes }, isCode)

@@ -3,7 +3,9 @@ import { buildRequest, buildStreamRequest } from '../../../src/backends/upstream
 import { readFile } from '../../../src/banking/files/contract.ts'
 import { arrivedCall } from '../../harness/call.ts'
 
-const callWith = (file_id: string) => arrivedCall(readFile, { params: { file_id } })
+function callWith(file_id: string) {
+  return arrivedCall(readFile, { params: { file_id } })
+}
 
 describe.each([
   ['a JSON call', buildRequest],

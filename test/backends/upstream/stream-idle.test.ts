@@ -30,7 +30,7 @@ afterAll(async () => {
 
 const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 4\r\n\r\n'
 
-const bodyOf = async (declared: Operation, params: Record<string, string> = {}) => {
+async function bodyOf(declared: Operation, params: Record<string, string> = {}) {
   const reply = await upstream.handle(arrivedCall(declared, { params }))
   if (!(reply instanceof StreamReply)) throw new Error('not a stream')
   return reply.body

@@ -49,8 +49,9 @@ afterAll(async () => {
   await misbehaving.close()
 })
 
-const callOf = (operation: Operation, headers: Record<string, string> = {}, method: string = operation.method): Call =>
-  arrivedCall(operation, { params: { file_id: 'a b' }, method, headers: headersOf(headers) })
+function callOf(operation: Operation, headers: Record<string, string> = {}, method: string = operation.method): Call {
+  return arrivedCall(operation, { params: { file_id: 'a b' }, method, headers: headersOf(headers) })
+}
 
 /** Destroyed after each test, as the gateway does. */
 const replies: StreamReply[] = []
@@ -58,24 +59,24 @@ afterEach(() => {
   for (const { body } of replies.splice(0)) body.destroy()
 })
 
-const replyTo = async (call: Call, text: string): Promise<unknown> => {
+async function replyTo(call: Call, text: string): Promise<unknown> {
   behave = (socket) => void socket.write(text)
   const reply = await upstream.handle(call)
   if (reply instanceof StreamReply) replies.push(reply)
   return reply
 }
-const upload = (): Call => {
+function upload(): Call {
   const call = callOf(uploadFile)
   call.upload = { contentType: 'multipart/form-data; boundary=b', bytes: Readable.from([Buffer.from('--b--')]) }
   return call
 }
-const download = async (text: string, headers: Record<string, string> = {}): Promise<StreamReply> => {
+async function download(text: string, headers: Record<string, string> = {}): Promise<StreamReply> {
   const reply = await replyTo(callOf(downloadFile, headers), text)
   if (reply instanceof StreamReply) return reply
   throw new Error('no stream')
 }
 
-const chunked = (bytes: number, fields = 'content-type: application/json', coding = 'chunked') => {
+function chunked(bytes: number, fields = 'content-type: application/json', coding = 'chunked') {
   const half = Math.floor(bytes / 2)
   const chunk = (length: number, text: string) => `${length.toString(16)}\r\n${text}\r\n`
   const text = `"${'x'.repeat(bytes - 2)}"`

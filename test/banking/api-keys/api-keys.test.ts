@@ -42,21 +42,24 @@ interface KeyRequest {
   ipAllowlist?: string[]
   expiresAt?: string
 }
-const create = (request: KeyRequest = {}, as = owner) =>
-  world.call(keys.handlers, contract.createApiKey, {
+function create(request: KeyRequest = {}, as = owner) {
+  return world.call(keys.handlers, contract.createApiKey, {
     as,
     workspace,
     body: { apiKeyName: 'Till', permissionCodes: ['wallet:read', 'transfer:create'], ...request },
   })
-const command = (operation: 'enable' | 'disable' | 'delete', apiKeyBizId: string, as = owner, within = workspace) =>
-  world.call(
+}
+function command(operation: 'enable' | 'disable' | 'delete', apiKeyBizId: string, as = owner, within = workspace) {
+  return world.call(
     keys.handlers,
     { enable: contract.enableApiKey, disable: contract.disableApiKey, delete: contract.deleteApiKey }[operation],
     { as, workspace: within, body: { apiKeyBizId } },
   )
-const read = (id: string, within = workspace, as = owner) =>
-  world.call(keys.handlers, contract.readApiKey, { as, workspace: within, params: { api_key_id: id } })
-const use = async (token: string, clientIp = '203.0.113.7') => {
+}
+function read(id: string, within = workspace, as = owner) {
+  return world.call(keys.handlers, contract.readApiKey, { as, workspace: within, params: { api_key_id: id } })
+}
+async function use(token: string, clientIp = '203.0.113.7') {
   const authenticated = keys.authenticate({ token, portal: 'CONSUMER', clientIp })
   if (!authenticated) throw new Error('not an API key')
   return authenticated

@@ -13,8 +13,8 @@ export const settings: ApiKeySettings = { ...accessSettings.apiKeys, maxLifeMs: 
 export const secretKey = new Uint8Array(32)
 
 /** `mails` receives address, template and values of each mail. */
-export const createTestApiKeys = (world: World, mails: string[][], assertSessionOpen = alwaysOpen): ApiKeys =>
-  createApiKeys({
+export function createTestApiKeys(world: World, mails: string[][], assertSessionOpen = alwaysOpen): ApiKeys {
+  return createApiKeys({
     stepUpMs: 300_000,
     notices: world.members.notices,
     assertSessionOpen,
@@ -52,3 +52,4 @@ export const createTestApiKeys = (world: World, mails: string[][], assertSession
       throw error
     },
   })
+}

@@ -26,13 +26,14 @@ interface KeyRequest {
   permissionCodes?: Permission[]
   ipAllowlist?: string[]
 }
-const create = (request: KeyRequest = {}, as = owner) =>
-  world.call(keys.handlers, contract.createApiKey, {
+function create(request: KeyRequest = {}, as = owner) {
+  return world.call(keys.handlers, contract.createApiKey, {
     as,
     workspace,
     body: { apiKeyName: 'Till', permissionCodes: ['wallet:read'], ...request },
   })
-const use = async (token: string, clientIp = '203.0.113.7') => {
+}
+async function use(token: string, clientIp = '203.0.113.7') {
   const authenticated = keys.authenticate({ token, portal: 'CONSUMER', clientIp })
   if (!authenticated) throw new Error('not an API key')
   return authenticated

@@ -8,12 +8,15 @@ const { handlers } = createConstants()
 const summer = toInstant(Date.parse('2026-07-01T12:00:00Z'))
 const winter = toInstant(Date.parse('2026-01-01T12:00:00Z'))
 
-const call = async (id: string, locale: Locale, receivedAt: Instant): Promise<unknown> =>
-  handlers.get(id)?.({ locale, receivedAt } as never)
-const countries = async (locale: Locale) =>
-  contract.listCountries.reply.parse(await call('constants.countries', locale, summer))
-const timezones = async (locale: Locale, at = summer) =>
-  contract.listTimezones.reply.parse(await call('constants.timezones', locale, at))
+async function call(id: string, locale: Locale, receivedAt: Instant): Promise<unknown> {
+  return handlers.get(id)?.({ locale, receivedAt } as never)
+}
+async function countries(locale: Locale) {
+  return contract.listCountries.reply.parse(await call('constants.countries', locale, summer))
+}
+async function timezones(locale: Locale, at = summer) {
+  return contract.listTimezones.reply.parse(await call('constants.timezones', locale, at))
+}
 
 describe('countries', () => {
   test.each(locales)('constants.countries 200: complete in %s', async (locale) => {

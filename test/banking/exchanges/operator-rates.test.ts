@@ -12,7 +12,7 @@ import { insertAccount, refusalOf, transactionOf, words } from '../world.ts'
 const ttlMs = 60_000
 const dayMs = 86_400_000
 const warnings: unknown[] = []
-const share = (text: string): Ratio => {
+function share(text: string): Ratio {
   const parsed = parseRatio(text)
   if (!parsed) throw new Error(text)
   return parsed
@@ -22,7 +22,7 @@ const reverse = { sourceCurrency: 'EUR', targetCurrency: 'USD' }
 const unknownPair = { sourceCurrency: 'USD', targetCurrency: 'JPY' }
 type PairBody = typeof pair
 
-const openRates = async () => {
+async function openRates() {
   const { database, close } = await testDatabase()
   const bank = await createTestBank(database)
   const { ledger, clock } = bank

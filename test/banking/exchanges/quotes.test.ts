@@ -15,7 +15,7 @@ import { refusalOf, transactionOf, words } from '../world.ts'
 const quoteLifeMs = 30_000
 const share = { numerator: 0n, denominator: 1n }
 
-const openExchanges = async (database: Database, kind: 'LIVE' | 'SANDBOX', currencies = ['USD', 'EUR']) => {
+async function openExchanges(database: Database, kind: 'LIVE' | 'SANDBOX', currencies = ['USD', 'EUR']) {
   const bank = await createTestBank(database)
   const { ledger, clock } = bank
   const rates = { list: () => [{ source: 'USD', target: 'EUR', rate: '0.8', asOf: clock.now() }] }

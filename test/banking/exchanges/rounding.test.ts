@@ -7,14 +7,14 @@ import { exponentOf, parseRatio, type Ratio, Refusal } from '../../../src/kernel
 const currencies = ['JPY', 'USD', 'BHD', 'BTC', 'ETH']
 const seed = Number(process.env.FC_SEED ?? Math.floor(Math.random() * 2 ** 31))
 
-const exact = (text: string): Ratio => {
+function exact(text: string): Ratio {
   const parsed = parseRatio(text)
   if (!parsed) throw new Error(text)
   return parsed
 }
 const terms = { spread: exact('0.005'), feeRate: exact('0.001'), quoteLifeMs: 1_000 }
 
-const decimalOf = (minor: bigint, currency: string): string => {
+function decimalOf(minor: bigint, currency: string): string {
   const places = exponentOf(currency)
   const text = minor.toString().padStart(places + 1, '0')
   return places === 0 ? text : `${text.slice(0, -places)}.${text.slice(-places)}`
@@ -28,7 +28,9 @@ const quoteRequest = fc.record({
   fixedSide: fc.constantFrom('SOURCE' as const, 'TARGET' as const),
 })
 
-const tenTo = (places: number): bigint => 10n ** BigInt(places)
+function tenTo(places: number): bigint {
+  return 10n ** BigInt(places)
+}
 
 interface QuoteBody {
   sourceCurrency: string
@@ -38,13 +40,13 @@ interface QuoteBody {
 }
 
 /** Parses the amount as the handler does. */
-const figuresOf = (body: QuoteBody, mid: Ratio, exchangeTerms: ExchangeTerms) => {
+function figuresOf(body: QuoteBody, mid: Ratio, exchangeTerms: ExchangeTerms) {
   const fixedCurrency = body.fixedSide === 'SOURCE' ? body.sourceCurrency : body.targetCurrency
   return computeFigures({ ...body, amount: moneyOf(body.amount, fixedCurrency) }, mid, exchangeTerms)
 }
 
 /** Undefined if the amount is less than one minor unit of the other currency. */
-const figuresUnlessTooSmall = (body: QuoteBody, mid: Ratio) => {
+function figuresUnlessTooSmall(body: QuoteBody, mid: Ratio) {
   try {
     return figuresOf(body, mid, terms)
   } catch (error) {

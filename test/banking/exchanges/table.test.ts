@@ -7,7 +7,7 @@ import { formatMoney, parseRatio, type Ratio, Refusal } from '../../../src/kerne
 import { type PairRate, toRatio } from '../../../src/platform/exchange-rates.ts'
 
 const seed = Number(process.env.FC_SEED ?? Math.floor(Math.random() * 2 ** 31))
-const exact = (text: string): Ratio => {
+function exact(text: string): Ratio {
   const parsed = parseRatio(text)
   if (!parsed) throw new Error(text)
   return parsed
@@ -17,18 +17,21 @@ const free = { spread: exact('0'), feeRate: exact('0') }
 const band = exact('0.05')
 
 /** `USD/EUR 0.9215` */
-const tableOf = (...lines: string[]): PairRate[] =>
-  lines.map((line) => {
+function tableOf(...lines: string[]): PairRate[] {
+  return lines.map((line) => {
     const [pair = '', rate = ''] = line.split(' ')
     const [source = '', target = ''] = pair.split('/')
     return { source, target, rate }
   })
+}
 const initial = tableOf('USD/EUR 0.9215', 'USD/JPY 148.35', 'EUR/JPY 160.98', 'BTC/USD 64250.5')
-const withRates = (...lines: string[]): PairRate[] => {
+function withRates(...lines: string[]): PairRate[] {
   const changed = tableOf(...lines)
   return [...initial.filter((rate) => !changed.some((each) => pairKey(each) === pairKey(rate))), ...changed]
 }
-const gaining = (rates: PairRate[], costs: typeof free = terms) => [...findGainingPairs(rates, costs)].sort()
+function gaining(rates: PairRate[], costs: typeof free = terms) {
+  return [...findGainingPairs(rates, costs)].sort()
+}
 
 test('the rates of the defaults gain in no cycle; three moves within the band do, in either direction', () => {
   expect(gaining(initial)).toEqual([])
@@ -81,7 +84,7 @@ const table = fc
   )
 
 /** Both directions of each simple cycle. */
-const cyclesOf = (rates: PairRate[]): PairRate[][] => {
+function cyclesOf(rates: PairRate[]): PairRate[][] {
   const found: PairRate[][] = []
   const walk = (start: string, at: string, used: PairRate[], seen: string[]) => {
     for (const rate of rates) {
@@ -95,7 +98,7 @@ const cyclesOf = (rates: PairRate[]): PairRate[][] => {
   for (const start of codes) walk(start, start, [], [start])
   return found
 }
-const gainOf = (cycle: PairRate[]): boolean => {
+function gainOf(cycle: PairRate[]): boolean {
   const [first, second] = cycle
   if (!first || !second) return false
   let at = first.source === second.source || first.source === second.target ? first.target : first.source

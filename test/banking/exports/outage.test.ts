@@ -28,7 +28,7 @@ afterAll(async () => {
 })
 
 /** Uses the default settings. */
-const runExportDuring = async (outageMs: number): Promise<{ status: string; tries: number }> => {
+async function runExportDuring(outageMs: number): Promise<{ status: string; tries: number }> {
   const { database } = store
   await database.deleteFrom('jobs').execute()
   const { clock, ledger, workspace, account } = await createTestBank(database)

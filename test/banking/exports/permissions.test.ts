@@ -17,7 +17,7 @@ const lists = {
   WITHDRAWALS: listWithdrawals,
 }
 
-const allowedBy = (...permissions: Permission[]): string[] => {
+function allowedBy(...permissions: Permission[]): string[] {
   const workspace = { id: bizId<'workspace'>('w'), isOwner: false, permissions: new Set(permissions) }
   return exportType.codes.filter((type) => {
     try {

@@ -13,7 +13,7 @@ const viewer = { workspace: null, words, locale: 'en' } as const
 const completedAt = '2026-03-01T09:00:05.000Z'
 
 /** Every field has a distinct value. */
-const createOrder = (orderType: Order['orderType'], [first, status]: [string, string], data: Order['data']): Order => {
+function createOrder(orderType: Order['orderType'], [first, status]: [string, string], data: Order['data']): Order {
   const firstStep = { status: first, at: '2026-03-01T09:00:00.000Z', actorBizId: null, reason: null }
   const [createdAt, updatedAt] = [firstStep.at, completedAt]
   const ids = { bizId: 'order', workspaceBizId: 'own', sourceWalletBizId: 'from', targetWalletBizId: 'to' }
@@ -60,7 +60,7 @@ const views: Record<keyof typeof orders, Record<string, unknown>> = {
   WITHDRAWALS: toWithdrawalView(orders.WITHDRAWALS, viewer),
 }
 
-const rowsOf = async (type: keyof typeof orders) => {
+async function rowsOf(type: keyof typeof orders) {
   const order = orders[type]
   const maker = { workspaceKind: 'LIVE', workspaceStatus: 'ACTIVE', creatorStatus: 'ACTIVE' } as const
   const ledger: Pick<Ledger, 'readOrders'> = { readOrders: async () => [{ ...order, ...maker }] }
@@ -71,7 +71,9 @@ const rowsOf = async (type: keyof typeof orders) => {
 }
 
 /** Returns the code of a coded value. */
-const toCell = (value: unknown): unknown => (isRecord(value) ? value.code : value)
+function toCell(value: unknown): unknown {
+  return isRecord(value) ? value.code : value
+}
 
 test.each(Object.keys(orders) as (keyof typeof orders)[])(
   'exports.create 200: a row of %s has the values of the list operation',

@@ -25,7 +25,7 @@ const large = { filesPerDay: 1_000, bytesPerDay: 1_000_000, files: 1_000, bytes:
 const quotas = { account: large, workspace: large }
 const settings = { purposes, quotas, orphanAfterMs: hour }
 
-const formFor = (purpose: string): Upload => {
+function formFor(purpose: string): Upload {
   const { headers, body } = encodeMultipart([
     { name: 'file', content: 'plain text', fileName: 'a.txt', type: 'text/plain' },
     { name: 'purpose', content: purpose },

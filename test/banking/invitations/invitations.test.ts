@@ -89,8 +89,9 @@ beforeEach(async () => {
   role = await world.join(workspace, placeholder, ['wallet:read'])
 })
 
-const invite = (email = guestEmail, as = owner, roleBizId = role, message?: string) =>
-  world.call(handlers, contract.createInvitation, { as, workspace, body: { email, roleBizId, message } })
+function invite(email = guestEmail, as = owner, roleBizId = role, message?: string) {
+  return world.call(handlers, contract.createInvitation, { as, workspace, body: { email, roleBizId, message } })
+}
 const accept = (invitationBizId: string, as = guest) =>
   world.call(handlers, contract.acceptInvitation, { as, body: { invitationBizId } })
 const decline = (invitationBizId: string, as = guest) =>
@@ -101,7 +102,9 @@ const listed = (query: Record<string, string> = {}) =>
   world.call(handlers, contract.listInvitations, { as: owner, workspace, query })
 const mine = (as = guest, query: Record<string, string> = {}) =>
   world.call(handlers, contract.listMyInvitations, { as, query })
-const permissionsOf = async (as: AccountId) => [...(await world.members.enter(callerOf(as), workspace)).permissions]
+async function permissionsOf(as: AccountId) {
+  return [...(await world.members.enter(callerOf(as), workspace)).permissions]
+}
 
 describe('invitations', () => {
   test('invitations.create 200: mails in the guest’s language; the guest can list and accept it', async () => {

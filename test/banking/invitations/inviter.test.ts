@@ -59,30 +59,39 @@ beforeEach(async () => {
   clerks = await world.join(workspace, await world.account(`clerk${serial}@example.test`), ['wallet:read'])
 })
 
-const invite = async (as: AccountId, roleBizId: string): Promise<string> => {
+async function invite(as: AccountId, roleBizId: string): Promise<string> {
   const body = { email: guestEmail, roleBizId }
   return (await world.call(handlers, contract.createInvitation, { as, workspace, body })).bizId
 }
-const accept = (invitationBizId: string) =>
-  refusalOf(world.call(handlers, contract.acceptInvitation, { as: guest, body: { invitationBizId } }))
-const ownerRole = async () => {
+function accept(invitationBizId: string) {
+  return refusalOf(world.call(handlers, contract.acceptInvitation, { as: guest, body: { invitationBizId } }))
+}
+async function ownerRole() {
   const { memberships } = world.members
   const membership = await world.database.transaction().execute((tx) => memberships.find(tx, owner, bizId(workspace)))
   return membership?.roleId ?? ''
 }
-const membership = (who: AccountId) =>
-  world.database
+function membership(who: AccountId) {
+  return world.database
     .updateTable('memberships')
     .where('account_biz_id', '=', who)
     .where('workspace_biz_id', '=', bizId<'workspace'>(workspace))
-const status = (who: AccountId, account_status: 'ACTIVE' | 'SUSPENDED') =>
-  world.database.updateTable('accounts').set({ account_status }).where('biz_id', '=', who).execute()
-const limit = (who: AccountId, policyConfig: object | null) =>
-  membership(who)
+}
+function status(who: AccountId, account_status: 'ACTIVE' | 'SUSPENDED') {
+  return world.database.updateTable('accounts').set({ account_status }).where('biz_id', '=', who).execute()
+}
+function limit(who: AccountId, policyConfig: object | null) {
+  return membership(who)
     .set({ policy_config: policyConfig && JSON.stringify(policyConfig) })
     .execute()
-const grant = (role: string, permission_codes: Permission[]) =>
-  world.database.updateTable('roles').set({ permission_codes }).where('biz_id', '=', bizId<'role'>(role)).execute()
+}
+function grant(role: string, permission_codes: Permission[]) {
+  return world.database
+    .updateTable('roles')
+    .set({ permission_codes })
+    .where('biz_id', '=', bizId<'role'>(role))
+    .execute()
+}
 
 describe('invitations.accept 409 STATE.CONFLICT', () => {
   const changes: { inviter: string; apply: () => Promise<unknown>; revert: () => Promise<unknown> }[] = [

@@ -33,10 +33,12 @@ export type Command =
 const denied = 'ACCESS.PERMISSION_DENIED'
 const conflict = 'STATE.CONFLICT'
 const unknown = 'RESOURCE.NOT_FOUND'
-const isPower = (permission: Permission): boolean => permission.endsWith(':manage')
+function isPower(permission: Permission): boolean {
+  return permission.endsWith(':manage')
+}
 
 /** Person 0 is the owner. */
-export const createAccessModel = () => {
+export function createAccessModel() {
   const owners: Role = { isOwner: true, permissions: [] }
   const roles = [owners]
   const members = new Map<number, Member>([[0, { role: owners, limit: null }]])

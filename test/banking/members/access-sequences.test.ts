@@ -45,7 +45,7 @@ const peopleCount = 4
 const permissions: Permission[] = ['role:manage', 'member:manage', 'invitation:manage', 'wallet:read']
 
 let serial = 0
-const openWorkspace = async () => {
+async function openWorkspace() {
   serial += 1
   const emails = Array.from({ length: peopleCount }, (_, index) => `person${serial}-${index}@example.test`)
   const people: AccountId[] = []
@@ -112,7 +112,9 @@ const openWorkspace = async () => {
 const [by, to, role] = [fc.nat(peopleCount - 1), fc.nat(peopleCount - 1), fc.nat(3)]
 const some = fc.uniqueArray(fc.constantFrom(...permissions))
 const limit = fc.constantFrom(null, { enterable: false }, { readOnly: true }, { readOnly: true })
-const kind = <const K extends string>(name: K) => fc.constant(name)
+function kind<const K extends string>(name: K) {
+  return fc.constant(name)
+}
 const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: kind('create'), by, permissions: some }) },
   { weight: 3, arbitrary: fc.record({ kind: kind('grant'), by, role, permissions: some }) },

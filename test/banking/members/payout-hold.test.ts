@@ -92,18 +92,20 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-const join = async (): Promise<AccountId> => {
+async function join(): Promise<AccountId> {
   const account = await world.account(`member${++serial}@example.test`)
   await world.join(workspace, account, ['wallet:read'])
   return account
 }
-const assign = (as: AccountId, userBizId: AccountId, roleBizId: string) =>
-  world.call(handlers, roles.changeMemberRole, { as, workspace, body: { userBizId, roleBizId } })
-const invite = (as: AccountId, roleBizId: string) =>
-  world.call(handlers, invitations.createInvitation, {
+function assign(as: AccountId, userBizId: AccountId, roleBizId: string) {
+  return world.call(handlers, roles.changeMemberRole, { as, workspace, body: { userBizId, roleBizId } })
+}
+function invite(as: AccountId, roleBizId: string) {
+  return world.call(handlers, invitations.createInvitation, {
     ...{ as, workspace },
     body: { email: `guest${++serial}@example.test`, roleBizId },
   })
+}
 
 beforeEach(async () => {
   founder = await world.account(`founder${++serial}@example.test`)
@@ -114,7 +116,7 @@ beforeEach(async () => {
   clerks = await world.join(workspace, await world.account(`clerk${++serial}@example.test`), ['wallet:read'])
 })
 
-const pay = async (as: AccountId, inside: boolean) => {
+async function pay(as: AccountId, inside: boolean) {
   const from = await bank.wallet('USD', '10.00', workspace)
   const to = await bank.wallet('USD', undefined, inside ? workspace : undefined)
   const body = { sourceWalletBizId: from.id, targetWalletBizId: to.id, amount: '1.00', currency: 'USD' }

@@ -24,23 +24,27 @@ const large = { number: 2, members: 10_000 }
 const slack = 8
 
 const prefixes = { workspace: '01990001', account: '01990002', role: '01990003' }
-const idOf = (kind: keyof typeof prefixes, number: number): string =>
-  `${prefixes[kind]}-0000-7000-8000-${number.toString(16).padStart(12, '0')}`
-const idIn = (kind: keyof typeof prefixes, number: RawBuilder<unknown>) =>
-  sql`(${`${prefixes[kind]}-0000-7000-8000-`}::text || lpad(to_hex(${number}), 12, '0'))::uuid`
+function idOf(kind: keyof typeof prefixes, number: number): string {
+  return `${prefixes[kind]}-0000-7000-8000-${number.toString(16).padStart(12, '0')}`
+}
+function idIn(kind: keyof typeof prefixes, number: RawBuilder<unknown>) {
+  return sql`(${`${prefixes[kind]}-0000-7000-8000-`}::text || lpad(to_hex(${number}), 12, '0'))::uuid`
+}
 
-const idsOf = ({ number }: typeof small) => ({
-  workspaceId: bizId<'workspace'>(idOf('workspace', number)),
-  // Account 0 is the owner; other members have the second role.
-  accountId: bizId<'account'>(idOf('account', number * 100_000 + 50)),
-  heldRoleId: bizId<'role'>(idOf('role', number * 10 + 1)),
-  unusedRoleId: bizId<'role'>(idOf('role', number * 10 + 2)),
-})
+function idsOf({ number }: typeof small) {
+  return {
+    workspaceId: bizId<'workspace'>(idOf('workspace', number)),
+    // Account 0 is the owner; other members have the second role.
+    accountId: bizId<'account'>(idOf('account', number * 100_000 + 50)),
+    heldRoleId: bizId<'role'>(idOf('role', number * 10 + 1)),
+    unusedRoleId: bizId<'role'>(idOf('role', number * 10 + 2)),
+  }
+}
 type Ids = ReturnType<typeof idsOf>
 
 /** Skips foreign keys, so only the members that are removed need accounts. */
-const insertWorkspaces = (database: Database, [first, last]: [number, number], members: number) =>
-  database.transaction().execute(async (tx) => {
+function insertWorkspaces(database: Database, [first, last]: [number, number], members: number) {
+  return database.transaction().execute(async (tx) => {
     const workspaces = sql`generate_series(${first}::int, ${last}::int) AS w`
     const workspace = idIn('workspace', sql`w`)
     await sql`SET LOCAL session_replication_role = replica`.execute(tx)
@@ -66,9 +70,10 @@ const insertWorkspaces = (database: Database, [first, last]: [number, number], m
         w || '@example.com', 'Person', 'en', 'UTC', 'DE', now(), now()
         FROM ${workspaces}`.execute(tx)
   })
+}
 
 /** Blocks of tables and indexes, cached or not. */
-const blocksSoFar = async (tx: Tx): Promise<number> => {
+async function blocksSoFar(tx: Tx): Promise<number> {
   const { rows } = await sql<{ blocks: number }>`
     SELECT sum(pg_stat_get_xact_blocks_fetched(oid))::int AS blocks
       FROM pg_class WHERE relnamespace = 'public'::regnamespace`.execute(tx)
@@ -78,7 +83,7 @@ const blocksSoFar = async (tx: Tx): Promise<number> => {
 class Rollback extends Error {}
 
 /** An earlier execution fills the catalog caches and creates the plan. */
-const blocksOf = async (database: Database, work: (tx: Tx) => Promise<unknown>): Promise<number> => {
+async function blocksOf(database: Database, work: (tx: Tx) => Promise<unknown>): Promise<number> {
   const measure = async (): Promise<number> => {
     let blocks = Number.NaN
     const measured = database.transaction().execute(async (tx) => {
@@ -96,8 +101,12 @@ const blocksOf = async (database: Database, work: (tx: Tx) => Promise<unknown>):
   return measure()
 }
 
-const roleOf = (workspaceId: WorkspaceId, id: RoleId) => ({ workspaceId, id })
-const memberOf = (workspaceId: WorkspaceId, accountId: AccountId) => ({ workspaceId, accountId })
+function roleOf(workspaceId: WorkspaceId, id: RoleId) {
+  return { workspaceId, id }
+}
+function memberOf(workspaceId: WorkspaceId, accountId: AccountId) {
+  return { workspaceId, accountId }
+}
 
 const operations: [name: string, work: (tx: Tx, ids: Ids) => Promise<unknown>, result: unknown][] = [
   ['membershipIn', async (tx, ids) => (await membershipIn(tx, ids.accountId, ids.workspaceId))?.roleType, 'CUSTOM'],

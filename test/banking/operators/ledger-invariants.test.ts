@@ -15,8 +15,8 @@ import { callerOf, createWorld, type World } from '../world.ts'
 const server = await emptyPostgres()
 const statementTimeoutMs = 600
 
-const open = (url: string, timeoutMs: number) =>
-  openPostgres({
+function open(url: string, timeoutMs: number) {
+  return openPostgres({
     kind: 'postgres',
     url,
     poolSize: 4,
@@ -25,6 +25,7 @@ const open = (url: string, timeoutMs: number) =>
     lockTimeoutMs: timeoutMs,
     onConnectionBroken: () => undefined,
   })
+}
 
 let store: OpenDatabase
 let world: World

@@ -15,7 +15,7 @@ const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
 const lifeMs = 60_000
 
-const openRecharges = async ({ database }: TestStore) => {
+async function openRecharges({ database }: TestStore) {
   const bank = await createTestBank(database)
   const { ledger, clock } = bank
   const card = { channelCode: 'CARD', channelName: 'Card', channelType: 'CARD', proofRequired: false } as const

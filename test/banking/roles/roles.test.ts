@@ -53,12 +53,16 @@ beforeEach(async () => {
   workspace = await world.workspaceOf(owner)
 })
 
-const newAccount = () => world.account(`account${++serial}@example.test`)
-const create = (as: AccountId, roleName: string, permissionCodes: Permission[] = []) =>
-  world.call(handlers, contract.createRole, { as, workspace, body: { roleName, permissionCodes } })
-const change = (as: AccountId, userBizId: string, roleBizId: string) =>
-  world.call(handlers, contract.changeMemberRole, { as, workspace, body: { userBizId, roleBizId } })
-const ownerRole = async () => {
+function newAccount() {
+  return world.account(`account${++serial}@example.test`)
+}
+function create(as: AccountId, roleName: string, permissionCodes: Permission[] = []) {
+  return world.call(handlers, contract.createRole, { as, workspace, body: { roleName, permissionCodes } })
+}
+function change(as: AccountId, userBizId: string, roleBizId: string) {
+  return world.call(handlers, contract.changeMemberRole, { as, workspace, body: { userBizId, roleBizId } })
+}
+async function ownerRole() {
   const roles = await world.call(handlers, contract.listRoles, { as: owner, workspace })
   return roles[0]?.bizId ?? ''
 }

@@ -64,7 +64,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-const open = async (kind: 'LIVE' | 'SANDBOX') => {
+async function open(kind: 'LIVE' | 'SANDBOX') {
   const at = world.clock.now()
   const opening = { ownerId: owner, name: kind, kind, joinSource: 'CREATION', at } as const
   return world.database.transaction().execute(async (tx) => {
@@ -83,7 +83,7 @@ const open = async (kind: 'LIVE' | 'SANDBOX') => {
 }
 type Opened = Awaited<ReturnType<typeof open>>
 
-const balances = async ({ workspaceId: workspace }: Opened) => {
+async function balances({ workspaceId: workspace }: Opened) {
   const wallets = await ledger.listWallets(workspace)
   const rows = wallets.map(async ({ bizId, walletName }) => {
     const balance = await ledger.readBalance({ wallet: bizId, workspace })
@@ -101,7 +101,7 @@ const zeroBalances = [
   ['Spare', '0.00', '0.00'],
   ['Yen', '0', '0'],
 ]
-const send = ({ workspaceId, main, spare }: Opened, amount: string) => {
+function send({ workspaceId, main, spare }: Opened, amount: string) {
   const handler = transfers.get('transfers.create')
   const body = { sourceWalletBizId: main, targetWalletBizId: spare, amount, currency: 'USD' }
   const idempotency = { requestId: systemIds.next(), bodyHash: 'x' }
@@ -130,7 +130,9 @@ const tablesByTreatment = {
     'roles',
   ],
 }
-const reset = (workspace: string, as = owner) => world.call(sandbox.handlers, contract.resetSandbox, { as, workspace })
+function reset(workspace: string, as = owner) {
+  return world.call(sandbox.handlers, contract.resetSandbox, { as, workspace })
+}
 
 describe('sandbox', () => {
   test('workspaces.create 200: a sandbox has funds in its default wallets', async () => {

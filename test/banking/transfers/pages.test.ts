@@ -43,7 +43,7 @@ const checker = systemIds.next<'account'>()
 
 const decisions = { approve: approveTransfer, reject: rejectTransfer }
 
-const openWallets = async (): Promise<[TestWallet, TestWallet, TestWallet]> => {
+async function openWallets(): Promise<[TestWallet, TestWallet, TestWallet]> {
   const mine = await wallet('JPY', '100000')
   return [mine, await wallet('JPY', '100000', mine.workspace), await wallet('JPY', '100000')]
 }
@@ -54,7 +54,7 @@ interface Paged<T> {
 }
 
 /** Expects the same total on each page. */
-const everyPage = async <T>(total: number, read: (currentPage: string) => Promise<Paged<T>>): Promise<T[]> => {
+async function everyPage<T>(total: number, read: (currentPage: string) => Promise<Paged<T>>): Promise<T[]> {
   const found: T[] = []
   for (let page = 1, isMore = true; isMore; page++) {
     const { items, pagination } = await read(String(page))
@@ -65,15 +65,12 @@ const everyPage = async <T>(total: number, read: (currentPage: string) => Promis
   return found
 }
 
-const summaryOf = ({ bizId, version, updatedAt, transferStatus }: Order) => [
-  bizId,
-  version,
-  updatedAt,
-  transferStatus.code,
-]
+function summaryOf({ bizId, version, updatedAt, transferStatus }: Order) {
+  return [bizId, version, updatedAt, transferStatus.code]
+}
 
 /** The workspace's own orders, and completed ones that it received. */
-const expectedOrders = (orders: readonly Order[], mine: string, { sortBy, sortOrder, transferStatus }: ListQuery) => {
+function expectedOrders(orders: readonly Order[], mine: string, { sortBy, sortOrder, transferStatus }: ListQuery) {
   const key = (order: Order): string => `${order[sortBy]} ${order.bizId}`
   const sorted = orders
     .filter(({ workspaceBizId, transferStatus: { code } }) => workspaceBizId === mine || code === 'COMPLETED')

@@ -17,7 +17,7 @@ import { alwaysOpen, refusalOf, transactionOf, trustingMembers, unlimitedPayouts
 const store = await postgresStore()
 afterAll(() => store?.close())
 
-const setUp = async ({ database }: TestStore) => {
+async function setUp({ database }: TestStore) {
   const journal = await createTestBank(database)
   const { ledger, clock } = journal
   const key = Buffer.alloc(32, 7)

@@ -27,7 +27,7 @@ afterAll(() => Promise.all(stores.map((store) => store.close())))
 const dayMs = 86_400_000
 const checker = systemIds.next<'account'>()
 
-const openWithdrawals = async ({ database }: TestStore, apiKeys: 'refuse' | 'allow' = 'refuse') => {
+async function openWithdrawals({ database }: TestStore, apiKeys: 'refuse' | 'allow' = 'refuse') {
   const bank = await createTestBank(
     database,
     {},

@@ -18,7 +18,9 @@ import { createTestBank } from '../../ledger/test-bank.ts'
 import { alwaysOpen, refusalOf, transactionOf, trustingMembers, unlimitedPayouts, words } from '../world.ts'
 import { dayMs, funds, lifeMs, type Order, WalletModel } from './money-model.ts'
 
-const inDollars = (cents: bigint): string => `${cents / 100n}.${String(cents % 100n).padStart(2, '0')}`
+function inDollars(cents: bigint): string {
+  return `${cents / 100n}.${String(cents % 100n).padStart(2, '0')}`
+}
 
 const { database, close } = await testDatabase()
 afterAll(close)
@@ -65,7 +67,7 @@ const withdrawalDomain = createWithdrawals({
 const call = handlerCaller([channels.handlers, rechargeDomain.handlers, withdrawalDomain.handlers], clock)
 
 /** The person and the account have no other orders. */
-const openWallet = async () => {
+async function openWallet() {
   const maker = systemIds.next<'account'>()
   const { id, workspace } = await wallet('USD', inDollars(funds))
   const { bizId } = await call(createWithdrawalChannel, {
@@ -78,16 +80,21 @@ const openWallet = async () => {
 }
 
 type OpenedWallet = Awaited<ReturnType<typeof openWallet>>
-const runExpiryJob = () =>
-  rechargeDomain.jobs[0]?.work(null, {
+function runExpiryJob() {
+  return rechargeDomain.jobs[0]?.work(null, {
     jobId: 'x',
     attempt: 1,
     signal: new AbortController().signal,
     drop: () => undefined,
   })
+}
 
-const rechargeParams = (recharge_id: string) => ({ params: { recharge_id } })
-const withdrawalParams = (withdrawal_id: string) => ({ params: { withdrawal_id } })
+function rechargeParams(recharge_id: string) {
+  return { params: { recharge_id } }
+}
+function withdrawalParams(withdrawal_id: string) {
+  return { params: { withdrawal_id } }
+}
 const reason = { reason: 'no' }
 
 const moves = {
@@ -101,7 +108,7 @@ const moves = {
 } as const
 type Move = keyof typeof moves
 
-const send = (move: Move, id: string, { maker, workspace }: OpenedWallet): Promise<unknown> => {
+function send(move: Move, id: string, { maker, workspace }: OpenedWallet): Promise<unknown> {
   const [member, operator] = [{ as: maker, workspace }, { as: checker }]
   switch (move) {
     case 'cancel':

@@ -11,7 +11,9 @@ const rechargeTerms = {
 const withdrawalTerms = { maximum: 10_000n, daily: 15_000n }
 export const funds = 20_000n
 
-const freesDailyUsage = (status: string): boolean => ['CANCELLED', 'REJECTED', 'FAILED', 'EXPIRED'].includes(status)
+function freesDailyUsage(status: string): boolean {
+  return ['CANCELLED', 'REJECTED', 'FAILED', 'EXPIRED'].includes(status)
+}
 
 export interface Order {
   id: string

@@ -45,8 +45,9 @@ afterAll(() => Promise.all(stores.map((store) => store.close())))
 
 const rounds = 8
 const parallel = 6
-const runParallel = <T>(count: number, work: (index: number) => Promise<T>): Promise<T[]> =>
-  Promise.all(Array.from({ length: count }, (_, index) => work(index)))
+function runParallel<T>(count: number, work: (index: number) => Promise<T>): Promise<T[]> {
+  return Promise.all(Array.from({ length: count }, (_, index) => work(index)))
+}
 
 describe.each(stores)('concurrency on $name', (store) => {
   let world: World

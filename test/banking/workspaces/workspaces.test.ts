@@ -15,19 +15,23 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-const enter = (account: AccountId, workspace: string | null) => world.members.enter(callerOf(account), workspace)
-const setStatus = (workspace: string, status: 'ACTIVE' | 'FROZEN') =>
-  world.database
+function enter(account: AccountId, workspace: string | null) {
+  return world.members.enter(callerOf(account), workspace)
+}
+function setStatus(workspace: string, status: 'ACTIVE' | 'FROZEN') {
+  return world.database
     .updateTable('workspaces')
     .set({ workspace_status: status })
     .where('biz_id', '=', workspace as never)
     .execute()
-const setPolicy = (workspace: string, config: object | null) =>
-  world.database
+}
+function setPolicy(workspace: string, config: object | null) {
+  return world.database
     .updateTable('memberships')
     .set({ policy_config: config && JSON.stringify(config) })
     .where('workspace_biz_id', '=', workspace as never)
     .execute()
+}
 
 describe('access to a workspace', () => {
   test('enter 400 ACCESS.WORKSPACE_REQUIRED: account without a workspace', async () => {

@@ -6,9 +6,13 @@ import type { HttpExchange } from '../../../src/client/index.ts'
 import { begun, consumer, pair, wallet } from '../fixtures.ts'
 import { ok, refuse, type ScriptedGateway, type Step, scriptedGateway } from '../scripted-gateway.ts'
 
-const bytes = (size: number) => crypto.getRandomValues(new Uint8Array(size))
+function bytes(size: number) {
+  return crypto.getRandomValues(new Uint8Array(size))
+}
 const utf8 = new TextEncoder()
-const text = (plain: Uint8Array): string => new TextDecoder().decode(plain)
+function text(plain: Uint8Array): string {
+  return new TextDecoder().decode(plain)
+}
 
 let keys: Awaited<ReturnType<typeof generateKeyPair>>
 let spki: string
@@ -62,7 +66,7 @@ describe('WebCrypto and jose', () => {
 })
 
 /** Implemented with jose. */
-const channelSteps = (expiresIn = 600) => {
+function channelSteps(expiresIn = 600) {
   const sessions = new Map<string, Uint8Array>()
   const proposals: { clientHash: string; iat: number }[] = []
   const offered = {

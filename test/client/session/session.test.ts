@@ -16,14 +16,14 @@ const login = {
 const credentials = { email: 'owner@demo.test', password: 'Portico-demo-2026', code: () => '123456' }
 
 /** The gateway accepts only these tokens. */
-const forTokens =
-  (...names: string[]): Step =>
-  (seen, response) => {
+function forTokens(...names: string[]): Step {
+  return (seen, response) => {
     const known = names.some((name) => seen.headers.authorization === `Bearer access-${name}`)
     return (known ? ok([wallet]) : refuse(401, 'ACCESS.TOKEN_INVALID'))(seen, response)
   }
+}
 
-const sharedStorage = () => {
+function sharedStorage() {
   const items = new Map<string, string>()
   return {
     items,
@@ -34,7 +34,7 @@ const sharedStorage = () => {
 }
 
 /** As in browsers, a tab sees the other tab's writes with a delay. */
-const lateStorages = (lateMs: number) => {
+function lateStorages(lateMs: number) {
   const views = [sharedStorage(), sharedStorage()]
   return views.map((own) => ({
     ...own,

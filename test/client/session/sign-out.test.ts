@@ -9,7 +9,7 @@ afterEach(() => gateway.close())
 const auth = 'POST /web/v1/consumer/auth'
 const wallets = 'GET /web/v1/consumer/wallets'
 
-const sharedStorage = (): Storage => {
+function sharedStorage(): Storage {
   const items = new Map<string, string>()
   return {
     getItem: (key) => items.get(key) ?? null,
@@ -24,7 +24,7 @@ const signedIn: Step = (seen, response) => {
 }
 
 /** Counts the notifications of each tab. */
-const tabs = (...listeners: ReturnType<typeof vi.fn<() => void>>[]) => {
+function tabs(...listeners: ReturnType<typeof vi.fn<() => void>>[]) {
   const storage = sharedStorage()
   return listeners.map((onSignedOut) => consumer(gateway.baseUrl, { storage, onSignedOut }))
 }

@@ -8,7 +8,7 @@ afterEach(() => gateway?.close())
 
 const refresh = 'POST /web/v1/consumer/auth/token/refresh'
 const wallets = 'GET /web/v1/consumer/wallets'
-const full = () => {
+function full() {
   throw new DOMException('full', 'QuotaExceededError')
 }
 
@@ -57,7 +57,9 @@ describe('a failing storage', () => {
     const items = new Map<string, string>()
     const storage = {
       getItem: (key: string) => items.get(key) ?? null,
-      setItem: (key: string, value: string) => void items.set(key, value),
+      setItem: (key: string, value: string): void => {
+        items.set(key, value)
+      },
       removeItem: (key: string) => void items.delete(key),
     }
     const client = consumer(gateway.baseUrl, { storage, clientHash: 'one' })

@@ -7,7 +7,7 @@ import { pair } from '../fixtures.ts'
 afterEach(() => vi.unstubAllGlobals())
 
 /** Delays every access, and delays writes most. */
-const slowStorage = (items = memoryStorage()): Storage => {
+function slowStorage(items = memoryStorage()): Storage {
   const later = (ms = 20) => new Promise((resolve) => setTimeout(resolve, ms))
   return {
     getItem: (key) => later(5).then(() => items.getItem(key)),

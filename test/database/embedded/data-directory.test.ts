@@ -65,7 +65,7 @@ afterEach(() => rm(directory, { recursive: true }))
 const module = new URL('../../../src/database/embedded/data-directory.ts', import.meta.url).href
 
 /** Runs without root, because root can write everywhere. Returns 'locked' or the error message. */
-const runInChild = (steps: string): string => {
+function runInChild(steps: string): string {
   const script = `
     const { lockDirectory } = await import(${JSON.stringify(module)})
     if (process.getuid?.() === 0) process.seteuid(65534)

@@ -17,12 +17,15 @@ beforeEach(async () => {
 })
 afterAll(() => store.close())
 
-const all = () => database.selectFrom('things').selectAll().orderBy('id').execute()
-const stateOf = (work: Promise<unknown>): Promise<string | undefined> =>
-  work.then(
+function all() {
+  return database.selectFrom('things').selectAll().orderBy('id').execute()
+}
+function stateOf(work: Promise<unknown>): Promise<string | undefined> {
+  return work.then(
     () => 'done',
     (error: unknown) => sqlState(error),
   )
+}
 
 describe('a statement', () => {
   test('returns its rows and the number of changed rows', async () => {

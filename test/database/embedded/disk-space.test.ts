@@ -16,12 +16,16 @@ beforeAll(async () => {
 afterAll(() => store?.close())
 
 const inUse = new AbortController().signal
-const replaceAll = async (): Promise<void> => {
+async function replaceAll(): Promise<void> {
   await sql`DELETE FROM things`.execute(database)
   await sql`INSERT INTO things SELECT n, repeat(md5(n::text), 10) FROM generate_series(1, 5000) n`.execute(database)
 }
-const size = async () =>
-  (await sql<{ bytes: number }>`SELECT pg_relation_size('things')::int AS bytes`.execute(database)).rows[0]?.bytes ?? 0
+async function size() {
+  return (
+    (await sql<{ bytes: number }>`SELECT pg_relation_size('things')::int AS bytes`.execute(database)).rows[0]?.bytes ??
+    0
+  )
+}
 
 test('vacuum: reuses the space of deleted rows, which PGlite does not do alone', async () => {
   await replaceAll()

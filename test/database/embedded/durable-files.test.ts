@@ -20,13 +20,14 @@ function replaceFsync(replacement: typeof fsync): void {
   syncBuiltinESMExports()
 }
 
-const onFsync = (observe: (path: string) => void): void =>
+function onFsync(observe: (path: string) => void): void {
   replaceFsync((descriptor) => {
     observe(readlinkSync(`/proc/self/fd/${descriptor}`))
     fsync(descriptor)
   })
+}
 
-const open = async (name: string, isDurable: boolean) => {
+async function open(name: string, isDurable: boolean) {
   const directory = join(folder, name)
   const store = await openEmbedded({ directory, isDurable, minimumFreeBytes: 0, onDiskFull: () => undefined })
   await sql`CREATE TABLE IF NOT EXISTS notes (text text)`.execute(store.database)
@@ -34,7 +35,7 @@ const open = async (name: string, isDurable: boolean) => {
 }
 
 /** Counts log flushes, and those after which the log contained a text. */
-const walFlushes = async (text: string, work: () => Promise<unknown>) => {
+async function walFlushes(text: string, work: () => Promise<unknown>) {
   const flushed = { all: 0, withText: 0 }
   onFsync((path) => {
     if (!path.includes('/pg/pg_wal/')) return

@@ -11,20 +11,23 @@ import { emptyPostgres } from '../../harness/prepared-postgres.ts'
 const server = await emptyPostgres({ deadlock_timeout: '100ms' })
 afterAll(() => server?.stop())
 
-const reasonOf = (done: Promise<unknown>): Promise<unknown> =>
-  done.then(
+function reasonOf(done: Promise<unknown>): Promise<unknown> {
+  return done.then(
     () => 'none',
     (error: unknown) => (error instanceof Error ? String(error.cause) : error),
   )
+}
 
 const loans: SchemaOwner = {
   owner: 'loans',
   migrations: [sqlMigration('001-baseline', ['CREATE TABLE loans (id integer)', 'CREATE TABLE terms (id integer)'])],
 }
-const grown = (owner: SchemaOwner, ...added: SchemaOwner['migrations']): SchemaOwner => ({
-  ...owner,
-  migrations: [...owner.migrations, ...added],
-})
+function grown(owner: SchemaOwner, ...added: SchemaOwner['migrations']): SchemaOwner {
+  return {
+    ...owner,
+    migrations: [...owner.migrations, ...added],
+  }
+}
 
 describe('migrate', needsPostgres(server), () => {
   let store: OpenDatabase

@@ -1,14 +1,18 @@
 import { expect, test } from 'vitest'
 import { pendingMigrations, type SchemaOwner, sqlMigration } from '../../../src/database/migrator/migration.ts'
 
-const owner = (name: string, ...migrations: string[]): SchemaOwner => ({
-  owner: name,
-  migrations: migrations.map((each) => sqlMigration(each, [])),
-})
-const applied = (name: string, ...migrations: string[]) =>
-  migrations.map((each) => ({ owner: name, name: each, checksum: null }))
-const namesOf = (...values: Parameters<typeof pendingMigrations>): string[] =>
-  pendingMigrations(...values).map((each) => `${each.owner}/${each.name}`)
+function owner(name: string, ...migrations: string[]): SchemaOwner {
+  return {
+    owner: name,
+    migrations: migrations.map((each) => sqlMigration(each, [])),
+  }
+}
+function applied(name: string, ...migrations: string[]) {
+  return migrations.map((each) => ({ owner: name, name: each, checksum: null }))
+}
+function namesOf(...values: Parameters<typeof pendingMigrations>): string[] {
+  return pendingMigrations(...values).map((each) => `${each.owner}/${each.name}`)
+}
 
 const loans = owner('loans', '001-baseline', '002-terms')
 

@@ -21,8 +21,8 @@ afterAll(async () => {
   await server?.stop()
 })
 
-const open = (url: string, poolSize = 1, connectTimeoutMs = 20_000, statementTimeoutMs = 20_000) =>
-  openPostgres({
+function open(url: string, poolSize = 1, connectTimeoutMs = 20_000, statementTimeoutMs = 20_000) {
+  return openPostgres({
     kind: 'postgres',
     url,
     poolSize,
@@ -31,10 +31,13 @@ const open = (url: string, poolSize = 1, connectTimeoutMs = 20_000, statementTim
     lockTimeoutMs: 10_000,
     onConnectionBroken: () => undefined,
   })
+}
 /** A client waits for a reply for twice this time. */
 const silentAfterMs = 2_500
-const failure = (work: Promise<unknown>): Promise<unknown> => work.then(() => undefined).catch((error) => error)
-const connectDirectly = async (): Promise<Client> => {
+function failure(work: Promise<unknown>): Promise<unknown> {
+  return work.then(() => undefined).catch((error) => error)
+}
+async function connectDirectly(): Promise<Client> {
   const client = new Client({ connectionString: server?.url })
   await client.connect()
   return client

@@ -16,14 +16,14 @@ import { testSettings } from '../../harness/settings.ts'
 const server = await emptyPostgres()
 afterAll(() => server?.stop())
 
-const urlOf = (name: string, role = 'portico'): string => {
+function urlOf(name: string, role = 'portico'): string {
   const url = new URL(server?.url ?? '')
   url.pathname = `/${name}`
   url.username = role
   return url.href
 }
 
-const execute = async (database: string, ...statements: string[]): Promise<void> => {
+async function execute(database: string, ...statements: string[]): Promise<void> {
   const client = new Client({ connectionString: urlOf(database) })
   await client.connect()
   try {
@@ -33,21 +33,24 @@ const execute = async (database: string, ...statements: string[]): Promise<void>
   }
 }
 
-const createDatabase = async (options = ''): Promise<string> => {
+async function createDatabase(options = ''): Promise<string> {
   const name = `d${randomUUID().replaceAll('-', '')}`
   await execute('postgres', `CREATE DATABASE ${name} ${options}`)
   return name
 }
 
-const open = (url: string): Promise<OpenDatabase> => openDatabase(postgresTarget(url))
+function open(url: string): Promise<OpenDatabase> {
+  return openDatabase(postgresTarget(url))
+}
 
-const reasonOf = (work: Promise<unknown>): Promise<unknown> =>
-  work.then(
+function reasonOf(work: Promise<unknown>): Promise<unknown> {
+  return work.then(
     () => 'none',
     (error: unknown) => (error instanceof Error ? [error.message, error.cause].map(String).join(': ') : error),
   )
+}
 
-const migrateError = async (url: string): Promise<unknown> => {
+async function migrateError(url: string): Promise<unknown> {
   const store = await open(url)
   return reasonOf(store.migrate(schemaOwners)).finally(() => store.close())
 }

@@ -25,8 +25,8 @@ afterAll(async () => {
   await server?.stop()
 })
 
-const target = (url: string, poolSize = 6) =>
-  ({
+function target(url: string, poolSize = 6) {
+  return {
     kind: 'postgres',
     url,
     poolSize,
@@ -34,10 +34,12 @@ const target = (url: string, poolSize = 6) =>
     statementTimeoutMs: 20_000,
     lockTimeoutMs: 10_000,
     onConnectionBroken: () => undefined,
-  }) as const
+  } as const
+}
 
-const failure = (work: Promise<unknown>): Promise<unknown> =>
-  work.then(() => undefined).catch((error: unknown) => error)
+function failure(work: Promise<unknown>): Promise<unknown> {
+  return work.then(() => undefined).catch((error: unknown) => error)
+}
 
 test('a server that denies the login: unavailable', needsPostgres(server), async () => {
   const admin = new Client({ connectionString: server?.url })

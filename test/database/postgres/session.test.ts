@@ -13,12 +13,14 @@ import { postgresTarget } from '../../harness/postgres-target.ts'
 import { emptyPostgres } from '../../harness/prepared-postgres.ts'
 
 const server = await emptyPostgres()
-const admin = async (statement: string) => {
+async function admin(statement: string) {
   const client = new Client({ connectionString: server?.url })
   await client.connect()
   return client.query(statement).finally(() => client.end())
 }
-const databaseUrl = (name: string) => server?.url.replace(/[^/]+$/, name) ?? ''
+function databaseUrl(name: string) {
+  return server?.url.replace(/[^/]+$/, name) ?? ''
+}
 if (server) {
   await admin('CREATE DATABASE odd')
   await admin("ALTER DATABASE odd SET DateStyle = 'SQL, DMY'")

@@ -20,13 +20,14 @@ let speaksTls = true
 let received: string[] = []
 
 /** A start-up message names the user. */
-const record = (socket: Socket, transport: string): void =>
-  void socket
+function record(socket: Socket, transport: string): void {
+  socket
     .on('error', () => undefined)
     .on('data', (bytes: Buffer) => {
       received.push(`${transport}: ${bytes.includes('portico_user') ? 'the user' : 'something else'}`)
       socket.destroy()
     })
+}
 
 const sslRequest = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
 
@@ -60,14 +61,18 @@ beforeEach(() => {
   speaksTls = true
 })
 
-const urlOf = (host: string, more = '') =>
-  `postgres://portico_user:secret@${host}:${port}/db?sslmode=verify-full${more}`
-const open = (url: string) =>
-  openDatabase({
+function urlOf(host: string, more = '') {
+  return `postgres://portico_user:secret@${host}:${port}/db?sslmode=verify-full${more}`
+}
+function open(url: string) {
+  return openDatabase({
     ...{ kind: 'postgres', url, poolSize: 1, connectTimeoutMs, statementTimeoutMs: 20_000, lockTimeoutMs: 20_000 },
     onConnectionBroken: () => undefined,
   })
-const lock = (url: string) => acquireSingletonLock({ url, connectTimeoutMs, onChange: () => undefined })
+}
+function lock(url: string) {
+  return acquireSingletonLock({ url, connectTimeoutMs, onChange: () => undefined })
+}
 
 test.each([
   ['the store', open],

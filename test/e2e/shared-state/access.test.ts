@@ -10,7 +10,9 @@ import { needsStore } from '../../harness/needs.ts'
 import { type AccessWorld, startAccessWorld } from '../access-world.ts'
 
 const shared = developmentIds.workspace
-const outcomeOf = ({ status, body }: Answer) => [status, body.code]
+function outcomeOf({ status, body }: Answer) {
+  return [status, body.code]
+}
 
 describe('workspaces, roles, invitations and API keys', needsStore(), () => {
   let world: AccessWorld

@@ -6,7 +6,9 @@ import { needsStore } from '../../harness/needs.ts'
 import { type Portico, startPortico } from '../../harness/portico.ts'
 import { signIn } from '../../harness/sign-in.ts'
 
-const outcomeOf = ({ status, body }: Answer) => [status, body.code]
+function outcomeOf({ status, body }: Answer) {
+  return [status, body.code]
+}
 
 describe('API keys', needsStore(), () => {
   let portico: Portico

@@ -20,9 +20,11 @@ const inParallel = 16
 const maxKeys = 3 * networks + 20
 
 /** 80 /56 networks in one /48. */
-const addressOf = (count: number): string => `2001:db8:0:${(count % networks).toString(16)}00::1`
+function addressOf(count: number): string {
+  return `2001:db8:0:${(count % networks).toString(16)}00::1`
+}
 
-const runLimited = async <T>(count: number, task: (index: number) => Promise<T>): Promise<T[]> => {
+async function runLimited<T>(count: number, task: (index: number) => Promise<T>): Promise<T[]> {
   const results: T[] = []
   let next = 0
   const work = async () => {
@@ -32,7 +34,7 @@ const runLimited = async <T>(count: number, task: (index: number) => Promise<T>)
   return results
 }
 
-const tally = (values: readonly number[]): Record<number, number> => {
+function tally(values: readonly number[]): Record<number, number> {
   const counts: Record<number, number> = {}
   for (const value of values) counts[value] = (counts[value] ?? 0) + 1
   return counts
@@ -51,7 +53,7 @@ interface Scene {
 }
 
 /** Replicas on a Redis of 4 MB, or one process with its own memory. */
-const startScene = async (adjust: (settings: Configuration) => void): Promise<Scene> => {
+async function startScene(adjust: (settings: Configuration) => void): Promise<Scene> {
   const redis = topology === 'distributed' ? await startRedis(['--maxmemory', '4mb']) : undefined
   const portico = await startPortico({ ...(redis && { variables: { REDIS_URL: redis.url } }), adjust })
   const { accessToken: token } = await signIn(portico)
@@ -103,7 +105,7 @@ const startScene = async (adjust: (settings: Configuration) => void): Promise<Sc
 }
 
 /** Also returns errors of signed-in users and readiness. */
-const flood = async ({ open, faults }: Scene) => {
+async function flood({ open, faults }: Scene) {
   const failures: number[] = []
   const responses = await runLimited(openings, async (count) => {
     if (count % 200 === 0) failures.push(...(await faults()))

@@ -8,9 +8,11 @@ const least = { JPY: '1', USD: '0.01', BHD: '0.001', BTC: '0.00000001', ETH: '0.
 type Currency = keyof typeof least
 const currencies = Object.keys(least).filter((code): code is Currency => code in least)
 
-const placesOf = (currency: Currency): number => least[currency].split('.')[1]?.length ?? 0
+function placesOf(currency: Currency): number {
+  return least[currency].split('.')[1]?.length ?? 0
+}
 /** Requires every decimal place. */
-const minor = (text: string, currency: Currency): bigint => {
+function minor(text: string, currency: Currency): bigint {
   expect(text.split('.')[1]?.length ?? 0).toBe(placesOf(currency))
   return BigInt(text.replace('.', ''))
 }

@@ -14,7 +14,9 @@ import { needsStore } from '../../harness/needs.ts'
 import { type Portico, startPortico } from '../../harness/portico.ts'
 
 const locales = mkdtempSync(join(tmpdir(), 'portico-gifts-'))
-const text = (name: string) => ({ name, description: name })
+function text(name: string) {
+  return { name, description: name }
+}
 writeFileSync(
   join(locales, 'en.yaml'),
   JSON.stringify({ permission: { 'gift:read': text('Read gifts'), 'gift:send': text('Send gifts') } }),

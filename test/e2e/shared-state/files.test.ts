@@ -10,15 +10,21 @@ import { needsStore } from '../../harness/needs.ts'
 import { type Portico, startPortico } from '../../harness/portico.ts'
 import { type Session, signIn } from '../../harness/sign-in.ts'
 
-const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
-const purpose = (content = 'DOCUMENT'): Part => ({ name: 'purpose', content })
-const file = (changed: Partial<Part> = {}): Part => ({
-  name: 'file',
-  content: pdf(),
-  fileName: 'contract.pdf',
-  type: 'application/pdf',
-  ...changed,
-})
+function sha256(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}
+function purpose(content = 'DOCUMENT'): Part {
+  return { name: 'purpose', content }
+}
+function file(changed: Partial<Part> = {}): Part {
+  return {
+    name: 'file',
+    content: pdf(),
+    fileName: 'contract.pdf',
+    type: 'application/pdf',
+    ...changed,
+  }
+}
 
 describe('files', needsStore(), () => {
   let portico: Portico
@@ -348,13 +354,16 @@ describe('files', needsStore(), () => {
   })
 })
 
-const blobs = async (directory: string): Promise<string[]> => {
+async function blobs(directory: string): Promise<string[]> {
   const entries = await readdir(`${directory}/blobs`, { recursive: true, withFileTypes: true }).catch(() => [])
   return entries.filter((entry) => entry.isFile()).map((entry) => `${entry.parentPath}/${entry.name}`)
 }
 
 /** The names begin with the time. */
-const newestBlob = async (directory: string): Promise<string> =>
-  (await blobs(directory)).toSorted((one, other) => basename(one).localeCompare(basename(other))).at(-1) ?? ''
+async function newestBlob(directory: string): Promise<string> {
+  return (await blobs(directory)).toSorted((one, other) => basename(one).localeCompare(basename(other))).at(-1) ?? ''
+}
 
-const blobCount = async (directory: string): Promise<number> => (await blobs(directory)).length
+async function blobCount(directory: string): Promise<number> {
+  return (await blobs(directory)).length
+}

@@ -13,11 +13,16 @@ const generate = '/security/mfa/backup-codes/generate'
 const stepUp = '/security/step-up'
 
 /** Time steps do not end during a test. */
-const stopClock = (): void => void vi.useFakeTimers({ toFake: ['Date'] })
-const restartClock = (): void => void vi.useRealTimers()
+function stopClock(): void {
+  vi.useFakeTimers({ toFake: ['Date'] })
+}
+function restartClock(): void {
+  vi.useRealTimers()
+}
 
-const methods = (entries: { mfaMethod: { code: string }; isEnabled: boolean; isPrimary: boolean }[]) =>
-  entries.map(({ mfaMethod, isEnabled, isPrimary }) => [mfaMethod.code, isEnabled, isPrimary])
+function methods(entries: { mfaMethod: { code: string }; isEnabled: boolean; isPrimary: boolean }[]) {
+  return entries.map(({ mfaMethod, isEnabled, isPrimary }) => [mfaMethod.code, isEnabled, isPrimary])
+}
 
 describe('second factors', needsStore(), () => {
   let portico: Portico

@@ -21,7 +21,7 @@ const growth = 32 * megabyte
 /** Linux reports the peak memory since its last reset. */
 const canMeasure = existsSync('/proc/self/clear_refs')
 
-const memoryOf = ({ child }: PorticoProcess, field: 'VmRSS' | 'VmHWM'): number => {
+function memoryOf({ child }: PorticoProcess, field: 'VmRSS' | 'VmHWM'): number {
   const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
   return Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) * 1024
 }

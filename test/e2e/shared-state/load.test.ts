@@ -34,7 +34,7 @@ type Script = (request: ProxiedRequest, forward: Forward) => Promise<ProxiedRepl
 
 const hopByHop = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'keep-alive'])
 
-const startProxy = async (target: string, script: Script): Promise<{ url: string; close(): void }> => {
+async function startProxy(target: string, script: Script): Promise<{ url: string; close(): void }> {
   const forward: Forward = async ({ method, path, headers, body }) => {
     const response = await fetch(target + path, { method, headers, ...(body !== '' && { body }) })
     return { status: response.status, body: await response.text() }
@@ -60,7 +60,9 @@ const startProxy = async (target: string, script: Script): Promise<{ url: string
   }
 }
 
-const isTransfer = ({ path }: ProxiedRequest): boolean => path.endsWith('/transfer/command/create')
+function isTransfer({ path }: ProxiedRequest): boolean {
+  return path.endsWith('/transfer/command/create')
+}
 
 describe('portico load', needsStore(), () => {
   let portico: Portico

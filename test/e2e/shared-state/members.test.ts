@@ -7,7 +7,9 @@ import { type Session, signIn } from '../../harness/sign-in.ts'
 import { type AccessWorld, startAccessWorld } from '../access-world.ts'
 
 const workspace = developmentIds.workspace
-const outcomeOf = ({ status, body }: Answer) => [status, body.code]
+function outcomeOf({ status, body }: Answer) {
+  return [status, body.code]
+}
 
 describe('members', needsStore(), () => {
   let world: AccessWorld

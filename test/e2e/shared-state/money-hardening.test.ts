@@ -8,7 +8,9 @@ import { type Portico, startPortico } from '../../harness/portico.ts'
 import { type Session, signIn } from '../../harness/sign-in.ts'
 
 const { workspace, mainUsd, mainEur, savingsUsd } = developmentIds
-const codeOf = ({ status, body }: Answer) => [status, body?.code]
+function codeOf({ status, body }: Answer) {
+  return [status, body?.code]
+}
 const invalid = [400, 'VALIDATION.INVALID_PARAMETER']
 
 describe('invalid money input', needsStore(), () => {

@@ -27,8 +27,9 @@ interface Node {
   permissionCode: string
   children: Node[]
 }
-const codesIn = (nodes: Node[]): string[] =>
-  nodes.flatMap(({ permissionCode, children }) => [permissionCode, ...codesIn(children)])
+function codesIn(nodes: Node[]): string[] {
+  return nodes.flatMap(({ permissionCode, children }) => [permissionCode, ...codesIn(children)])
+}
 
 describe('a detour from a stolen session to the money', needsStore(), () => {
   let portico: Portico

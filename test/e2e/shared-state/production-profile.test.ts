@@ -32,8 +32,9 @@ interface Node {
   permissionCode: string
   children: Node[]
 }
-const codesIn = (nodes: Node[]): string[] =>
-  nodes.flatMap(({ permissionCode, children }) => [permissionCode, ...codesIn(children)])
+function codesIn(nodes: Node[]): string[] {
+  return nodes.flatMap(({ permissionCode, children }) => [permissionCode, ...codesIn(children)])
+}
 
 interface Person {
   by: Client

@@ -15,7 +15,7 @@ const attack = [
   { sourceCurrency: 'USD', targetCurrency: 'JPY', rate: '140.9474' },
 ] as const
 
-const startRatesWorld = async () => {
+async function startRatesWorld() {
   const portico = await startPortico()
   const tokens = {
     owner: (await signIn(portico)).accessToken,

@@ -6,7 +6,9 @@ import { signIn } from '../../harness/sign-in.ts'
 import { codeOf, invalid, notFound } from '../money-world.ts'
 import { type RechargesWorld, startRechargesWorld } from '../recharges-world.ts'
 
-const proofOf = (id: string) => `/recharges/${id}/proof/download`
+function proofOf(id: string) {
+  return `/recharges/${id}/proof/download`
+}
 
 describe('proofs of recharges', needsStore(), () => {
   let world: RechargesWorld

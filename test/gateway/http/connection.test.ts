@@ -26,13 +26,15 @@ afterAll(() => {
   server.close()
 })
 
-const connections = () => new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)))
+function connections() {
+  return new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)))
+}
 /** `expect.poll` would advance the fake time. */
-const nothingIsLeft = async () => {
+async function nothingIsLeft() {
   while ((await connections()) > 0 || vi.getTimerCount() > 0) await turn()
 }
 
-const answered = async (fields: string, body = '', path = '/') => {
+async function answered(fields: string, body = '', path = '/') {
   const address = server.address()
   const port = typeof address === 'object' && address ? address.port : 0
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }).on('error', () => undefined)

@@ -6,21 +6,22 @@ import { expect, test } from 'vitest'
 import { closeListener } from '../../../src/gateway/http/graceful-shutdown.ts'
 import type { WaitingClients } from './waiting-clients.ts'
 
-const listening = async (listener: RequestListener) => {
+async function listening(listener: RequestListener) {
   const server = createServer(listener)
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const { port } = server.address() as AddressInfo
   return { server, port, open: () => connect(port, '127.0.0.1') }
 }
 
-const received = (socket: ReturnType<typeof connect>): Promise<string> =>
-  new Promise((resolve) => {
+function received(socket: ReturnType<typeof connect>): Promise<string> {
+  return new Promise((resolve) => {
     let text = ''
     socket.on('data', (bytes) => {
       text += bytes
     })
     socket.on('error', (error) => resolve(error.message)).on('close', () => resolve(text))
   })
+}
 
 test('closeListener answers every connection in the accept backlog and resets none', async () => {
   const { server, port } = await listening((_request, response) => response.end('served'))

@@ -15,10 +15,10 @@ let served = 0
 let reported: ParseError[] = []
 
 /** The app responds once the body is complete. */
-const listen = async ({
+async function listen({
   maxHeaders = 100,
   ...settings
-}: Partial<Configuration['requests']> & { maxHeaders?: number } = {}): Promise<void> => {
+}: Partial<Configuration['requests']> & { maxHeaders?: number } = {}): Promise<void> {
   const app = express()
   app.use((request, response) => {
     served += 1
@@ -46,8 +46,12 @@ afterEach(() => {
 })
 
 const host = 'Host: portico.test\r\n'
-const get = (fields = host) => `GET / HTTP/1.1\r\n${fields}\r\n`
-const post = (fields: string, body = '') => `POST / HTTP/1.1\r\n${host}${fields}\r\n${body}`
+function get(fields = host) {
+  return `GET / HTTP/1.1\r\n${fields}\r\n`
+}
+function post(fields: string, body = '') {
+  return `POST / HTTP/1.1\r\n${host}${fields}\r\n${body}`
+}
 
 test('431 above the maximum number of headers', async () => {
   await listen({ maxHeaders: 20 })

@@ -70,7 +70,7 @@ const app = express().use(handler.chains).use(createErrorHandler(writer, faults.
 const file = '/web/v1/consumer/files/01990000-0000-7000-8000-000000000001/download'
 const times = 100
 
-const fail = (): never => {
+function fail(): never {
   throw new Error('injected')
 }
 

@@ -81,11 +81,15 @@ const app = express()
   .use(createErrorHandler(responses, faults.logger))
 
 const file = '/web/v1/consumer/files/01990000-0000-7000-8000-000000000001/download'
-const reply = (status: number) => (call: Call) => {
-  call.reply = new StreamReply(status, { 'content-length': '1' }, Readable.from([Buffer.from('a')]))
+function reply(status: number) {
+  return (call: Call) => {
+    call.reply = new StreamReply(status, { 'content-length': '1' }, Readable.from([Buffer.from('a')]))
+  }
 }
-const refuse = (code: Code) => () => {
-  throw new Refusal(code)
+function refuse(code: Code) {
+  return () => {
+    throw new Refusal(code)
+  }
 }
 
 describe('log and metrics record a request by its response', () => {

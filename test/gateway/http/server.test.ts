@@ -9,7 +9,9 @@ import { testSettings } from '../../harness/settings.ts'
 let server: Server
 let port = 0
 const uncaught: unknown[] = []
-const note = (error: unknown) => void uncaught.push(error)
+function note(error: unknown) {
+  return void uncaught.push(error)
+}
 
 beforeAll(async () => {
   server = createHttpServer({
@@ -28,13 +30,15 @@ beforeEach(() => void process.on('uncaughtException', note))
 afterEach(() => void process.off('uncaughtException', note))
 afterAll(() => server.close())
 
-const openSocket = (text: string): Socket => {
+function openSocket(text: string): Socket {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }).on('error', () => undefined)
   socket.write(text)
   return socket
 }
 const tunnel = 'CONNECT x:1 HTTP/1.1\r\nHost: x:1\r\n\r\n'
-const connections = () => new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)))
+function connections() {
+  return new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)))
+}
 
 test('CONNECT 405: closes the connection, even if the client keeps its side open', async () => {
   const socket = openSocket(tunnel)

@@ -16,7 +16,7 @@ let server: Server
 let port = 0
 let served = 0
 
-const listen = async (body: string, afterMs = 0): Promise<void> => {
+async function listen(body: string, afterMs = 0): Promise<void> {
   const app = express()
   app.use(async (_request, response) => {
     served += 1
@@ -42,12 +42,14 @@ afterEach(() => {
 })
 
 const get = 'GET / HTTP/1.1\r\nHost: portico.test\r\n\r\n'
-const openSocket = (text: string): Socket => {
+function openSocket(text: string): Socket {
   const socket = connect({ port, host: '127.0.0.1' }).on('error', () => undefined)
   socket.write(text)
   return socket
 }
-const connections = () => new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)))
+function connections() {
+  return new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)))
+}
 
 test('a response that its client does not read ends the connection', async () => {
   await listen(long)

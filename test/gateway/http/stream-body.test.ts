@@ -22,7 +22,7 @@ afterAll(() => {
 })
 
 /** Includes the bytes that the client received. */
-const send = (length: number | null, body: Readable, client: 'takes all' | 'goes away' = 'takes all') => {
+function send(length: number | null, body: Readable, client: 'takes all' | 'goes away' = 'takes all') {
   reply = new StreamReply(200, length === null ? {} : { 'content-length': String(length) }, body)
   sent = Promise.withResolvers()
   const arrived = Promise.withResolvers<string>()
@@ -34,7 +34,9 @@ const send = (length: number | null, body: Readable, client: 'takes all' | 'goes
   }).on('error', isBrokenOff)
   return { sent: sent.promise, arrived: arrived.promise }
 }
-const chunks = (...texts: string[]) => Readable.from(texts.map((each) => Buffer.from(each)))
+function chunks(...texts: string[]) {
+  return Readable.from(texts.map((each) => Buffer.from(each)))
+}
 
 test.each([3, null])('a stream arrives complete, with or without an announced length: %s', async (length) => {
   const { sent, arrived } = send(length, chunks('ab', 'c'))
@@ -53,12 +55,13 @@ test('a stream longer than announced fails, and the surplus is not sent', async 
   expect(['ab', 'broken off']).toContain(await arrived)
 })
 
-const endlessly = () =>
-  new Readable({
+function endlessly() {
+  return new Readable({
     read() {
       this.push(Buffer.alloc(65_536))
     },
   })
+}
 
 test('a stream longer than announced is not read further, and its source is destroyed', async () => {
   const endless = endlessly()

@@ -9,7 +9,7 @@ export interface WaitingClients {
   created: Int32Array
 }
 
-const requestOnce = async ({ port, created }: WaitingClients): Promise<string> => {
+async function requestOnce({ port, created }: WaitingClients): Promise<string> {
   const socket = connect(port, '127.0.0.1').setEncoding('utf8')
   try {
     await once(socket, 'connect')

@@ -7,7 +7,7 @@ import { Refusal, toInstant } from '../../../src/kernel/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { arrivedCall } from '../../harness/call.ts'
 
-const explaining = (entries: number) => {
+function explaining(entries: number) {
   let now = 1_000
   const explain = createExplainLog({ now: () => toInstant(now) }, ['edge', 'serve'], { entries, ttlMs: 600 }, false)
   const record = (requestId: string, refusal: Refusal | null = null) =>

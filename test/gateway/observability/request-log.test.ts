@@ -21,7 +21,7 @@ const caller = {
 }
 const workspace = { id: systemIds.next<'workspace'>(), isOwner: false, permissions: new Set<never>() }
 
-const lineOf = (finished: Partial<FinishedRequest>) => {
+function lineOf(finished: Partial<FinishedRequest>) {
   const { logger, lines } = captureLog()
   createRequestLog(
     logger,
@@ -64,10 +64,7 @@ test('the line of a refusal has the code of an upstream that was not relayed', (
   })
 })
 
-const refusedBy = (
-  code: 'SYSTEM.INTERNAL_ERROR' | 'SYSTEM.NOT_IMPLEMENTED' | 'STATE.CONFLICT',
-  detail: RefusalDetail,
-) => {
+function refusedBy(code: 'SYSTEM.INTERNAL_ERROR' | 'SYSTEM.NOT_IMPLEMENTED' | 'STATE.CONFLICT', detail: RefusalDetail) {
   const refusal = new Refusal(code, detail)
   return lineOf({ refusal, status: statusOf(refusal.code) })
 }

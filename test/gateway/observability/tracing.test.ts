@@ -12,16 +12,18 @@ import { recordingTracer } from '../../harness/tracer.ts'
 const traceId = '0af7651916cd43dd8448eb211c80319c'
 const spanId = 'b7ad6b7169203331'
 
-const headersOf = (rawHeaders: string[]): Headers => {
+function headersOf(rawHeaders: string[]): Headers {
   const headers: Record<string, string> = {}
   for (let index = 0; index < rawHeaders.length; index += 2)
     headers[rawHeaders[index] ?? ''] = rawHeaders[index + 1] ?? ''
   return new Headers({ headers, rawHeaders })
 }
 
-const callWith = (raw: string[]): Call => arrivedCall(listWallets, { headers: headersOf(raw) })
+function callWith(raw: string[]): Call {
+  return arrivedCall(listWallets, { headers: headersOf(raw) })
+}
 
-const traceOf = async (trusted: boolean, raw: string[]) => {
+async function traceOf(trusted: boolean, raw: string[]) {
   const call = callWith(raw)
   await traceStage(() => trusted)(call)
   return call.trace?.traceId

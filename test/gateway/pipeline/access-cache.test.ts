@@ -17,7 +17,7 @@ const standard: WorkspaceAccess = {
 }
 
 /** Only the default workspace is known. */
-const createCache = () => {
+function createCache() {
   const enter = async (_: Caller, workspaceId: string | null): Promise<WorkspaceAccess> => {
     if (workspaceId !== null) throw new Refusal('ACCESS.PERMISSION_DENIED')
     return standard
@@ -26,7 +26,9 @@ const createCache = () => {
 }
 
 const refused = { code: 'ACCESS.PERMISSION_DENIED' }
-const entering = async (access: ReturnType<typeof createCache>, named: string | null) => access.enter(caller, named)
+async function entering(access: ReturnType<typeof createCache>, named: string | null) {
+  return access.enter(caller, named)
+}
 
 test('403 ACCESS.PERMISSION_DENIED for an empty X-Workspace-Id, even if the default workspace is cached', async () => {
   const access = createCache()

@@ -12,7 +12,7 @@ portals.SYSTEM.edge = { kind: 'cloudflare', trustedProxies: ['10.0.0.0/8'] }
 const resolveClient = createClientResolver(portals)
 
 /** Node's own parser reads the headers. */
-const seen = (portal: 'CONSUMER' | 'SYSTEM', peer: string, name: string, values: string[]) => {
+function seen(portal: 'CONSUMER' | 'SYSTEM', peer: string, name: string, values: string[]) {
   const headers = new Headers({
     headers: { [name]: values.join(', ') },
     rawHeaders: values.flatMap((each) => [name, each]),

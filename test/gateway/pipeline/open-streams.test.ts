@@ -17,7 +17,7 @@ const settings: OpenStreamPorts['settings'] = {
   maxBufferedBytes: 65_536,
 }
 
-const createStreams = (change: Partial<OpenStreamPorts['settings']> = {}) => {
+function createStreams(change: Partial<OpenStreamPorts['settings']> = {}) {
   const events: string[] = []
   const streams = new OpenStreams({
     settings: { ...settings, ...change },
@@ -31,7 +31,7 @@ const createStreams = (change: Partial<OpenStreamPorts['settings']> = {}) => {
   return { streams, events }
 }
 
-const callOf = (caller: Partial<Caller> | null, clientIp = '203.0.113.7'): Call => {
+function callOf(caller: Partial<Caller> | null, clientIp = '203.0.113.7'): Call {
   const call = arrivedCall(listCountries)
   call.clientIp = clientIp
   if (caller)
@@ -48,7 +48,7 @@ const callOf = (caller: Partial<Caller> | null, clientIp = '203.0.113.7'): Call 
 }
 
 const watch = { checkCaller: async () => undefined, close: () => undefined }
-const codeOf = (open: () => unknown): string => {
+function codeOf(open: () => unknown): string {
   try {
     open()
     return 'opened'

@@ -11,15 +11,16 @@ const valid = {
   'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
 }
 
-const requestWith = (headers: Record<string, string>, method = 'GET', httpVersion = '1.1'): IncomingMessage => {
+function requestWith(headers: Record<string, string>, method = 'GET', httpVersion = '1.1'): IncomingMessage {
   const request = new IncomingMessage(new Socket())
   request.headers = headers
   request.rawHeaders = Object.entries(headers).flat()
   return Object.assign(request, { method, httpVersion })
 }
 
-const read = (protocols: string, headers: Record<string, string> = {}) =>
-  readHandshake(requestWith({ ...valid, 'sec-websocket-protocol': protocols, ...headers }))
+function read(protocols: string, headers: Record<string, string> = {}) {
+  return readHandshake(requestWith({ ...valid, 'sec-websocket-protocol': protocols, ...headers }))
+}
 
 test('acceptKey: the example of RFC 6455', () => {
   expect(acceptKey('dGhlIHNhbXBsZSBub25jZQ==')).toBe('s3pPLMBiTxaQ9kYGzzhZRbK+xOo=')

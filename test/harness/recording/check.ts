@@ -3,15 +3,16 @@ import type { Operation } from '../../../src/kernel/index.ts'
 import { isJsonObject, type Json } from '../../../src/openapi/json.ts'
 import type { Exchanged } from './observation.ts'
 
-const faultsOf = (part: string, schema: z.ZodType, value: unknown): string[] => {
+function faultsOf(part: string, schema: z.ZodType, value: unknown): string[] {
   const { error } = schema.safeParse(value)
   return (error?.issues ?? []).map(({ path, message }) => `${[part, ...path].join('.')}: ${message}`)
 }
 
-const dataOf = (reply: Json | undefined): unknown =>
-  isJsonObject(reply) && reply.success === true ? reply.data : undefined
+function dataOf(reply: Json | undefined): unknown {
+  return isJsonObject(reply) && reply.success === true ? reply.data : undefined
+}
 
-export const faultsOfExample = (operation: Operation, example: Partial<Exchanged>): string[] => {
+export function faultsOfExample(operation: Operation, example: Partial<Exchanged>): string[] {
   const { query, body, reply } = operation
   const { request } = example
   return [

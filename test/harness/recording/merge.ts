@@ -9,21 +9,23 @@ const examplesFile = new URL('../../../docs/examples.json', import.meta.url)
 /** These inject faults or use stubs. Other files' examples take precedence. */
 const odd = /^(upstream|observing|example-service|parsing|framing|perimeter|not-impl|replicas|secrets|whole-way)/
 
-const isEmpty = (data: Json | undefined): boolean => {
+function isEmpty(data: Json | undefined): boolean {
   if (Array.isArray(data)) return data.length === 0
   if (isJsonObject(data) && Array.isArray(data.items)) return data.items.length === 0
   return data === null
 }
 
 /** Lower is better. */
-const poverty = ({ chainId, exchanged: { reply } }: Observation & { kind: 'success' }): number =>
-  (isJsonObject(reply) && isEmpty(reply.data) ? 2 : 0) + (chainId === 'api' ? 1 : 0)
+function poverty({ chainId, exchanged: { reply } }: Observation & { kind: 'success' }): number {
+  return (isJsonObject(reply) && isEmpty(reply.data) ? 2 : 0) + (chainId === 'api' ? 1 : 0)
+}
 
-const sorted = <T>(map: ReadonlyMap<string, T>): Record<string, T> =>
-  Object.fromEntries([...map].toSorted(([a], [b]) => (a < b ? -1 : 1)))
+function sorted<T>(map: ReadonlyMap<string, T>): Record<string, T> {
+  return Object.fromEntries([...map].toSorted(([a], [b]) => (a < b ? -1 : 1)))
+}
 
 /** Null when recording is off. */
-export const openRecordings = (): { folder: string | null; merge(): void } => {
+export function openRecordings(): { folder: string | null; merge(): void } {
   if (process.env.RECORD_EXAMPLES !== '1') return { folder: null, merge: () => undefined }
   const folder = mkdtempSync(join(tmpdir(), 'portico-examples-'))
   return {

@@ -30,10 +30,12 @@ const newcomer = /\b[0-9a-f]{8}(?=@)/g
 const orderNo = /^([A-Z]{3})-\d{8}-[0-9A-Z]{12}$/
 const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
 const timestampPattern = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g
-const isOpaque = (text: string): boolean => /^[\w+/=.-]{32,}$/.test(text) && /\d/.test(text)
+function isOpaque(text: string): boolean {
+  return /^[\w+/=.-]{32,}$/.test(text) && /\d/.test(text)
+}
 
 /** A future time keeps its distance in minutes. A past time becomes `epoch`. */
-const shifted = (text: string, now: number): string => {
+function shifted(text: string, now: number): string {
   const away = Date.parse(text) - now
   if (Math.abs(away) > 40_000 * dayMs) return text
   const moved = new Date(epoch + Math.max(0, Math.round(away / 60_000)) * 60_000).toISOString()
@@ -45,7 +47,7 @@ const shifted = (text: string, now: number): string => {
  * Numbers ids, moves times to `epoch`, shortens lists and replaces secret or random values. `now` is the time of the
  * exchange.
  */
-export const normaliser = (now: number): ((value: Json) => Json) => {
+export function normaliser(now: number): (value: Json) => Json {
   const ids = new Map<string, string>()
   const numbered = (id: string): string => {
     const known = ids.get(id) ?? `01933b6e-7c1a-7e0a-8f35-${String(ids.size + 1).padStart(12, '0')}`

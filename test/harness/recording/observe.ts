@@ -12,7 +12,7 @@ import { watchedFetch } from './watched-fetch.ts'
 const folder = inject('recordings')
 const observations: Observation[] = []
 
-const record = (seen: Seen): void => {
+function record(seen: Seen): void {
   const observation = observationOf(seen)
   if (observation) observations.push(observation)
 }
@@ -20,7 +20,7 @@ const record = (seen: Seen): void => {
 const route = createRouter(catalogue)
 
 /** The fetch wrapper sees only the ciphertext of these exchanges. */
-export const recordSealed = ({ method, path, request, status, reply, sealed }: HttpExchange): void => {
+export function recordSealed({ method, path, request, status, reply, sealed }: HttpExchange): void {
   if (folder === null || !sealed || reply === null) return
   const { pathname, search } = new URL(path, 'http://gateway')
   const json = toJsonObject({ request: request ?? undefined, reply })

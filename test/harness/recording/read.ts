@@ -17,17 +17,18 @@ export interface Seen {
 
 const codeNames = new Set<string>([...codes, ...codes.map(numericCode)])
 
-const some = (members: Record<string, string>): JsonObject | undefined =>
-  Object.keys(members).length === 0 ? undefined : toJsonObject(members)
+function some(members: Record<string, string>): JsonObject | undefined {
+  return Object.keys(members).length === 0 ? undefined : toJsonObject(members)
+}
 
-const refusalOf = (reply: Json): Observation | null => {
+function refusalOf(reply: Json): Observation | null {
   if (!isJsonObject(reply) || reply.success !== false || typeof reply.code !== 'string') return null
   if (!codeNames.has(reply.code)) return null
   return { kind: 'refusal', code: reply.code, reply: normaliser(0)(reply) }
 }
 
 /** Null if the request or the response violates its schema. */
-export const observationOf = ({ match, query, request, status, reply }: Seen): Observation | null => {
+export function observationOf({ match, query, request, status, reply }: Seen): Observation | null {
   const { operation, chainId, params } = match
   if (status >= 400) return refusalOf(reply)
   if (status !== 200) return null

@@ -5,7 +5,7 @@ import type { Seen } from './read.ts'
 
 const route = createRouter(catalogue)
 
-const matchOf = (method: string, path: string): RouteMatch | null => {
+function matchOf(method: string, path: string): RouteMatch | null {
   try {
     return route(method, path)
   } catch {
@@ -13,7 +13,7 @@ const matchOf = (method: string, path: string): RouteMatch | null => {
   }
 }
 
-const formOf = async (body: BodyInit, type: string | null): Promise<JsonObject> => {
+async function formOf(body: BodyInit, type: string | null): Promise<JsonObject> {
   const form = await new Response(body, { headers: type === null ? {} : { 'content-type': type } }).formData()
   const fields = [...form].map(([name, value]): [string, Json] => [
     name,
@@ -22,21 +22,23 @@ const formOf = async (body: BodyInit, type: string | null): Promise<JsonObject> 
   return Object.fromEntries(fields)
 }
 
-const requestOf = async ({ operation }: RouteMatch, { body, headers }: RequestInit): Promise<Json | undefined> => {
+async function requestOf({ operation }: RouteMatch, { body, headers }: RequestInit): Promise<Json | undefined> {
   if (body === null || body === undefined) return undefined
   if (operation.body === 'multipart') return formOf(body, new Headers(headers).get('content-type'))
   return typeof body === 'string' ? JSON.parse(body) : undefined
 }
 
-const replyOf = async (response: Response): Promise<Json> => {
+async function replyOf(response: Response): Promise<Json> {
   const type = response.headers.get('content-type') ?? 'no type'
   return type.startsWith('application/json') ? response.clone().json() : `<bytes of ${type}>`
 }
 
-const isSealed = (request: Json | undefined): boolean => isJsonObject(request) && typeof request.payload === 'string'
+function isSealed(request: Json | undefined): boolean {
+  return isJsonObject(request) && typeof request.payload === 'string'
+}
 
 /** Calls `query` with each unencrypted request whose response is in English. */
-export const watchedFetch = (fetch: typeof globalThis.fetch, query: (seen: Seen) => void) => {
+export function watchedFetch(fetch: typeof globalThis.fetch, query: (seen: Seen) => void) {
   const underWay = new Set<Promise<void>>()
 
   const watch = async (url: URL, init: RequestInit, response: Response): Promise<void> => {

@@ -15,15 +15,17 @@ afterAll(() => at.close())
 const [own, stranger] = [{ clientHash: 'own-device' }, { clientHash: 'device-of-a-stranger' }]
 
 /** Waits until the limits of mailed codes have passed. */
-const signInFrom = async (email: string, device: { clientHash: string }) => {
+async function signInFrom(email: string, device: { clientHash: string }) {
   const { sessionId, code } = await begin(at, email, device)
   const login = await complete(at, sessionId, code, device)
   at.clock.advance(600_000)
   return login
 }
 
-const guess = (email: string, device: { clientHash: string }) => codeOf(initiate(at, email, device, 'wrong'))
-const lockOut = async (email: string, device: { clientHash: string }): Promise<void> => {
+function guess(email: string, device: { clientHash: string }) {
+  return codeOf(initiate(at, email, device, 'wrong'))
+}
+async function lockOut(email: string, device: { clientHash: string }): Promise<void> {
   for (let failures = 0; failures < 10; failures++) expect(await guess(email, device)).toBe('AUTH.INVALID_CREDENTIALS')
   expect(await guess(email, device)).toBe('ACCESS.RATE_LIMITED')
 }

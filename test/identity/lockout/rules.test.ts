@@ -16,10 +16,13 @@ const rule = { limit: 10, windowMs: 15 * minute, firstWaitMs: minute, maxWaitMs:
 const start = toInstant(Date.UTC(2026, 0, 5, 12))
 
 /** Ignores lockouts. */
-const failTimes = (count: number, now: Instant, from: Failures = noFailures(now)): Failures =>
-  Array.from({ length: count }).reduce<Failures>((failures) => addFailure(failures, rule, now), from)
+function failTimes(count: number, now: Instant, from: Failures = noFailures(now)): Failures {
+  return Array.from({ length: count }).reduce<Failures>((failures) => addFailure(failures, rule, now), from)
+}
 
-const lockoutMs = ({ lockedUntil }: Failures, now: Instant): number | null => lockedUntil && lockedUntil - now
+function lockoutMs({ lockedUntil }: Failures, now: Instant): number | null {
+  return lockedUntil && lockedUntil - now
+}
 
 describe('a lockout', () => {
   test.each([

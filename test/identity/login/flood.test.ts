@@ -6,7 +6,7 @@ const email = 'owner@demo.test'
 const own = { clientHash: 'own-device', clientIp: '203.0.113.7' }
 
 /** The next verification of a password waits for `opened`. The order names the passwords. */
-const createGate = () => {
+function createGate() {
   const order: string[] = []
   let opened: Promise<void> = Promise.resolve()
   const intercept = (ports: IdentityPorts): void => {
@@ -40,19 +40,20 @@ beforeAll(async () => {
 })
 afterAll(() => at.close())
 
-const isSettled = async (): Promise<boolean> => {
+async function isSettled(): Promise<boolean> {
   const before = at.identity.queueLengths['login-begin']()
   await new Promise((resolve) => setTimeout(resolve, 300))
   return before > 0 && before === at.identity.queueLengths['login-begin']()
 }
 
 const networks = Array.from({ length: 40 }, (_, index) => `198.51.${index}.7`)
-const flood = (times: number) =>
-  networks.flatMap((clientIp) =>
+function flood(times: number) {
+  return networks.flatMap((clientIp) =>
     Array.from({ length: times }, () =>
       initiate(at, `nobody@${clientIp}.test`, { clientHash: 'stranger', clientIp }, 'flood').catch(() => undefined),
     ),
   )
+}
 
 test.each([
   ['a known device on a new network', { ...own, clientIp: '192.0.2.7' }],

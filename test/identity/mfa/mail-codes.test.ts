@@ -29,23 +29,28 @@ beforeAll(async () => {
 })
 afterAll(() => at.close())
 
-const enroll = async (id: AccountId, email: string, portal: Portal = 'CONSUMER') => {
+async function enroll(id: AccountId, email: string, portal: Portal = 'CONSUMER') {
   const enrolled = await inTransaction(at.ports.database, (tx) =>
     enrollAuthenticator(at.ports, tx, { portal, id, email }, 'Portico', at.clock.now()),
   )
   return { ...enrolled, backupCode: enrolled.backupCodes[0] ?? '' }
 }
-const otp = (secret: string): string => {
+function otp(secret: string): string {
   at.clock.advance(60_000)
   return generateSync({ secret, epoch: Math.floor(at.clock.now() / 1_000) })
 }
-const methodsOf = ({ mfaMethods }: { mfaMethods: { code: string }[] }) => mfaMethods.map(({ code }) => code)
-const finish = (sessionId: string | null, mfaMethod: string, code: string, portal: Portal = 'CONSUMER') =>
-  call(at.identity, completeLogin, createRequestContext(at.clock, { portal }), { sessionId, mfaMethod, code })
-const callerOf = (accessToken: string, portal: Portal = 'CONSUMER') =>
-  at.identity.authentication.accessToken(credential(accessToken, { portal }))
-const as = <O extends Parameters<typeof call>[1]>(caller: Caller, operation: O, body: unknown = null) =>
-  call(at.identity, operation, createRequestContext(at.clock, { portal: caller.portal }), body, caller)
+function methodsOf({ mfaMethods }: { mfaMethods: { code: string }[] }) {
+  return mfaMethods.map(({ code }) => code)
+}
+function finish(sessionId: string | null, mfaMethod: string, code: string, portal: Portal = 'CONSUMER') {
+  return call(at.identity, completeLogin, createRequestContext(at.clock, { portal }), { sessionId, mfaMethod, code })
+}
+function callerOf(accessToken: string, portal: Portal = 'CONSUMER') {
+  return at.identity.authentication.accessToken(credential(accessToken, { portal }))
+}
+function as<O extends Parameters<typeof call>[1]>(caller: Caller, operation: O, body: unknown = null) {
+  return call(at.identity, operation, createRequestContext(at.clock, { portal: caller.portal }), body, caller)
+}
 
 describe('mailCodes: untilAuthenticator', () => {
   test('auth.loginInitiate 200: offers EMAIL first, and OTP instead of it with an authenticator', async () => {

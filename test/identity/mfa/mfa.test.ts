@@ -42,17 +42,21 @@ beforeEach(async () => {
 })
 afterAll(() => at.close())
 
-const otpAt = (secret: string, seconds = 0): string =>
-  generateSync({ secret, epoch: Math.floor(at.clock.now() / 1_000) + seconds })
-const invoke = <O extends Parameters<typeof call>[1]>(operation: O, body: unknown = null) =>
-  call(at.identity, operation, createRequestContext(at.clock), body, caller)
-const verifyTotp = (code: string) => invoke(stepUp, { mfaMethod: 'OTP', code })
-const securityMails = async (): Promise<string[]> => {
+function otpAt(secret: string, seconds = 0): string {
+  return generateSync({ secret, epoch: Math.floor(at.clock.now() / 1_000) + seconds })
+}
+function invoke<O extends Parameters<typeof call>[1]>(operation: O, body: unknown = null) {
+  return call(at.identity, operation, createRequestContext(at.clock), body, caller)
+}
+function verifyTotp(code: string) {
+  return invoke(stepUp, { mfaMethod: 'OTP', code })
+}
+async function securityMails(): Promise<string[]> {
   await runJobs(at)
   const mails = at.outbox.list().filter(({ to, template }) => to === email && template === 'security-change')
   return mails.map(({ text }) => text)
 }
-const newSecret = async (): Promise<string> => {
+async function newSecret(): Promise<string> {
   const { secret } = await invoke(setupOtp)
   await invoke(verifyOtp, { code: otpAt(secret, -30) })
   return secret

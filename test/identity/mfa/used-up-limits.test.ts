@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => at.close())
 
 let count = 0
-const robbed = async (): Promise<{ email: string; id: AccountId; thieves: Caller[] }> => {
+async function robbed(): Promise<{ email: string; id: AccountId; thieves: Caller[] }> {
   const email = `robbed${count++}@demo.test`
   const id = await at.account(email)
   const thieves = [await signedIn(at, email), await signedIn(at, email)]
@@ -35,22 +35,24 @@ const robbed = async (): Promise<{ email: string; id: AccountId; thieves: Caller
   at.clock.advance(600_000)
   return { email, id, thieves }
 }
-const send = (caller: Caller) =>
-  call(at.identity, sendStepUpCode, createRequestContext(at.clock), { mfaMethod: 'EMAIL' }, caller)
-const verify = (caller: Caller, code: string) =>
-  call(at.identity, stepUp, createRequestContext(at.clock), { mfaMethod: 'EMAIL', code }, caller)
-const guess = async (caller: Caller, tries: number) => {
+function send(caller: Caller) {
+  return call(at.identity, sendStepUpCode, createRequestContext(at.clock), { mfaMethod: 'EMAIL' }, caller)
+}
+function verify(caller: Caller, code: string) {
+  return call(at.identity, stepUp, createRequestContext(at.clock), { mfaMethod: 'EMAIL', code }, caller)
+}
+async function guess(caller: Caller, tries: number) {
   const results: string[] = []
   for (let turn = 0; turn < tries; turn++) results.push(await codeOf(verify(caller, '000000')))
   return results
 }
-const useUp = async (thieves: Caller[]) => {
+async function useUp(thieves: Caller[]) {
   for (const thief of thieves) {
     await guess(thief, 5)
     for (let turn = 0; turn < 3; turn++) await send(thief).catch(() => undefined)
   }
 }
-const stepUpByMail = async (caller: Caller, email: string) => {
+async function stepUpByMail(caller: Caller, email: string) {
   await send(caller)
   expect(await verify(caller, mailedCode(at, email))).toMatchObject({ success: true })
 }

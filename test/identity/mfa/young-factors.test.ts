@@ -65,35 +65,43 @@ beforeEach(async () => {
 })
 
 /** As the holder of the caller's session, which has just stepped up. */
-const invoke = <O extends Parameters<typeof call>[1]>(operation: O, body: unknown = null) =>
-  call(at.identity, operation, createRequestContext(at.clock), body, caller)
-const otpAt = (secret: string, seconds = 0): string =>
-  generateSync({ secret, epoch: Math.floor(at.clock.now() / 1_000) + seconds })
-const enroll = async (): Promise<string> => {
+function invoke<O extends Parameters<typeof call>[1]>(operation: O, body: unknown = null) {
+  return call(at.identity, operation, createRequestContext(at.clock), body, caller)
+}
+function otpAt(secret: string, seconds = 0): string {
+  return generateSync({ secret, epoch: Math.floor(at.clock.now() / 1_000) + seconds })
+}
+async function enroll(): Promise<string> {
   const { secret } = await invoke(setupOtp)
   await invoke(verifyOtp, { code: otpAt(secret, -30) })
   return secret
 }
-const revoke = (secret: string) => invoke(revokeOtp, { code: otpAt(secret) })
-const reset = async (factor: object = {}) => {
+function revoke(secret: string) {
+  return invoke(revokeOtp, { code: otpAt(secret) })
+}
+async function reset(factor: object = {}) {
   await requestResetLink(at, email)
   return callAnonymously(at, resetPassword, { token: resetTokenOf(at, email), newPassword, ...factor })
 }
-const mails = async (template: string) => {
+async function mails(template: string) {
   await runJobs(at)
   return at.outbox.list().filter((mail) => mail.to === email && mail.template === template)
 }
-const undoToken = async (): Promise<string> => {
+async function undoToken(): Promise<string> {
   const [newest] = await mails('factor-added')
   return /\/undo-factors#token=([\w-]{43})/.exec(newest?.text ?? '')?.[1] ?? ''
 }
-const undo = (token: string) => callAnonymously(at, undoFactors, { token })
-const enabledMethods = async () =>
-  (await invoke(listMfaMethods)).filter(({ isEnabled }) => isEnabled).map(({ mfaMethod: { code } }) => code)
-const usedSince = (since: ReturnType<typeof at.clock.now>) =>
-  at.ports.database
+function undo(token: string) {
+  return callAnonymously(at, undoFactors, { token })
+}
+async function enabledMethods() {
+  return (await invoke(listMfaMethods)).filter(({ isEnabled }) => isEnabled).map(({ mfaMethod: { code } }) => code)
+}
+function usedSince(since: ReturnType<typeof at.clock.now>) {
+  return at.ports.database
     .transaction()
     .execute((tx) => areFactorsUsedSince(tx, { portal: 'CONSUMER', id: accountId }, since, window))
+}
 
 describe('password reset by link', () => {
   test('password.reset 200: a young authenticator does not bind it, and does not survive it', async () => {

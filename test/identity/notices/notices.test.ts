@@ -28,26 +28,28 @@ beforeAll(async () => {
 })
 afterAll(() => at.close())
 
-const noticesTo = (email: string): string[] =>
-  at.outbox
+function noticesTo(email: string): string[] {
+  return at.outbox
     .list()
     .filter(({ to, template }) => to === email && ['security-change', 'new-device'].includes(template))
     .map(({ template }) => template)
+}
 
-const signedIn = async (email: string): Promise<Caller> => {
+async function signedIn(email: string): Promise<Caller> {
   await at.account(email)
   const { accessToken } = await signIn(at, email)
   await runJobs(at)
   return at.identity.authentication.accessToken(credential(accessToken))
 }
-const change = (caller: Caller, currentPassword: string) =>
-  call(
+function change(caller: Caller, currentPassword: string) {
+  return call(
     at.identity,
     changePassword,
     createRequestContext(at.clock),
     { currentPassword, newPassword: 'violet-Anchor-Tundra-58' },
     caller,
   )
+}
 
 test('a notice is retried after a mail failure, by another process if the first one has stopped', async () => {
   const email = 'waits@demo.test'

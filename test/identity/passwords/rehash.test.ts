@@ -28,10 +28,15 @@ afterAll(async () => {
   await at.close()
 })
 
-const invoke = <O extends Parameters<typeof callAnonymously>[1]>(operation: O, body: unknown) =>
-  callAnonymously(at, operation, body)
-const requestLink = (email: string) => requestResetLink(at, email)
-const resetToken = (email: string) => resetTokenOf(at, email)
+function invoke<O extends Parameters<typeof callAnonymously>[1]>(operation: O, body: unknown) {
+  return callAnonymously(at, operation, body)
+}
+function requestLink(email: string) {
+  return requestResetLink(at, email)
+}
+function resetToken(email: string) {
+  return resetTokenOf(at, email)
+}
 
 test('auth.loginInitiate 200: replaces an outdated hash, also in two concurrent sign-ins', async () => {
   const id = await at.account('old@demo.test')

@@ -28,11 +28,18 @@ afterAll(async () => {
   await at.close()
 })
 
-const invoke = <O extends Parameters<typeof callAnonymously>[1]>(operation: O, body: unknown) =>
-  callAnonymously(at, operation, body)
-const requestLink = (email: string) => requestResetLink(at, email)
-const resetToken = (email: string) => resetTokenOf(at, email)
-const begin = (email: string) => beginRegistration(at, email)
+function invoke<O extends Parameters<typeof callAnonymously>[1]>(operation: O, body: unknown) {
+  return callAnonymously(at, operation, body)
+}
+function requestLink(email: string) {
+  return requestResetLink(at, email)
+}
+function resetToken(email: string) {
+  return resetTokenOf(at, email)
+}
+function begin(email: string) {
+  return beginRegistration(at, email)
+}
 
 describe('registration', () => {
   test('registration.verifyEmail 404: after ten minutes', async () => {

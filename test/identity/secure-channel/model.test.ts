@@ -43,11 +43,17 @@ interface Message {
   payload: string
 }
 
-const pick = <T>(list: readonly T[], index: number): T | undefined => list[index % list.length]
-const clientHash = (device: number): string => `device-${device}`
-const flip = (payload: string): string => payload.replace(/.(?=.{20}$)/, (char) => (char === 'A' ? 'B' : 'A'))
+function pick<T>(list: readonly T[], index: number): T | undefined {
+  return list[index % list.length]
+}
+function clientHash(device: number): string {
+  return `device-${device}`
+}
+function flip(payload: string): string {
+  return payload.replace(/.(?=.{20}$)/, (char) => (char === 'A' ? 'B' : 'A'))
+}
 
-const headers = (sessionId: string, seq: number): Record<Flaw, CompactJWEHeaderParameters> => {
+function headers(sessionId: string, seq: number): Record<Flaw, CompactJWEHeaderParameters> {
   const right = { alg: 'dir', enc: 'A256GCM', kid: sessionId, seq, ...target }
   return {
     none: right,
@@ -61,7 +67,7 @@ const headers = (sessionId: string, seq: number): Record<Flaw, CompactJWEHeaderP
   }
 }
 
-const createWorld = async () => {
+async function createWorld() {
   const replicas: Identity[] = [await at.replica(), await at.replica()]
   const keys: { keyId: string; publicKey: string; until: number }[] = []
   const sessions: Session[] = []
@@ -189,7 +195,9 @@ const flaw = fc.constantFrom<Flaw[]>(
   'bit',
 )
 const seconds = fc.constantFrom(1, 59, 61, 900, 1_799, 1_800, 1_801, 12 * 3_600, 23 * 3_600, 24 * 3_600)
-const kind = <const K extends string>(name: K) => fc.constant(name)
+function kind<const K extends string>(name: K) {
+  return fc.constant(name)
+}
 const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: kind('offer'), ...client }) },
   { weight: 6, arbitrary: fc.record({ kind: kind('open'), key, delay, claimed, ...client }) },

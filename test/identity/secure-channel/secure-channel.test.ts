@@ -12,17 +12,20 @@ beforeAll(async () => {
 })
 afterAll(() => at.close())
 
-const publicKey = () => call(at.identity, contract.readPublicKey, createRequestContext(at.clock))
-const open = (payload: unknown, more: Partial<RequestContext> = {}) =>
-  call(at.identity, contract.openSecureChannel, createRequestContext(at.clock, more), { payload })
+function publicKey() {
+  return call(at.identity, contract.readPublicKey, createRequestContext(at.clock))
+}
+function open(payload: unknown, more: Partial<RequestContext> = {}) {
+  return call(at.identity, contract.openSecureChannel, createRequestContext(at.clock, more), { payload })
+}
 
-const openingWith = (
+function openingWith(
   offered: Awaited<ReturnType<typeof publicKey>>,
   key: Uint8Array,
   header: object = {},
   proposal: object = {},
   encode: (text: string) => Uint8Array = (text) => Buffer.from(text),
-): Promise<string> => {
+): Promise<string> {
   const rsa = createPublicKey({ key: Buffer.from(offered.publicKey, 'base64'), format: 'der', type: 'spki' })
   const text = {
     key: Buffer.from(key).toString('base64url'),
@@ -35,9 +38,11 @@ const openingWith = (
     .encrypt(rsa)
 }
 type OpeningParts = Parameters<typeof openingWith> extends [unknown, ...infer Rest] ? Rest : never
-const opening = async (...parts: OpeningParts): Promise<string> => openingWith(await publicKey(), ...parts)
+async function opening(...parts: OpeningParts): Promise<string> {
+  return openingWith(await publicKey(), ...parts)
+}
 
-const openSession = async (more: Partial<RequestContext> = {}) => {
+async function openSession(more: Partial<RequestContext> = {}) {
   const key = randomBytes(32)
   const { sessionId } = await open(await opening(key, {}, more.clientHash ? { clientHash: more.clientHash } : {}), more)
   return { key, sessionId }
@@ -48,13 +53,14 @@ interface Session {
   sessionId: string
 }
 const target = { htm: 'POST', htu: '/web/v1/consumer/auth/login/initiate' }
-const seal = ({ key, sessionId }: Session, seq: unknown, header: object = {}, text = '{"a":1}'): Promise<string> =>
-  new CompactEncrypt(Buffer.from(text))
+function seal({ key, sessionId }: Session, seq: unknown, header: object = {}, text = '{"a":1}'): Promise<string> {
+  return new CompactEncrypt(Buffer.from(text))
     .setProtectedHeader({ alg: 'dir', enc: 'A256GCM', kid: sessionId, seq, ...target, ...header })
     .encrypt(key)
+}
 /** Undefined if the body is refused. */
-const tryOpen = async (sessionId: string, payload: string, more = {}) =>
-  at.identity.channel.open({
+async function tryOpen(sessionId: string, payload: string, more = {}) {
+  return at.identity.channel.open({
     sessionId,
     portal: 'CONSUMER',
     clientHash: 'client-one',
@@ -64,7 +70,8 @@ const tryOpen = async (sessionId: string, payload: string, more = {}) =>
     payload,
     ...more,
   })
-const receive = async (sessionId: string, payload: string) => {
+}
+async function receive(sessionId: string, payload: string) {
   const body = await tryOpen(sessionId, payload)
   if (!body) throw new Error('the body was refused')
   return body

@@ -22,14 +22,19 @@ beforeEach(async () => {
 })
 afterAll(() => at.close())
 
-const times = () =>
-  at.ports.database
+function times() {
+  return at.ports.database
     .selectFrom('sessions')
     .select(['last_activity_at', 'idle_expires_at'])
     .where('account_biz_id', '=', accountId)
     .executeTakeFirstOrThrow()
-const record = (used: Instant) =>
-  run(at.ports.database, recordActivity({ portal: 'CONSUMER', id }, used, addMs(used, at.settings.sessions.idleMs)))
+}
+function record(used: Instant) {
+  return run(
+    at.ports.database,
+    recordActivity({ portal: 'CONSUMER', id }, used, addMs(used, at.settings.sessions.idleMs)),
+  )
+}
 
 test('activity extends a session', async () => {
   const later = addMs(at.clock.now(), 60_000)

@@ -8,7 +8,7 @@ beforeAll(async () => {
 })
 afterAll(() => at.close())
 
-const signedInAs = async (email: string) => {
+async function signedInAs(email: string) {
   const accountId = await at.account(email)
   const { accessToken } = await signIn(at, email)
   const { authentication } = at.identity

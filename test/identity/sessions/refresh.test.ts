@@ -18,9 +18,12 @@ beforeEach(async () => {
 })
 afterAll(() => at.close())
 
-const refresh = (refreshToken: string, more: Partial<RequestContext> = {}) =>
-  call(at.identity, auth.refreshToken, createRequestContext(at.clock, more), { refreshToken })
-const authenticate = async (token: string) => at.identity.authentication.accessToken(credential(token))
+function refresh(refreshToken: string, more: Partial<RequestContext> = {}) {
+  return call(at.identity, auth.refreshToken, createRequestContext(at.clock, more), { refreshToken })
+}
+async function authenticate(token: string) {
+  return at.identity.authentication.accessToken(credential(token))
+}
 
 test('auth.refresh 200: returns a new pair; only digests of tokens are stored', async () => {
   const first = await signIn(at, email)

@@ -12,9 +12,11 @@ beforeAll(async () => {
 })
 afterAll(() => at.close())
 
-const authenticate = async (token: string) => at.identity.authentication.accessToken(credential(token))
+async function authenticate(token: string) {
+  return at.identity.authentication.accessToken(credential(token))
+}
 /** The limit is two sessions. */
-const signInTwice = async (email: string) => {
+async function signInTwice(email: string) {
   await at.account(email)
   const { accessToken: older } = await signIn(at, email)
   await call(

@@ -46,13 +46,14 @@ beforeEach(async () => {
 afterAll(() => at.close())
 
 const purpose = { operationId: setupOtp.id }
-const invoke = <O extends Parameters<typeof call>[1]>(operation: O, body: unknown = null, by = caller) =>
-  call(at.identity, operation, createRequestContext(at.clock), body, by)
-const confirm = async (by = caller) => {
+function invoke<O extends Parameters<typeof call>[1]>(operation: O, body: unknown = null, by = caller) {
+  return call(at.identity, operation, createRequestContext(at.clock), body, by)
+}
+async function confirm(by = caller) {
   await invoke(sendStepUpCode, { mfaMethod: 'EMAIL', purpose }, by)
   await invoke(stepUp, { mfaMethod: 'EMAIL', code: mailedCode(at, email), purpose }, by)
 }
-const spend = (by = caller, idempotency: Idempotency | null = null, operation: Operation = setupOtp) => {
+function spend(by = caller, idempotency: Idempotency | null = null, operation: Operation = setupOtp) {
   const { accountId, apiKeyId, portal } = by
   const context = { ...createRequestContext(at.clock), operationId: operation.id, accountId, apiKeyId, portal }
   return at.identity.stepUps.spend({
@@ -63,8 +64,12 @@ const spend = (by = caller, idempotency: Idempotency | null = null, operation: O
     idempotency,
   })
 }
-const minutes = (count: number): number => count * 60_000
-const spent = (verifiedAt: Instant) => ({ verifiedAt })
+function minutes(count: number): number {
+  return count * 60_000
+}
+function spent(verifiedAt: Instant) {
+  return { verifiedAt }
+}
 const none = { reason: 'no recent step-up' }
 
 describe('a step-up that is bound to its purpose', () => {

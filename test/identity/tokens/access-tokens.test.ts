@@ -13,9 +13,12 @@ let claims: JWTPayload
 let kid: string
 let signingKey: KeyObject
 
-const part = (text: string, index: number) =>
-  JSON.parse(Buffer.from(text.split('.')[index] ?? '', 'base64url').toString())
-const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+function part(text: string, index: number) {
+  return JSON.parse(Buffer.from(text.split('.')[index] ?? '', 'base64url').toString())
+}
+function encode(value: object) {
+  return Buffer.from(JSON.stringify(value)).toString('base64url')
+}
 
 beforeAll(async () => {
   at = await harness((settings) => {
@@ -39,9 +42,12 @@ beforeEach(async () => {
 })
 afterAll(() => at.close())
 
-const read = async (text: string, more = {}) => at.identity.authentication.accessToken(credential(text, more))
-const signed = (payload: JWTPayload, header: object = {}) =>
-  new SignJWT(payload).setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt', kid, ...header }).sign(signingKey)
+async function read(text: string, more = {}) {
+  return at.identity.authentication.accessToken(credential(text, more))
+}
+function signed(payload: JWTPayload, header: object = {}) {
+  return new SignJWT(payload).setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt', kid, ...header }).sign(signingKey)
+}
 
 describe('ACCESS.TOKEN_INVALID for a forged access token', () => {
   test('garbage, an empty text, 100 KB, a fourth part', async () => {

@@ -42,14 +42,15 @@ const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
 
 const denied = 'ACCESS.PERMISSION_DENIED'
-const codeOf = (work: Promise<unknown>): Promise<string> =>
-  work.then(
+function codeOf(work: Promise<unknown>): Promise<string> {
+  return work.then(
     () => 'none',
     (error) => {
       if (error instanceof Refusal) return error.code
       throw error
     },
   )
+}
 
 describe.each(stores)('separation of duties on $name', ({ database }) => {
   let bank: TestBank

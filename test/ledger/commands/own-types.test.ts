@@ -35,14 +35,15 @@ const types = collectLedgerTypes({ ledger: contract, credits: { ledgerTypes } })
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
 
-const codeOf = (work: Promise<unknown>): Promise<string> =>
-  work.then(
+function codeOf(work: Promise<unknown>): Promise<string> {
+  return work.then(
     () => 'none',
     (error) => {
       if (error instanceof Refusal) return error.code
       throw error
     },
   )
+}
 
 describe.each(stores)('orders of a type that a domain declares on $name', ({ database }) => {
   let bank: TestBank

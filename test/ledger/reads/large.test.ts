@@ -14,8 +14,8 @@ afterAll(() => Promise.all(stores.map((store) => store.close())))
 const entryCount = 5_000
 
 /** One recharge per second. The triggers would be slow. */
-const fill = (database: Database, { id, workspace, currency }: TestWallet, from: Instant) =>
-  database.transaction().execute(async (tx) => {
+function fill(database: Database, { id, workspace, currency }: TestWallet, from: Instant) {
+  return database.transaction().execute(async (tx) => {
     const at = sql`(to_timestamp(${from}::float8 / 1000) + n * interval '1 second')`
     await sql`SET LOCAL session_replication_role = replica`.execute(tx)
     await sql`
@@ -32,6 +32,7 @@ const fill = (database: Database, { id, workspace, currency }: TestWallet, from:
         FROM orders WHERE target_wallet_biz_id = ${id}::uuid`.execute(tx)
     await sql`UPDATE ledger_accounts SET sequence = ${entryCount}::int WHERE biz_id = ${id}::uuid`.execute(tx)
   })
+}
 
 describe.each(stores)('a wallet with thousands of entries on $name', ({ database }) => {
   let bank: TestBank

@@ -7,13 +7,14 @@ import type { Rig } from '../rig/workspace.ts'
 const collector = import.meta.resolve('./accounts-collector.ts')
 
 /** SIGUSR2 collects garbage. */
-export const startMeasuredGateway = (
+export function startMeasuredGateway(
   rig: Rig,
   name: string,
   variables: Variables,
   configuration: object = {},
-): Promise<Gateway> =>
-  startGateway(rig, { name, variables, configuration, nodeOptions: ['--expose-gc', '--import', collector] })
+): Promise<Gateway> {
+  return startGateway(rig, { name, variables, configuration, nodeOptions: ['--expose-gc', '--import', collector] })
+}
 
 export interface Memory {
   /** Resident bytes before the collection, as an operator sees them. */
@@ -23,7 +24,7 @@ export interface Memory {
   live: number
 }
 
-const gaugeOf = (text: string, name: string): number => {
+function gaugeOf(text: string, name: string): number {
   const [, value] = new RegExp(`^portico_nodejs_${name}_bytes (\\S+)$`, 'm').exec(text) ?? []
   if (value === undefined) throw new Error(`no metric ${name}`)
   return Number(value)
@@ -32,7 +33,7 @@ const gaugeOf = (text: string, name: string): number => {
 const collections = 3
 
 /** The lowest values of several collections, because garbage and the allocator only add to them. */
-export const measureMemory = async (gateway: Gateway): Promise<Memory> => {
+export async function measureMemory(gateway: Gateway): Promise<Memory> {
   const memory = { resident: gateway.residentBytes(), residentAfter: Infinity, live: Infinity }
   for (let done = 0; done < collections; done++) {
     gateway.signal('SIGUSR2')
@@ -45,18 +46,22 @@ export const measureMemory = async (gateway: Gateway): Promise<Memory> => {
   return memory
 }
 
-export const megabytes = (bytes: number): number => bytes / 1_048_576
-export const kilobytesEach = (bytes: number, count: number): number => bytes / 1_024 / count
+export function megabytes(bytes: number): number {
+  return bytes / 1_048_576
+}
+export function kilobytesEach(bytes: number, count: number): number {
+  return bytes / 1_024 / count
+}
 
 /** The gateway's `database.poolSize`: more would wait for a database connection. */
 const loops = 16
 
 /** Runs the step once per item, on a few connections. */
-export const forEachOnLines = async <T>(
+export async function forEachOnLines<T>(
   url: string,
   items: readonly T[],
   step: (line: Line, item: T) => Promise<void>,
-): Promise<void> => {
+): Promise<void> {
   const remaining = items.values()
   const loop = async (): Promise<void> => {
     const line = await openLine(url)
@@ -72,5 +77,6 @@ export const forEachOnLines = async <T>(
 /** More requests than `explain.entries` keeps, and enough for the just-in-time compiler. */
 const warmUpRequests = 12_000
 
-export const warmUp = (url: string, step: (line: Line) => Promise<void>): Promise<void> =>
-  forEachOnLines(url, Array.from({ length: warmUpRequests }), step)
+export function warmUp(url: string, step: (line: Line) => Promise<void>): Promise<void> {
+  return forEachOnLines(url, Array.from({ length: warmUpRequests }), step)
+}

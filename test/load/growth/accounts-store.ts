@@ -29,11 +29,15 @@ export interface AccountStore {
   signIn(accounts: number): Promise<SignedIn[]>
 }
 
-const databaseName = (purpose: string): string => `bench_growth_${purpose}`
+function databaseName(purpose: string): string {
+  return `bench_growth_${purpose}`
+}
 
-const addressOf = (number: number): string => `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`
+function addressOf(number: number): string {
+  return `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`
+}
 
-export const openAccountStore = async (rig: Rig, purpose: string): Promise<AccountStore> => {
+export async function openAccountStore(rig: Rig, purpose: string): Promise<AccountStore> {
   const server = await postgres()
   if (!server) throw new Error('needs PostgreSQL')
   await statement(server.url, `CREATE DATABASE ${databaseName(purpose)}`)

@@ -20,7 +20,7 @@ const stored = Math.ceil((sizes.reduce((sum, size) => sum + size + 1, 0) * 100) 
 const batch = 5_000
 
 /** Fills the caches of tokens, clients, sessions, rights and addresses, and the counters of the rate limits. */
-const readWallets = async (line: Line, { workspace, headers }: SignedIn): Promise<void> => {
+async function readWallets(line: Line, { workspace, headers }: SignedIn): Promise<void> {
   const { status, body } = await line.sendRequest({
     method: 'GET',
     path: `${chain}/wallets`,
@@ -34,7 +34,7 @@ interface Measured {
   cpuSeconds: number
 }
 
-const measureSize = async (rig: Rig, store: AccountStore, size: number): Promise<Measured> => {
+async function measureSize(rig: Rig, store: AccountStore, size: number): Promise<Measured> {
   // On a busy machine, the default of 3 s would fail requests.
   const configuration = { database: { connectTimeoutMs: 30_000 } }
   const gateway = await startMeasuredGateway(rig, `accounts-${size}`, store.variables, configuration)
@@ -56,7 +56,7 @@ const measureSize = async (rig: Rig, store: AccountStore, size: number): Promise
 }
 
 /** Measures one gateway per size, on one store with all accounts. */
-export const measureAccounts = async (rig: Rig): Promise<Curve> => {
+export async function measureAccounts(rig: Rig): Promise<Curve> {
   const store = await openAccountStore(rig, 'accounts')
   await store.grow(stored)
   const rows = []

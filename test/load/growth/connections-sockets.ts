@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
 /** Node raises the soft limit to the hard one when it starts. */
-const maxOpenFiles = (): number => {
+function maxOpenFiles(): number {
   const report = process.report.getReport()
   const limits: unknown = 'userLimits' in report ? report.userLimits : undefined
   const files: unknown = limits && typeof limits === 'object' && 'open_files' in limits ? limits.open_files : undefined
@@ -13,7 +13,7 @@ const maxOpenFiles = (): number => {
 const filesOfProcess = 500
 
 /** The client and the gateway inherit the same limit. A stream takes `filesEach` in the gateway. */
-export const assertOpenFiles = (connections: number, filesEach = 1): void => {
+export function assertOpenFiles(connections: number, filesEach = 1): void {
   const limit = maxOpenFiles()
   if (limit < connections * filesEach + filesOfProcess)
     throw new RangeError(`${connections} connections need a higher limit on open files than ${limit}: ulimit -Hn`)
@@ -26,10 +26,12 @@ export interface OpenSocket {
   close(): void
 }
 
-const statusIn = (text: string): string => text.slice(9, 12)
+function statusIn(text: string): string {
+  return text.slice(9, 12)
+}
 
 /** Sends one request and waits for the start of its response. */
-export const openSocket = async (url: string, path: string, headers: Record<string, string>): Promise<OpenSocket> => {
+export async function openSocket(url: string, path: string, headers: Record<string, string>): Promise<OpenSocket> {
   const { hostname, port, host } = new URL(url)
   const socket: Socket = connect({ host: hostname, port: Number(port), noDelay: true })
   // A reset shows in `isOpen`.
@@ -52,7 +54,7 @@ export const openSocket = async (url: string, path: string, headers: Record<stri
 }
 
 /** Opens a few in parallel, so that the queue of the listener does not overflow. */
-export const openSockets = async <T>(count: number, open: (index: number) => Promise<T>): Promise<T[]> => {
+export async function openSockets<T>(count: number, open: (index: number) => Promise<T>): Promise<T[]> {
   const sockets: T[] = []
   let next = 0
   const loop = async (): Promise<void> => {
@@ -62,7 +64,7 @@ export const openSockets = async <T>(count: number, open: (index: number) => Pro
   return sockets
 }
 
-export const assertOpen = (sockets: readonly OpenSocket[]): void => {
+export function assertOpen(sockets: readonly OpenSocket[]): void {
   const open = sockets.filter((each) => each.isOpen()).length
   if (open < sockets.length) throw new Error(`${sockets.length - open} of ${sockets.length} connections were closed`)
 }

@@ -15,14 +15,14 @@ const observedSeconds = 5
 const anonymousPath = `${chain}/secure-channel/public-key`
 
 /** In percent of one core. */
-const measureCpu = async (gateway: Gateway): Promise<number> => {
+async function measureCpu(gateway: Gateway): Promise<number> {
   const [before, begun] = [gateway.cpuSeconds(), performance.now()]
   await pause(observedSeconds * 1_000)
   return ((gateway.cpuSeconds() - before) / ((performance.now() - begun) / 1_000)) * 100
 }
 
 /** One gateway. Its keep-alive timeout of 620 s keeps idle connections open. */
-export const measureConnections = async (rig: Rig): Promise<Curve> => {
+export async function measureConnections(rig: Rig): Promise<Curve> {
   const sizes = [10, 100, 1_000, 10_000]
   assertOpenFiles(Math.max(...sizes))
   const { variables } = await bestStore()
@@ -57,7 +57,7 @@ const streamPath = `${chain}/notifications/events`
 const document = fileURLToPath(import.meta.resolve('../../../examples/notifications/notifications.yaml'))
 const service = fileURLToPath(import.meta.resolve('./connections-service.ts'))
 
-const startService = async (rig: Rig): Promise<string> => {
+async function startService(rig: Rig): Promise<string> {
   const { url } = rig.stopAtEnd(
     await start({
       name: 'events',
@@ -72,7 +72,7 @@ const startService = async (rig: Rig): Promise<string> => {
 }
 
 /** Throws if events are missing. */
-const watchStreams = async (gateway: Gateway, streams: readonly OpenSocket[]): Promise<number> => {
+async function watchStreams(gateway: Gateway, streams: readonly OpenSocket[]): Promise<number> {
   const countEvents = () => streams.reduce((sum, each) => sum + each.received(), 0)
   const before = countEvents()
   const cpu = await measureCpu(gateway)
@@ -87,7 +87,7 @@ type Open = (person: SignedIn | undefined) => Promise<OpenSocket>
 const openingMs = 20_000
 
 /** Each stream reads its own session and rights again, so an overloaded gateway refuses or closes some. */
-const watchAccounts = async (gateway: Gateway, people: readonly SignedIn[], open: Open) => {
+async function watchAccounts(gateway: Gateway, people: readonly SignedIn[], open: Open) {
   const until = performance.now() + openingMs
   const tryOpen = async (person: SignedIn | undefined) =>
     performance.now() < until ? open(person).catch(() => null) : null
@@ -99,7 +99,7 @@ const watchAccounts = async (gateway: Gateway, people: readonly SignedIn[], open
 }
 
 /** Measures streams of one account, and streams of as many accounts. */
-export const measureStreams = async (rig: Rig): Promise<Curve> => {
+export async function measureStreams(rig: Rig): Promise<Curve> {
   const sizes = [10, 100, 1_000]
   const largest = Math.max(...sizes)
   assertOpenFiles(largest, 2)

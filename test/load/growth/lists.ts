@@ -12,7 +12,7 @@ import { postgresTarget } from '../../harness/postgres-target.ts'
 const scales = { small: [12_000, 36_000], medium: [12_000, 36_000, 100_000], large: [12_000, 100_000, 1_000_000] }
 export type Scale = keyof typeof scales
 
-export const scaleOf = (text: string | undefined): Scale | null => {
+export function scaleOf(text: string | undefined): Scale | null {
   if (text === undefined || text === 'small' || text === 'medium' || text === 'large') return text ?? null
   throw new TypeError(`no scale '${text}'; there are ${Object.keys(scales).join(', ')}`)
 }
@@ -30,10 +30,12 @@ export interface Growth {
   measurements: Measurement[]
 }
 
-const growthOf = ({ blocks }: Measurement): number => (blocks.at(-1) ?? Number.NaN) / (blocks[0] ?? Number.NaN)
+function growthOf({ blocks }: Measurement): number {
+  return (blocks.at(-1) ?? Number.NaN) / (blocks[0] ?? Number.NaN)
+}
 
 /** Measures each list on a PostgreSQL server that grows. */
-export const measureGrowth = async (scale: Scale, print: (text: string) => void): Promise<Growth> => {
+export async function measureGrowth(scale: Scale, print: (text: string) => void): Promise<Growth> {
   const server = await startPostgres({ shared_buffers: '512MB', max_wal_size: '4GB' })
   if (!server) throw new Error('needs PostgreSQL')
   const store = await openDatabase({ ...postgresTarget(server.url), statementTimeoutMs: 3_600_000 })
@@ -61,7 +63,7 @@ export const measureGrowth = async (scale: Scale, print: (text: string) => void)
   }
 }
 
-export const growthTable = ({ accounts, measurements }: Growth): string => {
+export function growthTable({ accounts, measurements }: Growth): string {
   const sizes = accounts.map((number) => number.toLocaleString('en'))
   const head = ['list', ...sizes.map((size) => `blocks at ${size}`), 'growth', ...sizes.map((size) => `ms at ${size}`)]
   const rows = measurements.map((measurement) => [
@@ -75,25 +77,31 @@ export const growthTable = ({ accounts, measurements }: Growth): string => {
     .join('\n')
 }
 
-const familyOf = (list: string): string => list.split(',')[0] ?? list
+function familyOf(list: string): string {
+  return list.split(',')[0] ?? list
+}
 /** The chart has four colors. */
 const drawn = ['flows of a wallet', 'transfers of a workspace', 'recharges of all workspaces', 'accounts']
 
-const curves = ({ accounts, measurements }: Growth): LineChart => ({
-  title: 'Blocks read by the costliest list of each kind',
-  unit: 'blocks',
-  xLabel: 'accounts in the store',
-  series: drawn.map((family) => ({
-    name: family.split(' ')[0] ?? family,
-    points: accounts.map((number, size): [number, number] => [
-      number,
-      Math.max(...measurements.filter(({ list }) => familyOf(list) === family).map(({ blocks }) => blocks[size] ?? 0)),
-    ]),
-  })),
-  ticks: accounts.map((number) => [number, number.toLocaleString('en')]),
-})
+function curves({ accounts, measurements }: Growth): LineChart {
+  return {
+    title: 'Blocks read by the costliest list of each kind',
+    unit: 'blocks',
+    xLabel: 'accounts in the store',
+    series: drawn.map((family) => ({
+      name: family.split(' ')[0] ?? family,
+      points: accounts.map((number, size): [number, number] => [
+        number,
+        Math.max(
+          ...measurements.filter(({ list }) => familyOf(list) === family).map(({ blocks }) => blocks[size] ?? 0),
+        ),
+      ]),
+    })),
+    ticks: accounts.map((number) => [number, number.toLocaleString('en')]),
+  }
+}
 
-const factors = (growth: Growth): string => {
+function factors(growth: Growth): string {
   const families = Map.groupBy(growth.measurements, ({ list }) => familyOf(list))
   const groups = [...families].map(([title, measurements]) => ({
     title,
@@ -108,7 +116,7 @@ const factors = (growth: Growth): string => {
 }
 
 /** Writes two pictures: `NAME.svg` with the curves, and `NAME-factors.svg`. */
-export const drawGrowth = (growth: Growth, file: string): void => {
+export function drawGrowth(growth: Growth, file: string): void {
   writeFileSync(file, framed(lineChart(curves(growth))))
   writeFileSync(file.replace(/(\.svg)?$/, '-factors.svg'), framed(factors(growth)))
 }

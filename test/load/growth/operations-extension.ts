@@ -4,10 +4,13 @@ import { join } from 'node:path'
 const recordId = '01990000-0000-7000-8000-000000000042'
 
 /** Path of the last generated operation, without the chain's prefix. */
-export const lastPath = (operations: number): string => `/records-${operations - 1}/${recordId}`
+export function lastPath(operations: number): string {
+  return `/records-${operations - 1}/${recordId}`
+}
 
 /** Ten operations share a refusal code. Each operation has separate schemas, like a hand-written one. */
-const moduleOf = (operations: number): string => `
+function moduleOf(operations: number): string {
+  return `
 import { domain, Refusal } from 'portico'
 import { bizId, id, member, operation, timestamp, z } from 'portico/contract'
 
@@ -58,8 +61,9 @@ export default domain({
   create: () => ({ handlers: byName(handle) }),
 })
 `
+}
 
-const textsOf = (operations: number): string => {
+function textsOf(operations: number): string {
   const codes = Array.from({ length: Math.ceil(operations / 10) }, (_, code) => code)
   const refusals = codes.map((code) => `  RECORD.UNAVAILABLE_${code}: the records of group ${code} are not available`)
   const permission = '  record:read: { name: View records, description: See the records of the workspace }'
@@ -67,7 +71,7 @@ const textsOf = (operations: number): string => {
 }
 
 /** Writes an extension with this number of GET operations. Returns the path of its module. */
-export const writeExtension = (folder: string, operations: number): string => {
+export function writeExtension(folder: string, operations: number): string {
   mkdirSync(join(folder, 'locales'), { recursive: true })
   const file = join(folder, 'index.mjs')
   writeFileSync(file, moduleOf(operations))

@@ -39,7 +39,7 @@ interface Case {
   residentMb: number[]
 }
 
-const createCase = async (rig: Rig, { store }: Options, operations: number): Promise<Case> => {
+async function createCase(rig: Rig, { store }: Options, operations: number): Promise<Case> {
   const extension = writeExtension(rig.file(`extension-${operations}`), operations - own)
   const { variables } = await seededStore(store)
   const configuration = { extensions: [extension] }
@@ -49,7 +49,7 @@ const createCase = async (rig: Rig, { store }: Options, operations: number): Pro
 }
 
 /** A gateway that has just begun to listen does not drain on a signal yet. */
-const waitUntilReady = async ({ operationsUrl }: Gateway): Promise<void> => {
+async function waitUntilReady({ operationsUrl }: Gateway): Promise<void> {
   for (let attempt = 0; attempt < 200; attempt++) {
     const response = await fetch(`${operationsUrl}/health/ready`).catch(() => null)
     if (response?.ok) return
@@ -58,7 +58,7 @@ const waitUntilReady = async ({ operationsUrl }: Gateway): Promise<void> => {
   throw new Error('a gateway did not become ready')
 }
 
-const measureStart = async (each: Case): Promise<Gateway> => {
+async function measureStart(each: Case): Promise<Gateway> {
   const begun = performance.now()
   const gateway = await each.start()
   each.startMs.push(performance.now() - begun)
@@ -68,7 +68,7 @@ const measureStart = async (each: Case): Promise<Gateway> => {
 }
 
 /** Milliseconds of the first response and the median of the following ones, which come from a cache. */
-const measureDocument = async (url: string): Promise<readonly [first: number, cached: number]> => {
+async function measureDocument(url: string): Promise<readonly [first: number, cached: number]> {
   const line = await openLine(url)
   const headers = { ...perimeter(), 'accept-encoding': 'gzip' }
   const read = async (): Promise<number> => {
@@ -91,7 +91,7 @@ interface Running extends Case {
   extensionShot: Shot
 }
 
-const run = async (each: Case): Promise<Running> => {
+async function run(each: Case): Promise<Running> {
   const gateway = await measureStart(each)
   const document = await measureDocument(gateway.url)
   const headers = { ...(await signIn(gateway)), 'x-workspace-id': developmentIds.workspace }
@@ -100,10 +100,10 @@ const run = async (each: Case): Promise<Running> => {
   return { ...each, gateway, document, ownShot: get('/roles/permissions/tree'), extensionShot }
 }
 
-const measureRound = async (
+async function measureRound(
   { operations, gateway, ownShot, extensionShot, ownCpu, extensionCpu, residentMb }: Running,
   { connections, seconds }: Options,
-): Promise<void> => {
+): Promise<void> {
   for (const [shot, values] of [
     [ownShot, ownCpu],
     [extensionShot, extensionCpu],
@@ -121,7 +121,7 @@ const measureRound = async (
  * Measures three catalogues that differ only in generated operations. Neither GET opens the store: the first reads the
  * tree of permissions, the other is the last generated operation.
  */
-export const measureOperations = async (rig: Rig, options: Options): Promise<Curve> => {
+export async function measureOperations(rig: Rig, options: Options): Promise<Curve> {
   const cases: Case[] = []
   for (const size of sizes) cases.push(await createCase(rig, options, size))
   // The first start seeds the demo accounts and fills the compile cache.

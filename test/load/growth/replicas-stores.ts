@@ -29,7 +29,7 @@ const template = 'replicas_template'
 /** pg_stat_statements counts immediately. The counters of pg_stat_database lag by seconds. */
 const settings = { shared_preload_libraries: 'pg_stat_statements', max_connections: '400' }
 
-const countStatements = async (client: Client, database: string): Promise<number> => {
+async function countStatements(client: Client, database: string): Promise<number> {
   const { rows } = await client.query<{ calls: string }>(
     `SELECT coalesce(sum(calls), 0) AS calls FROM pg_stat_statements
       JOIN pg_database ON pg_database.oid = dbid WHERE datname = $1`,
@@ -38,11 +38,12 @@ const countStatements = async (client: Client, database: string): Promise<number
   return Number(rows[0]?.calls)
 }
 
-const totalCommands = (information: string): number =>
-  Number(/total_commands_processed:(\d+)/.exec(information)?.[1] ?? Number.NaN)
+function totalCommands(information: string): number {
+  return Number(/total_commands_processed:(\d+)/.exec(information)?.[1] ?? Number.NaN)
+}
 
 /** Returns a function that creates stores with equal data. All are on one PostgreSQL server. */
-export const openStores = async (rig: Rig): Promise<(name: string) => Promise<SharedStores>> => {
+export async function openStores(rig: Rig): Promise<(name: string) => Promise<SharedStores>> {
   const server = await unpinned(() => startPostgres(settings))
   if (!server) throw new Error('needs PostgreSQL')
   rig.stopAtEnd(server)

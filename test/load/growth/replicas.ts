@@ -40,18 +40,20 @@ interface Deployment {
   rounds: number[][]
 }
 
-const readStep = (people: readonly Person[]) => async (line: Line) => {
-  const person = people[randomInt(people.length)]
-  if (!person) throw new RangeError('nobody reads')
-  const args = { workspaceId: person.workspace }
-  if (randomInt(2) === 0) await sendPlanned(line, person.headers, { operation: listWallets, args })
-  else {
-    const params = walletParams(person.wallet)
-    await sendPlanned(line, person.headers, { operation: readBalance, args: { ...args, params } })
+function readStep(people: readonly Person[]) {
+  return async (line: Line) => {
+    const person = people[randomInt(people.length)]
+    if (!person) throw new RangeError('nobody reads')
+    const args = { workspaceId: person.workspace }
+    if (randomInt(2) === 0) await sendPlanned(line, person.headers, { operation: listWallets, args })
+    else {
+      const params = walletParams(person.wallet)
+      await sendPlanned(line, person.headers, { operation: readBalance, args: { ...args, params } })
+    }
   }
 }
 
-const deploy = async (rig: Rig, stores: SharedStores, mailbox: Mailbox, size: number): Promise<Deployment> => {
+async function deploy(rig: Rig, stores: SharedStores, mailbox: Mailbox, size: number): Promise<Deployment> {
   const variables = { ...stores.variables, SMTP_URL: mailbox.url }
   const replicas: Gateway[] = []
   for (let replica = 1; replica <= size; replica++) {
@@ -68,7 +70,7 @@ const deploy = async (rig: Rig, stores: SharedStores, mailbox: Mailbox, size: nu
 }
 
 /** Any replica serves any account. */
-const load = async ({ replicas, step, acknowledged }: Deployment, seconds: number) => {
+async function load({ replicas, step, acknowledged }: Deployment, seconds: number) {
   const repeatsBefore = acknowledged.repeats
   const driven = await Promise.all(
     replicas.map(({ url }) => drive({ url, loops: loops / replicas.length, seconds, step })),
@@ -79,14 +81,15 @@ const load = async ({ replicas, step, acknowledged }: Deployment, seconds: numbe
   return { requests, seconds: Math.max(...driven.map((each) => each.seconds)) }
 }
 
-const cpuSecondsOf = ({ replicas }: Deployment): number => replicas.reduce((sum, each) => sum + each.cpuSeconds(), 0)
+function cpuSecondsOf({ replicas }: Deployment): number {
+  return replicas.reduce((sum, each) => sum + each.cpuSeconds(), 0)
+}
 
-const between = (before: Counts, after: Counts, divisor: number): [statements: number, commands: number] => [
-  (after.statements - before.statements) / divisor,
-  (after.commands - before.commands) / divisor,
-]
+function between(before: Counts, after: Counts, divisor: number): [statements: number, commands: number] {
+  return [(after.statements - before.statements) / divisor, (after.commands - before.commands) / divisor]
+}
 
-const measureRound = async (deployment: Deployment, seconds: number): Promise<void> => {
+async function measureRound(deployment: Deployment, seconds: number): Promise<void> {
   const { rounds, stores } = deployment
   const [counts, cpu] = [await stores.readCounts(), cpuSecondsOf(deployment)]
   const loaded = await load(deployment, seconds)
@@ -95,7 +98,7 @@ const measureRound = async (deployment: Deployment, seconds: number): Promise<vo
   rounds.push([loaded.requests / loaded.seconds, cpuMs / loaded.requests, ...perRequest])
 }
 
-const measureIdle = async (deployments: readonly Deployment[], seconds: number): Promise<[number, number][]> => {
+async function measureIdle(deployments: readonly Deployment[], seconds: number): Promise<[number, number][]> {
   const readAll = async (): Promise<Counts[]> => {
     const counts: Counts[] = []
     for (const { stores } of deployments) counts.push(await stores.readCounts())
@@ -110,8 +113,9 @@ const measureIdle = async (deployments: readonly Deployment[], seconds: number):
   })
 }
 
-const medians = (rounds: readonly (readonly number[])[]): number[] =>
-  Array.from({ length: 4 }, (_, column) => median(rounds.map((values) => values[column] ?? Number.NaN)))
+function medians(rounds: readonly (readonly number[])[]): number[] {
+  return Array.from({ length: 4 }, (_, column) => median(rounds.map((values) => values[column] ?? Number.NaN)))
+}
 
 /**
  * Measures deployments with one to four replicas. The replicas of a deployment share a database and a Redis server.
@@ -120,7 +124,7 @@ const medians = (rounds: readonly (readonly number[])[]): number[] =>
  * scale. Read the other columns: work per request must stay flat, and the idle work grows with each replica. With more cores
  * and flat columns, throughput is limited by the stores.
  */
-export const measureReplicas = async (rig: Rig, { rounds, seconds }: Options): Promise<Curve> => {
+export async function measureReplicas(rig: Rig, { rounds, seconds }: Options): Promise<Curve> {
   const mailbox = rig.stopAtEnd(await openMailbox())
   const createStores = await openStores(rig)
   const deployments: Deployment[] = []

@@ -11,12 +11,12 @@ export interface Curve {
   rows: readonly { size: number; values: readonly number[] }[]
 }
 
-const relative = ({ rows }: Curve, column: number): (readonly [number, number])[] => {
+function relative({ rows }: Curve, column: number): (readonly [number, number])[] {
   const small = rows[0]?.values[column] ?? Number.NaN
   return rows.map(({ values }, place) => [place, (values[column] ?? Number.NaN) / small])
 }
 
-export const curveTable = (curve: Curve): string => {
+export function curveTable(curve: Curve): string {
   const { size, columns, rows } = curve
   const heads = [size, ...columns.flatMap((column) => [column, 'ratio'])]
   const lines = rows.map((row) => [
@@ -33,7 +33,7 @@ export const curveTable = (curve: Curve): string => {
 const maxSeries = 4
 
 /** Draws the first columns as multiples of the small case. The sizes have equal distances. */
-export const drawCurve = (curve: Curve, file: string): void => {
+export function drawCurve(curve: Curve, file: string): void {
   const { title, size, columns, rows } = curve
   const series = columns.slice(0, maxSeries).map((name, column) => ({ name, points: relative(curve, column) }))
   const ticks = rows.map((row, place) => [place, row.size.toLocaleString('en')] as const)

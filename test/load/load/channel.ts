@@ -3,9 +3,11 @@ import { CompactEncrypt } from 'jose'
 import type { Gateway } from '../rig/gateway.ts'
 import { chain } from './people.ts'
 
-const base64url = (text: string): string => Buffer.from(text).toString('base64url')
+function base64url(text: string): string {
+  return Buffer.from(text).toString('base64url')
+}
 
-const dataOf = async <T>(response: Response): Promise<T> => {
+async function dataOf<T>(response: Response): Promise<T> {
   const text = await response.text()
   if (!response.ok) throw new Error(`${response.status} ${text}`)
   const { data }: { data: T } = JSON.parse(text)
@@ -13,7 +15,7 @@ const dataOf = async <T>(response: Response): Promise<T> => {
 }
 
 /** `seal` encrypts each body with the next sequence number. */
-export const openChannel = async (gateway: Gateway, headers: Record<string, string>) => {
+export async function openChannel(gateway: Gateway, headers: Record<string, string>) {
   const folder = `${gateway.url}${chain}/secure-channel`
   const { keyId, publicKey } = await dataOf<{ keyId: string; publicKey: string }>(
     await fetch(`${folder}/public-key`, { headers }),

@@ -5,11 +5,11 @@ import { logIn } from './login.ts'
 import type { Mailbox } from './mailbox.ts'
 import type { Person } from './transfer.ts'
 
-export const signInAll = async (
+export async function signInAll(
   gateway: Gateway,
   mailbox: Mailbox,
   accounts: readonly SeededAccount[],
-): Promise<Person[]> => {
+): Promise<Person[]> {
   const waiting = [...accounts]
   const people: Person[] = []
   const loop = async (): Promise<void> => {

@@ -20,7 +20,7 @@ export interface Driven {
 }
 
 /** Waits for pending steps, so that acknowledged steps are counted exactly. */
-export const drive = async ({ url, loops, seconds, pace, step }: Drive): Promise<Driven> => {
+export async function drive({ url, loops, seconds, pace, step }: Drive): Promise<Driven> {
   const latencies: number[] = []
   const failures: string[] = []
   const lines = await Promise.all(Array.from({ length: loops }, () => openLine(url)))
@@ -50,5 +50,6 @@ export const drive = async ({ url, loops, seconds, pace, step }: Drive): Promise
   return { done: latencies.length, seconds: took, latencies, failures }
 }
 
-export const formatFailures = (name: string, { failures }: Driven): string[] =>
-  failures.length === 0 ? [] : [`${name}: ${failures.length} failed, first: ${failures[0]?.slice(0, 300)}`]
+export function formatFailures(name: string, { failures }: Driven): string[] {
+  return failures.length === 0 ? [] : [`${name}: ${failures.length} failed, first: ${failures[0]?.slice(0, 300)}`]
+}

@@ -24,14 +24,14 @@ interface Waiting {
   reject(error: Error): void
 }
 
-const headOf = ({ method, path, headers, body = '' }: Ask, host: string): string => {
+function headOf({ method, path, headers, body = '' }: Ask, host: string): string {
   const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   const length = method === 'POST' ? `content-length: ${Buffer.byteLength(body)}\r\n` : ''
   return `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n${fields.join('')}${length}\r\n`
 }
 
 /** Undefined while the response is incomplete. */
-const answerIn = (text: string): { reply: Reply; length: number } | undefined => {
+function answerIn(text: string): { reply: Reply; length: number } | undefined {
   const end = text.indexOf('\r\n\r\n')
   if (end < 0) return undefined
   const head = text.slice(0, end)
@@ -43,7 +43,7 @@ const answerIn = (text: string): { reply: Reply; length: number } | undefined =>
 }
 
 /** For varying requests and checked responses. Uses a third of the CPU time of an HTTP library. */
-export const openLine = async (url: string): Promise<Line> => {
+export async function openLine(url: string): Promise<Line> {
   const { hostname, port, host } = new URL(url)
   const socket = connect({ host: hostname, port: Number(port), noDelay: true })
   await once(socket, 'connect')

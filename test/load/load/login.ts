@@ -3,7 +3,7 @@ import type { Line } from './line.ts'
 import type { Mailbox } from './mailbox.ts'
 import { chain, password, perimeter } from './people.ts'
 
-const post = async (line: Line, path: string, body: object, headers: Record<string, string>) => {
+async function post(line: Line, path: string, body: object, headers: Record<string, string>) {
   const requested = { ...headers, 'x-request-id': randomUUID() }
   const reply = await line.sendRequest({
     method: 'POST',
@@ -16,7 +16,7 @@ const post = async (line: Line, path: string, body: object, headers: Record<stri
   return data
 }
 
-export const logIn = async (line: Line, mailbox: Mailbox, email: string): Promise<Record<string, string>> => {
+export async function logIn(line: Line, mailbox: Mailbox, email: string): Promise<Record<string, string>> {
   const headers = perimeter(`client-of-${email}`)
   const { sessionId } = await post(line, '/auth/login/initiate', { email, password }, headers)
   await post(line, '/auth/login/mfa/send', { sessionId, mfaMethod: 'EMAIL' }, headers)

@@ -12,7 +12,7 @@ export interface Mailbox {
 }
 
 /** Keeps only the mailed codes. */
-export const openMailbox = async (): Promise<Mailbox> => {
+export async function openMailbox(): Promise<Mailbox> {
   const codes = new Map<string, string>()
   const waiting = new Map<string, (code: string) => void>()
   const deliver = (address: string, code: string): void => {

@@ -7,21 +7,23 @@ export const password = 'Portico-demo-2026'
 export const chain = '/web/v1/consumer'
 
 /** With the values that an edge and a browser send. */
-export const perimeter = (client = 'bench-client', ip = '203.0.113.7'): Record<string, string> => ({
-  'x-portal-access-code': 'consumer-dev',
-  'x-request-id': randomUUID(),
-  'x-client-hash': client,
-  'x-forwarded-proto': 'https',
-  'cf-connecting-ip': ip,
-  'cf-ray': '8f2a1b3c4d5e6f70-FRA',
-  'cf-ipcountry': 'DE',
-  'x-locale': 'en',
-  'content-type': 'application/json',
-  'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0 Safari/537.36',
-})
+export function perimeter(client = 'bench-client', ip = '203.0.113.7'): Record<string, string> {
+  return {
+    'x-portal-access-code': 'consumer-dev',
+    'x-request-id': randomUUID(),
+    'x-client-hash': client,
+    'x-forwarded-proto': 'https',
+    'cf-connecting-ip': ip,
+    'cf-ray': '8f2a1b3c4d5e6f70-FRA',
+    'cf-ipcountry': 'DE',
+    'x-locale': 'en',
+    'content-type': 'application/json',
+    'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0 Safari/537.36',
+  }
+}
 
 /** Reads the development outbox. */
-const mailedCode = async (gateway: Gateway, email: string): Promise<string> => {
+async function mailedCode(gateway: Gateway, email: string): Promise<string> {
   for (let attempt = 0; attempt < 100; attempt++) {
     const mails: { to: string; text: string }[] = JSON.parse(
       await (await fetch(`${gateway.operationsUrl}/mail.json`)).text(),
@@ -32,7 +34,7 @@ const mailedCode = async (gateway: Gateway, email: string): Promise<string> => {
   throw new Error(`no mail to ${email}`)
 }
 
-export const signIn = async (gateway: Gateway, email = 'owner@demo.test'): Promise<Record<string, string>> => {
+export async function signIn(gateway: Gateway, email = 'owner@demo.test'): Promise<Record<string, string>> {
   const headers = perimeter()
   const client = createClient({
     baseUrl: gateway.url,

@@ -5,26 +5,30 @@ import type { Line } from './line.ts'
 
 const routes = new Map(listRoutes(portalChains.CONSUMER).map((route) => [route.operation, route]))
 
-export const walletOf = ({ wallet, workspace }: SeededAccount): Wallet => ({
-  bizId: wallet,
-  workspaceBizId: workspace,
-  currency: 'USD',
-})
+export function walletOf({ wallet, workspace }: SeededAccount): Wallet {
+  return {
+    bizId: wallet,
+    workspaceBizId: workspace,
+    currency: 'USD',
+  }
+}
 
 /** Returns a seeded account as `portico load` knows its accounts. */
-export const readerOf = (account: SeededAccount): Reader => ({
-  email: account.email,
-  accountId: null,
-  workspaces: [account.workspace],
-  wallets: [walletOf(account)],
-})
+export function readerOf(account: SeededAccount): Reader {
+  return {
+    email: account.email,
+    accountId: null,
+    workspaces: [account.workspace],
+    wallets: [walletOf(account)],
+  }
+}
 
 /** Sends a request of a scenario of `portico load` on a raw connection. Resolves with the body of the reply. */
-export const sendPlanned = async (
+export async function sendPlanned(
   line: Line,
   headers: Record<string, string>,
   { operation, args }: Pick<PlannedRequest, 'operation' | 'args'>,
-): Promise<string> => {
+): Promise<string> {
   const route = routes.get(operation)
   if (!route) throw new TypeError(`${operation.id} is not served to consumers`)
   const { workspaceId, requestId, params, query, body } = args

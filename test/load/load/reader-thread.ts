@@ -8,7 +8,7 @@ import type { Reading } from './reader.ts'
 const niceness = -15
 
 /** Raises this thread's priority. Works only on Linux and with permission. */
-const goFirst = (): void => {
+function goFirst(): void {
   try {
     setPriority(Number(readlinkSync('/proc/thread-self').split('/').at(-1)), niceness)
   } catch {

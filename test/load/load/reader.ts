@@ -14,7 +14,7 @@ export interface Reader {
 }
 
 /** Uses a worker thread, because logins block the main event loop for up to 20 ms. */
-export const openReader = (reading: Reading): Reader => {
+export function openReader(reading: Reading): Reader {
   const worker = new Worker(new URL('reader-thread.ts', import.meta.url), { workerData: reading })
   return {
     read: async (seconds) => {

@@ -23,17 +23,21 @@ export interface Hits {
 
 export const generator = onPath('wrk') ? 'wrk' : 'autocannon'
 
-const milliseconds = (text: string): number => {
+function milliseconds(text: string): number {
   const [, value = '0', unit = 'ms'] = /([\d.]+)(us|ms|s|m)/.exec(text) ?? []
   return Number(value) * ({ us: 0.001, ms: 1, s: 1000, m: 60_000 }[unit] ?? 1)
 }
 
-const numberIn = (text: string, pattern: RegExp): number => Number(pattern.exec(text)?.[1] ?? 0)
+function numberIn(text: string, pattern: RegExp): number {
+  return Number(pattern.exec(text)?.[1] ?? 0)
+}
 
 /** For header values and JSON bodies, Lua's escapes equal JSON's. */
-const luaText = (text: string): string => JSON.stringify(text)
+function luaText(text: string): string {
+  return JSON.stringify(text)
+}
 
-const wrk = async (shot: Shot, connections: number, seconds: number): Promise<Hits> => {
+async function wrk(shot: Shot, connections: number, seconds: number): Promise<Hits> {
   const folder = await mkdtemp(join(tmpdir(), 'portico-wrk-'))
   const script = join(folder, 'shot.lua')
   const headers = Object.entries(shot.headers).map(
@@ -62,7 +66,7 @@ interface Autocannon {
   latency: { p50: number; p99: number }
 }
 
-const autocannon = async (shot: Shot, connections: number, seconds: number): Promise<Hits> => {
+async function autocannon(shot: Shot, connections: number, seconds: number): Promise<Hits> {
   const headers = Object.entries(shot.headers).flatMap(([name, value]) => ['-H', `${name}=${value}`])
   const body = shot.body === undefined ? [] : ['-b', shot.body]
   const script = toolPath('autocannon')
@@ -73,5 +77,6 @@ const autocannon = async (shot: Shot, connections: number, seconds: number): Pro
 }
 
 /** Uses wrk, or autocannon, which needs more CPU time. */
-export const spray = (shot: Shot, connections: number, seconds: number): Promise<Hits> =>
-  (generator === 'wrk' ? wrk : autocannon)(shot, connections, seconds)
+export function spray(shot: Shot, connections: number, seconds: number): Promise<Hits> {
+  return (generator === 'wrk' ? wrk : autocannon)(shot, connections, seconds)
+}

@@ -8,8 +8,9 @@ export interface Person extends SeededAccount {
   headers: Record<string, string>
 }
 
-const other = (people: readonly SeededAccount[], index: number): number =>
-  (index + randomInt(1, people.length)) % people.length
+function other(people: readonly SeededAccount[], index: number): number {
+  return (index + randomInt(1, people.length)) % people.length
+}
 
 export interface Acknowledged {
   orders: string[]
@@ -19,7 +20,7 @@ export interface Acknowledged {
 const oneIn = 50
 
 /** Sometimes repeats a request and checks that the same order is returned. */
-export const transferStep = (people: readonly Person[], wallets: readonly SeededAccount[], reported: Acknowledged) => {
+export function transferStep(people: readonly Person[], wallets: readonly SeededAccount[], reported: Acknowledged) {
   const send = async (line: Line, headers: Record<string, string>, request: PlannedRequest): Promise<string> => {
     const body = await sendPlanned(line, headers, request)
     const { data }: { data: { bizId: string; transferStatus: { code: string } } } = JSON.parse(body)

@@ -25,7 +25,7 @@ const assertions = new Map<string, { token: string; until: number }>()
 const counts = new Map<string, number>()
 let countsEndAt = 0
 
-const readToken = (token: string): Session | undefined => {
+function readToken(token: string): Session | undefined {
   const [head = '', payload = '', signature = ''] = token.split('.')
   const { alg } = JSON.parse(Buffer.from(head, 'base64url').toString())
   if (alg !== 'ES256') return undefined
@@ -37,7 +37,7 @@ const readToken = (token: string): Session | undefined => {
   return { account: sub, session: sid, expiresAt: exp * 1000 }
 }
 
-const authenticate = (header: string, now: number): Session | undefined => {
+function authenticate(header: string, now: number): Session | undefined {
   const token = header.slice('Bearer '.length)
   let session = sessions.get(token)
   if (!session) {
@@ -48,7 +48,7 @@ const authenticate = (header: string, now: number): Session | undefined => {
   return session.expiresAt > now ? session : undefined
 }
 
-const exceeds = (key: string, now: number): boolean => {
+function exceeds(key: string, now: number): boolean {
   if (now >= countsEndAt) {
     counts.clear()
     countsEndAt = now + 60_000
@@ -58,7 +58,7 @@ const exceeds = (key: string, now: number): boolean => {
   return count > 1_000_000_000
 }
 
-const assertionOf = async ({ account, session }: Session, workspace: string, now: number): Promise<string> => {
+async function assertionOf({ account, session }: Session, workspace: string, now: number): Promise<string> {
   const key = `${account} ${session} ${workspace}`
   const cached = assertions.get(key)
   if (cached && cached.until > now) return cached.token
@@ -83,17 +83,17 @@ const securityHeaders = {
   'cache-control': 'no-store',
 }
 
-const refuse = (response: Response, status: number, code: string): void => {
+function refuse(response: Response, status: number, code: string): void {
   response.writeHead(status, securityHeaders).end(JSON.stringify({ success: false, code, data: null }))
 }
 
-const bodyOf = async (request: Request): Promise<string> => {
+async function bodyOf(request: Request): Promise<string> {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk)
   return Buffer.concat(chunks).toString('utf8')
 }
 
-const handle = async (request: Request, response: Response): Promise<void> => {
+async function handle(request: Request, response: Response): Promise<void> {
   const begun = performance.now()
   const now = Date.now()
   const headers = RequestHeaders.safeParse(request.headers)

@@ -2,7 +2,8 @@
  * HAProxy with the checks that it can make: ES256 token, access code, request headers, a limit per address and one per
  * account, security headers and a log line. A single thread.
  */
-export const haproxyConfiguration = (port: number, upstream: string, publicKey: string): string => `
+export function haproxyConfiguration(port: number, upstream: string, publicKey: string): string {
+  return `
 global
   nbthread 1
   log stdout len 4096 format raw local0 info
@@ -55,3 +56,4 @@ backend service
   http-reuse always
   server upstream ${new URL(upstream).host} maxconn 64
 `
+}

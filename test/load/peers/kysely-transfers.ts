@@ -12,12 +12,13 @@ const pglite = await PGlite.create({
 const database = new Kysely<Record<string, never>>({ dialect: new PGliteDialect({ pglite }) })
 for (const each of schema) await sql.raw(each).execute(database)
 
-const transfer = () =>
-  database.transaction().execute(async (tx) => {
+function transfer() {
+  return database.transaction().execute(async (tx) => {
     const source = randomInt(1, accounts + 1)
     const target = 1 + ((source + randomInt(0, accounts - 1)) % accounts)
     const values = { id: randomUUID(), source, target, amount: randomInt(1, 101) }
     for (const each of statements) await parametrised(each, values).execute(tx)
   })
+}
 
 serveRuns(16, transfer)

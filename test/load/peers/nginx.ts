@@ -1,5 +1,6 @@
 /** A single process. */
-export const nginxConfiguration = (port: number, upstream: string, folder: string): string => `
+export function nginxConfiguration(port: number, upstream: string, folder: string): string {
+  return `
 daemon off;
 master_process off;
 error_log ${folder}/nginx-error.log;
@@ -24,3 +25,4 @@ http {
   }
 }
 `
+}

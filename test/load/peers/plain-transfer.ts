@@ -43,7 +43,7 @@ export const pgbenchScript = [
 ].join('\n')
 
 /** Replaces variables by parameters. */
-export const parametrised = (statement: string, values: Record<string, string | number>): RawBuilder<unknown> => {
+export function parametrised(statement: string, values: Record<string, string | number>): RawBuilder<unknown> {
   const parts = statement.split(/(?<!:):(\w+)/)
   return sql.join(
     parts.map((part, index) => (index % 2 === 0 ? sql.raw(part) : sql`${values[part]}`)),

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 
 /** `GET /run?seconds=S` runs the work concurrently and returns the number of completions. */
-export const serveRuns = (atOnce: number, work: () => Promise<unknown>): void => {
+export function serveRuns(atOnce: number, work: () => Promise<unknown>): void {
   const run = async (seconds: number) => {
     const begun = performance.now()
     const until = begun + seconds * 1000

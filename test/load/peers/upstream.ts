@@ -2,14 +2,15 @@ import { createServer } from 'node:net'
 import { transfer, wallet } from './bodies.ts'
 
 /* The upstream of all proxies. Raw sockets save CPU time. */
-const answer = (body: string): Buffer =>
-  Buffer.from(
+function answer(body: string): Buffer {
+  return Buffer.from(
     `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: keep-alive\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   )
+}
 const answers = { G: answer(wallet), P: answer(transfer) }
 
 /** 0 if the request is incomplete. */
-const requestLength = (text: string): number => {
+function requestLength(text: string): number {
   const end = text.indexOf('\r\n\r\n')
   if (end < 0) return 0
   const head = text.slice(0, end + 4)

@@ -2,8 +2,8 @@ import { type BarGroup, barChart, escapeMarkup, framed, htmlPage } from '../../.
 import type { Outcome } from './outcome.ts'
 import { median } from './stats.ts'
 
-const groups = (outcomes: readonly Outcome[]): BarGroup[] =>
-  outcomes
+function groups(outcomes: readonly Outcome[]): BarGroup[] {
+  return outcomes
     .filter((outcome) => outcome.rows.length > 1)
     .map(({ scenario, rows }) => ({
       title: scenario,
@@ -13,11 +13,14 @@ const groups = (outcomes: readonly Outcome[]): BarGroup[] =>
         return { label: contender, value, text, isOwn: contender === 'portico' }
       }),
     }))
+}
 
 /** Draws an SVG bar chart with one group of bars per scenario. */
-export const chart = (outcomes: readonly Outcome[], caption: string): string =>
-  framed(barChart(caption, groups(outcomes)))
+export function chart(outcomes: readonly Outcome[], caption: string): string {
+  return framed(barChart(caption, groups(outcomes)))
+}
 
 /** Returns a page with the chart and the printed tables. */
-export const page = (outcomes: readonly Outcome[], caption: string, tables: string): string =>
-  htmlPage('Benchmark', [barChart(caption, groups(outcomes)), `<pre>${escapeMarkup(tables)}</pre>`])
+export function page(outcomes: readonly Outcome[], caption: string, tables: string): string {
+  return htmlPage('Benchmark', [barChart(caption, groups(outcomes)), `<pre>${escapeMarkup(tables)}</pre>`])
+}

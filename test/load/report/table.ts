@@ -2,8 +2,12 @@ import { reached, type Target } from '../targets.ts'
 import type { Outcome, Row } from './outcome.ts'
 import { median, spread } from './stats.ts'
 
-const number = (value: number, digits: number): string => (Number.isFinite(value) ? value.toFixed(digits) : '-')
-const grouped = (value: number): string => (Number.isFinite(value) ? Math.round(value).toLocaleString('en') : '-')
+function number(value: number, digits: number): string {
+  return Number.isFinite(value) ? value.toFixed(digits) : '-'
+}
+function grouped(value: number): string {
+  return Number.isFinite(value) ? Math.round(value).toLocaleString('en') : '-'
+}
 
 const heads = [
   'scenario',
@@ -17,7 +21,7 @@ const heads = [
   'ratio of CPU',
 ]
 
-const cells = (row: Row, outcome: Outcome): string[] => {
+function cells(row: Row, outcome: Outcome): string[] {
   const own = outcome.rows[0]
   const figure = outcome.figures.find(({ id }) => id === `${row.scenario}/${row.contender}`)
   const ofCpu = own && row !== own && row.cpu.length > 0 ? median(row.cpu) / median(own.cpu) : Number.NaN
@@ -34,7 +38,7 @@ const cells = (row: Row, outcome: Outcome): string[] => {
   ]
 }
 
-const aligned = (rows: string[][]): string => {
+function aligned(rows: string[][]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)))
   const line = (row: string[]) =>
     `| ${row.map((cell, column) => (column < 2 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0))).join(' | ')} |`
@@ -42,8 +46,9 @@ const aligned = (rows: string[][]): string => {
   return [line(head), `|${widths.map((width) => '-'.repeat(width + 2)).join('|')}|`, ...rest.map(line)].join('\n')
 }
 
-export const table = (outcomes: readonly Outcome[]): string =>
-  aligned([heads, ...outcomes.flatMap((outcome) => outcome.rows.map((row) => cells(row, outcome)))])
+export function table(outcomes: readonly Outcome[]): string {
+  return aligned([heads, ...outcomes.flatMap((outcome) => outcome.rows.map((row) => cells(row, outcome)))])
+}
 
 export interface Verdict extends Target {
   value: number
@@ -52,19 +57,21 @@ export interface Verdict extends Target {
 }
 
 /** Skips targets that were not measured. */
-export const evaluate = (targets: readonly Target[], outcomes: readonly Outcome[]): Verdict[] =>
-  targets.flatMap((target) => {
+export function evaluate(targets: readonly Target[], outcomes: readonly Outcome[]): Verdict[] {
+  return targets.flatMap((target) => {
     const figure = outcomes.flatMap(({ figures }) => figures).find(({ id }) => id === target.figure)
     if (!figure) return []
     const value = median(figure.values)
     return [{ ...target, value, spread: spread(figure.values), reached: reached(target, value) }]
   })
+}
 
-const bound = ({ atLeast, atMost }: Target): string =>
-  atLeast === undefined ? `≤ ${atMost}` : `≥ ${Number(atLeast.toFixed(2))}`
+function bound({ atLeast, atMost }: Target): string {
+  return atLeast === undefined ? `≤ ${atMost}` : `≥ ${Number(atLeast.toFixed(2))}`
+}
 
-export const verdictTable = (verdicts: readonly Verdict[]): string =>
-  aligned([
+export function verdictTable(verdicts: readonly Verdict[]): string {
+  return aligned([
     ['target', 'reached', 'asked', 'measured', '±'],
     ...verdicts.map((verdict) => [
       verdict.description,
@@ -74,3 +81,4 @@ export const verdictTable = (verdicts: readonly Verdict[]): string =>
       `${number(verdict.spread * 100, 0)} %`,
     ]),
   ])
+}

@@ -30,15 +30,19 @@ export const checks = {
 
 export type CheckName = keyof typeof checks
 
-export const isCheckName = (name: string): name is CheckName => Object.hasOwn(checks, name)
+export function isCheckName(name: string): name is CheckName {
+  return Object.hasOwn(checks, name)
+}
 export const checkNames: readonly CheckName[] = Object.keys(checks).filter(isCheckName)
 
-export const moduleOf = (name: CheckName): string => import.meta.resolve(checks[name].module)
+export function moduleOf(name: CheckName): string {
+  return import.meta.resolve(checks[name].module)
+}
 
 const replacementFile = import.meta.resolve('./replacements.ts')
 
 /** A function declaration can be assigned to. A constant has to become a variable. */
-const makeAssignable = (source: string, name: string): string => {
+function makeAssignable(source: string, name: string): string {
   const declaration = new RegExp(`^(export )?(const|function) (?=${name}\\b)`, 'gm')
   const found = source.match(declaration)?.length ?? 0
   if (found !== 1) throw new Error(`${name} is declared ${found} times instead of once`)
@@ -46,7 +50,7 @@ const makeAssignable = (source: string, name: string): string => {
 }
 
 /** Returns the source of the check's module without the check. Throws if the source does not declare its functions. */
-export const removeCheck = (source: string, check: CheckName): string => {
+export function removeCheck(source: string, check: CheckName): string {
   const { names }: Check = checks[check]
   const lines = names.map((name) => `${name} = replacements.${name}(${name})\n`)
   return [

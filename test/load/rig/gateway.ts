@@ -34,13 +34,14 @@ const profiler = import.meta.resolve('./profiler.ts')
 const withoutCheck = import.meta.resolve('./without.ts')
 
 /** The profile of the TypeScript sources shows their file names. */
-const commandLine = (preloads: readonly string[], nodeOptions: readonly string[]): string[] =>
-  preloads.length > 0
+function commandLine(preloads: readonly string[], nodeOptions: readonly string[]): string[] {
+  return preloads.length > 0
     ? [...preloads.flatMap((file) => ['--import', file]), 'src/cli.ts', 'serve']
     : [...nodeOptions, 'bin/portico.js', 'serve']
+}
 
 /** Starts a gateway with all features and a log file. Only PORTICO_RATE_LIMIT_SCALE differs from production. */
-export const startGateway = async (rig: Rig, options: GatewayOptions = {}): Promise<LoggedGateway> => {
+export async function startGateway(rig: Rig, options: GatewayOptions = {}): Promise<LoggedGateway> {
   const {
     name = 'portico',
     place = 'measured',

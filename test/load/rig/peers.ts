@@ -22,7 +22,7 @@ const files = {
 }
 export type Peer = keyof typeof files
 
-export const startPeer = async (rig: Rig, name: Peer, env: Record<string, string>, place: Place): Promise<Started> => {
+export async function startPeer(rig: Rig, name: Peer, env: Record<string, string>, place: Place): Promise<Started> {
   const port = await freePort()
   return rig.stopAtEnd(
     await start({
@@ -37,7 +37,7 @@ export const startPeer = async (rig: Rig, name: Peer, env: Record<string, string
   )
 }
 
-const startNginx = async (rig: Rig, upstream: string): Promise<Started> => {
+async function startNginx(rig: Rig, upstream: string): Promise<Started> {
   const port = await freePort()
   const own = rig.file('nginx')
   mkdirSync(own)
@@ -49,7 +49,7 @@ const startNginx = async (rig: Rig, upstream: string): Promise<Started> => {
 }
 
 /** Debian's package contains ES256 verification (HAProxy 2.5 or newer). */
-const startHaproxy = async (rig: Rig, upstream: string, pem: string): Promise<Started> => {
+async function startHaproxy(rig: Rig, upstream: string, pem: string): Promise<Started> {
   const port = await freePort()
   const [configuration, key] = [rig.file('haproxy.cfg'), rig.file('haproxy.pem')]
   writeFileSync(key, pem)
@@ -66,7 +66,7 @@ const startHaproxy = async (rig: Rig, upstream: string, pem: string): Promise<St
   )
 }
 
-const peerKeys = async () => {
+async function peerKeys() {
   const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true })
   const token = await new SignJWT({ sid: '01990000-0000-7000-8000-0000000000bb' })
     .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt' })
@@ -87,7 +87,7 @@ const peerKeys = async () => {
 }
 
 /** One upstream serves all proxies. `token` is for the proxies that verify tokens. */
-export const startProxies = async (rig: Rig, upstream: string): Promise<{ peers: Started[]; token: string }> => {
+export async function startProxies(rig: Rig, upstream: string): Promise<{ peers: Started[]; token: string }> {
   const { token, pem, env } = await peerKeys()
   const names = ['express-composed', 'express-tuned', 'express-bare', 'fastify-bare', 'undici-bare'] as const
   const peers = await Promise.all(names.map((name) => startPeer(rig, name, { UPSTREAM: upstream, ...env }, 'measured')))

@@ -10,26 +10,31 @@ import { cpuSecondsOf, residentBytesOf } from './usage.ts'
 /** The measured process has one core. The load and its dependencies share the other one. */
 export type Place = 'measured' | 'load' | 'anywhere'
 
-const isThere = (program: string, ...args: string[]): boolean => spawnSync(program, args).status === 0
+function isThere(program: string, ...args: string[]): boolean {
+  return spawnSync(program, args).status === 0
+}
 const taskset = 'taskset'
 const last = cpus().length - 1
 const canPin = last > 0 && isThere(taskset, '-c', `0,${last}`, 'true')
 const cores: Record<Place, string> = { measured: '0', load: `1-${last}`, anywhere: `0-${last}` }
 
 /** Requires `taskset` and two cores. */
-const withBackends = (place: Place, command: string, args: readonly string[]): [string, string[]] =>
-  canPin ? [taskset, ['-c', cores[place], command, ...args]] : [command, [...args]]
+function withBackends(place: Place, command: string, args: readonly string[]): [string, string[]] {
+  return canPin ? [taskset, ['-c', cores[place], command, ...args]] : [command, [...args]]
+}
 
 /** Affects all threads. */
-export const pin = (pid: number, place: Place): void => {
+export function pin(pid: number, place: Place): void {
   if (canPin) spawnSync(taskset, ['-acp', cores[place], String(pid)])
 }
-const pinSelf = (place: Place): void => pin(process.pid, place)
+function pinSelf(place: Place): void {
+  pin(process.pid, place)
+}
 // This process sends those requests that wrk cannot send.
 pinSelf('load')
 
 /** The started processes can use all cores. */
-export const unpinned = async <T>(work: () => Promise<T>): Promise<T> => {
+export async function unpinned<T>(work: () => Promise<T>): Promise<T> {
   pinSelf('anywhere')
   try {
     return await work()
@@ -69,13 +74,14 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL')
 })
 
-const answers = (port: number): Promise<boolean> =>
-  new Promise((resolve) => {
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => resolve(true))
     socket.on('error', () => resolve(false)).on('connect', () => socket.destroy())
   })
+}
 
-const waitUntilReady = async (port: number, name: string, log: string, child: ChildProcess): Promise<void> => {
+async function waitUntilReady(port: number, name: string, log: string, child: ChildProcess): Promise<void> {
   for (let attempt = 0; attempt < 1200; attempt++) {
     if (await answers(port)) return
     if (child.exitCode !== null) break
@@ -85,7 +91,7 @@ const waitUntilReady = async (port: number, name: string, log: string, child: Ch
 }
 
 /** Waits until the process listens. It ends with the benchmark. */
-export const start = async ({ name, place, command, args, port, env = {}, log }: Start): Promise<Started> => {
+export async function start({ name, place, command, args, port, env = {}, log }: Start): Promise<Started> {
   const file = openSync(log, 'a')
   const [program, line] = withBackends(place, command, args)
   const variables = { ...process.env, PORT: String(port), ...env, NODE_OPTIONS: '' }
@@ -115,12 +121,12 @@ export const start = async ({ name, place, command, args, port, env = {}, log }:
 }
 
 /** Returns standard output. Throws on a nonzero exit code. */
-export const runToEnd = async (
+export async function runToEnd(
   place: Place,
   command: string,
   args: readonly string[],
   env: Record<string, string> = {},
-): Promise<string> => {
+): Promise<string> {
   const [program, line] = withBackends(place, command, args)
   const variables = { ...process.env, ...env, NODE_OPTIONS: '' }
   const child = spawn(program, line, { cwd: root, env: variables, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -134,4 +140,6 @@ export const runToEnd = async (
   return out.join('')
 }
 
-export const onPath = (program: string): boolean => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0
+export function onPath(program: string): boolean {
+  return spawnSync('sh', ['-c', `command -v ${program}`]).status === 0
+}

@@ -10,13 +10,14 @@ interface Costly {
   share: number
 }
 
-const isWork = ({ functionName, url }: Profiler.ProfileNode['callFrame']): boolean =>
-  functionName !== '(idle)' && functionName !== '(root)' && url !== 'node:inspector'
+function isWork({ functionName, url }: Profiler.ProfileNode['callFrame']): boolean {
+  return functionName !== '(idle)' && functionName !== '(root)' && url !== 'node:inspector'
+}
 
 /** The functions of the embedded store have no names. */
 const wasm = 'PGlite (WebAssembly)'
 
-const placeOf = ({ functionName, url, lineNumber }: Profiler.ProfileNode['callFrame']): string => {
+function placeOf({ functionName, url, lineNumber }: Profiler.ProfileNode['callFrame']): string {
   if (url.startsWith('wasm:')) return wasm
   const file = url
     .replace('file://', '')
@@ -26,14 +27,14 @@ const placeOf = ({ functionName, url, lineNumber }: Profiler.ProfileNode['callFr
 }
 
 /** A package such as `pg`, a source folder such as `src/gateway`, or `node`. */
-const houseOf = ({ functionName, url }: Profiler.ProfileNode['callFrame']): string => {
+function houseOf({ functionName, url }: Profiler.ProfileNode['callFrame']): string {
   if (url.startsWith('wasm:')) return wasm
   const found = /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? /\/(src\/[^/]+(?:\/[^/]+(?=\/))?)/.exec(url)?.[1]
   return found ?? (functionName.startsWith('(') ? functionName : 'node')
 }
 
 /** Self time as a share of the busy time, largest first. */
-const rank = (profile: Profiler.Profile, name: (frame: Profiler.ProfileNode['callFrame']) => string): Costly[] => {
+function rank(profile: Profiler.Profile, name: (frame: Profiler.ProfileNode['callFrame']) => string): Costly[] {
   const frames = new Map(profile.nodes.map(({ id, callFrame }) => [id, callFrame]))
   const spent = new Map<string, number>()
   let busy = 0
@@ -48,7 +49,7 @@ const rank = (profile: Profiler.Profile, name: (frame: Profiler.ProfileNode['cal
   return all.sort((a, b) => b.share - a.share)
 }
 
-const describe = (profile: Profiler.Profile, top = 10): string => {
+function describe(profile: Profiler.Profile, top = 10): string {
   const lines = (ranked: Costly[]) =>
     ranked.slice(0, top).map(({ name, share }) => `  ${(share * 100).toFixed(1).padStart(5)} %  ${name}`)
   return [
@@ -60,7 +61,7 @@ const describe = (profile: Profiler.Profile, top = 10): string => {
 }
 
 /** Saves the profile, and returns a summary. */
-export const profiled = async (gateway: Gateway, keepAs: string, load: () => Promise<unknown>): Promise<string> => {
+export async function profiled(gateway: Gateway, keepAs: string, load: () => Promise<unknown>): Promise<string> {
   const file = gateway.profiling
   if (file === null) return ''
   rmSync(file, { force: true })

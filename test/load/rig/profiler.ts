@@ -5,7 +5,7 @@ import { Session } from 'node:inspector/promises'
 const file = process.env.BENCH_PROFILE ?? 'gateway.cpuprofile'
 let session: Session | null = null
 
-const begin = async (): Promise<void> => {
+async function begin(): Promise<void> {
   session = new Session()
   session.connect()
   await session.post('Profiler.enable')
@@ -13,7 +13,7 @@ const begin = async (): Promise<void> => {
   await session.post('Profiler.start')
 }
 
-const end = async (profiled: Session): Promise<void> => {
+async function end(profiled: Session): Promise<void> {
   session = null
   const { profile } = await profiled.post('Profiler.stop')
   writeFileSync(file, JSON.stringify(profile))

@@ -15,11 +15,12 @@ import type { edgeStage, requiredHeadersStage } from '../../../src/gateway/pipel
 import { type MaybePromise, thenSync } from '../../../src/kernel/index.ts'
 
 /** The reads of a workspace. Sign-ins run every stage. */
-const isMeasured = ({ method, operation }: Call): boolean =>
-  method === 'GET' && operation.policy.workspace === 'required'
+function isMeasured({ method, operation }: Call): boolean {
+  return method === 'GET' && operation.policy.workspace === 'required'
+}
 
 /** Runs the stage only for the first measured call. Later ones copy its result. */
-const reuseFirst = (stage: Stage, copy: (call: Call, first: Call) => void): Stage => {
+function reuseFirst(stage: Stage, copy: (call: Call, first: Call) => void): Stage {
   let first: Call | null = null
   return (call) => {
     if (!isMeasured(call)) return stage(call)

@@ -5,20 +5,23 @@ const hasProc = existsSync('/proc/self/stat')
 const ticks = hasProc ? Number(execFileSync('getconf', ['CLK_TCK']).toString()) : 100
 
 /** Parses times of `ps`, such as `1-02:03:04.56` or `03:04`, to seconds. */
-const secondsIn = (text: string): number => {
+function secondsIn(text: string): number {
   const [time = '', days = '0'] = text.trim().split('-').reverse()
   return Number(days) * 86_400 + time.split(':').reduce((sum, part) => sum * 60 + Number(part), 0)
 }
 
-const psOf = (pid: number, field: string): string =>
-  execFileSync('ps', ['-o', `${field}=`, '-p', String(pid)]).toString()
+function psOf(pid: number, field: string): string {
+  return execFileSync('ps', ['-o', `${field}=`, '-p', String(pid)]).toString()
+}
 
 /** All threads, in seconds. */
-export const cpuSecondsOf = (pid: number): number => {
+export function cpuSecondsOf(pid: number): number {
   if (!hasProc) return secondsIn(psOf(pid, 'time'))
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) / ticks
 }
 
-export const residentBytesOf = (pid: number): number => Number(psOf(pid, 'rss')) * 1024
+export function residentBytesOf(pid: number): number {
+  return Number(psOf(pid, 'rss')) * 1024
+}

@@ -10,7 +10,7 @@ export interface Rig extends AsyncDisposable {
   stopAtEnd<T extends { stop(): Promise<unknown> }>(started: T): T
 }
 
-export const openRig = (): Rig => {
+export function openRig(): Rig {
   const folder = mkdtempSync(join(tmpdir(), 'portico-bench-'))
   const remove = () => rmSync(folder, { recursive: true, force: true })
   process.once('exit', remove)

@@ -15,7 +15,7 @@ export interface Contender {
   check(text: string, status: number): void
 }
 
-const assertResponse = async ({ process, shot, check }: Contender): Promise<void> => {
+async function assertResponse({ process, shot, check }: Contender): Promise<void> {
   const { method, headers, body = null } = shot
   const response = await fetch(shot.url, { method, headers, body })
   const text = await response.text()
@@ -26,30 +26,29 @@ const assertResponse = async ({ process, shot, check }: Contender): Promise<void
   }
 }
 
-export const rotated = <T>(list: readonly T[], by: number): T[] => [
-  ...list.slice(by % list.length),
-  ...list.slice(0, by % list.length),
-]
+export function rotated<T>(list: readonly T[], by: number): T[] {
+  return [...list.slice(by % list.length), ...list.slice(0, by % list.length)]
+}
 
 /** With `--profile`, runs one more round. */
-export const keepProfile = async (
+export async function keepProfile(
   outcome: Outcome,
   gateway: Gateway,
   { profile }: Options,
   load: () => Promise<unknown>,
-): Promise<void> => {
+): Promise<void> {
   if (!profile) return
   const file = join(process.cwd(), `portico-${outcome.scenario}.cpuprofile`)
   outcome.profiles.push(`${outcome.scenario}\n${await profiled(gateway, file, load)}`)
 }
 
 /** Rotates the order from round to round. Ratios are relative to Portico, the first row. */
-export const contest = async (
+export async function contest(
   scenario: string,
   contenders: readonly Contender[],
   gateway: Gateway,
   options: Options,
-): Promise<Outcome> => {
+): Promise<Outcome> {
   const { rounds, seconds, connections } = options
   const rows = new Map(contenders.map(({ process: { name } }) => [name, emptyRow(scenario, name, 'requests')]))
   const outcome: Outcome = { scenario, rows: [...rows.values()], figures: [], notes: [], faults: [], profiles: [] }

@@ -18,13 +18,13 @@ import { emptyRow, measured } from './rows.ts'
 const scenario = 'encrypted-post'
 const path = `${chain}/transfer/command/create`
 
-const post = async (line: Line, headers: Record<string, string>, body: string, answer: string): Promise<void> => {
+async function post(line: Line, headers: Record<string, string>, body: string, answer: string): Promise<void> {
   const reply = await line.sendRequest({ method: 'POST', path, headers, body })
   if (reply.status !== 200 || !reply.body.includes(answer)) throw new Error(`${reply.status} ${reply.body}`)
 }
 
 /** Compares POST with and without the secure channel. */
-export const encryptedPost = async (rig: Rig, options: Options): Promise<Outcome> => {
+export async function encryptedPost(rig: Rig, options: Options): Promise<Outcome> {
   const upstream = await startPeer(rig, 'upstream', {}, 'load')
   const { variables } = await seededStore(options.store)
   const configuration = proxying(upstream.url)

@@ -13,10 +13,12 @@ import { type Contender, contest } from './contest.ts'
 const path = `${chain}/roles/permissions/tree`
 
 /** The timestamp differs between responses. */
-const timeless = (text: string): string => text.replace(/"timestamp":\d+/, '"timestamp":0')
+function timeless(text: string): string {
+  return text.replace(/"timestamp":\d+/, '"timestamp":0')
+}
 
 /** Plain Express sends the same body. */
-export const inProcessGet = async (rig: Rig, options: Options): Promise<Outcome> => {
+export async function inProcessGet(rig: Rig, options: Options): Promise<Outcome> {
   const { variables } = await seededStore(options.store)
   const gateway = await startGateway(rig, { variables, profile: options.profile })
   const headers = { ...(await signIn(gateway)), 'x-workspace-id': developmentIds.workspace }

@@ -15,7 +15,7 @@ const scenario = 'logins'
 const loops = 16
 
 /** Compares with argon2id hashing on the same core. */
-export const logins = async (rig: Rig, options: Options): Promise<Outcome> => {
+export async function logins(rig: Rig, options: Options): Promise<Outcome> {
   const store = await bestStore()
   const mailbox = rig.stopAtEnd(await openMailbox())
   const variables = { ...store.variables, SMTP_URL: mailbox.url }

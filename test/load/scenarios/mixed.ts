@@ -27,7 +27,7 @@ const loops = 64
 
 const flowOwners: FlowOwners = new Map()
 
-const read = async (line: Line, people: readonly Person[]): Promise<void> => {
+async function read(line: Line, people: readonly Person[]): Promise<void> {
   const randomness = { integer: (limit: number) => randomInt(limit) }
   const person = pick(people, randomness)
   const request = pick(planReads(readerOf(person), walletOf(person), flowOwners), randomness)
@@ -35,13 +35,13 @@ const read = async (line: Line, people: readonly Person[]): Promise<void> => {
 }
 
 /** Creates the steps of the mixed day of `portico load`. */
-const dayOf = (parts: {
+function dayOf(parts: {
   people: readonly Person[]
   accounts: readonly SeededAccount[]
   arriving: readonly SeededAccount[]
   mailbox: Mailbox
   acknowledged: Acknowledged
-}) => {
+}) {
   const { people, accounts, arriving, mailbox, acknowledged } = parts
   const times = { reads: [] as number[], transfers: [] as number[], logins: [] as number[] }
   const transfer = transferStep(people, accounts, acknowledged)
@@ -61,7 +61,7 @@ const dayOf = (parts: {
 }
 
 /** Samples every 500 ms. The returned function stops and returns the samples. */
-const watchMemory = (process: Started) => {
+function watchMemory(process: Started) {
   const samples: number[] = []
   let watching = true
   const done = (async () => {
@@ -74,9 +74,11 @@ const watchMemory = (process: Started) => {
   }
 }
 
-const megabytes = (bytes: number): string => `${Math.round(bytes / 1_048_576)} MB`
+function megabytes(bytes: number): string {
+  return `${Math.round(bytes / 1_048_576)} MB`
+}
 
-export const mixedDayScenario = async (rig: Rig, options: Options): Promise<Outcome> => {
+export async function mixedDayScenario(rig: Rig, options: Options): Promise<Outcome> {
   const store = await bestStore()
   const mailbox = rig.stopAtEnd(await openMailbox())
   const variables = { ...store.variables, SMTP_URL: mailbox.url }

@@ -16,7 +16,7 @@ export interface Recorder {
   lastHeaders(): IncomingHttpHeaders
 }
 
-export const startRecorder = async (rig: Rig): Promise<Recorder> => {
+export async function startRecorder(rig: Rig): Promise<Recorder> {
   let last: IncomingHttpHeaders = {}
   const server = createServer((request, response) => {
     last = request.headers
@@ -44,19 +44,19 @@ export interface Probed {
 /** Resolves with whether the gateway makes the check. */
 type Probe = (probed: Probed) => Promise<boolean>
 
-const readWallet = ({ gateway }: Probed, headers: RequestHeaders, query = ''): Promise<Response> =>
-  fetch(gateway.url + paths.GET + query, { headers })
+function readWallet({ gateway }: Probed, headers: RequestHeaders, query = ''): Promise<Response> {
+  return fetch(gateway.url + paths.GET + query, { headers })
+}
 
 /** Throws for any other status. */
-const isRefused = ({ status, url }: Response, refused: number, passed = 200): boolean => {
+function isRefused({ status, url }: Response, refused: number, passed = 200): boolean {
   if (status !== refused && status !== passed) throw new Error(`${url} answers ${status}, not ${refused} or ${passed}`)
   return status === refused
 }
 
-const refuses =
-  (status: number, change: RequestHeaders, query = ''): Probe =>
-  async (probed) =>
-    isRefused(await readWallet(probed, { ...probed.owner, ...change }, query), status)
+function refuses(status: number, change: RequestHeaders, query = ''): Probe {
+  return async (probed) => isRefused(await readWallet(probed, { ...probed.owner, ...change }, query), status)
+}
 
 const refusesMissingLocale: Probe = async (probed) => {
   const { 'x-locale': _, ...headers } = probed.owner
@@ -69,8 +69,9 @@ const refusesWithoutPermission: Probe = async ({ gateway, member: headers }) => 
   return isRefused(await fetch(`${gateway.url}${chain}/wallets`, { method: 'POST', headers, body }), 403, 502)
 }
 
-const readTransfer = ({ gateway }: Probed, headers: RequestHeaders): Promise<Response> =>
-  fetch(`${gateway.url}${chain}/transfer/query/orders/01990000-0000-7000-8000-0000000000aa`, { headers })
+function readTransfer({ gateway }: Probed, headers: RequestHeaders): Promise<Response> {
+  return fetch(`${gateway.url}${chain}/transfer/query/orders/01990000-0000-7000-8000-0000000000aa`, { headers })
+}
 
 const forwardsAddress: Probe = async (probed) => {
   const address = '203.0.113.99'

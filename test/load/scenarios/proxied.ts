@@ -11,7 +11,7 @@ import type { Rig } from '../rig/workspace.ts'
 import { seededStore } from '../store/stores.ts'
 import { type Contender, contest } from './contest.ts'
 
-export const proxying = (upstream: string): object => {
+export function proxying(upstream: string): object {
   const place = { url: upstream, timeoutMs: 10_000, connections: 64 }
   return { backends: { wallets: place, transfers: place } }
 }
@@ -22,18 +22,22 @@ export const paths = {
 }
 
 /** Compares the data of the envelope with the upstream's response. */
-export const envelopeOf = (expected: string) => (text: string, status: number) => {
-  const { success, data }: { success: boolean; data: unknown } = JSON.parse(text)
-  if (status !== 200 || success !== true || JSON.stringify(data) !== expected) throw new Error('not the answer')
+export function envelopeOf(expected: string) {
+  return (text: string, status: number) => {
+    const { success, data }: { success: boolean; data: unknown } = JSON.parse(text)
+    if (status !== 200 || success !== true || JSON.stringify(data) !== expected) throw new Error('not the answer')
+  }
 }
-const plain = (expected: string) => (text: string, status: number) => {
-  if (status !== 200 || text !== expected) throw new Error('not the answer')
+function plain(expected: string) {
+  return (text: string, status: number) => {
+    if (status !== 200 || text !== expected) throw new Error('not the answer')
+  }
 }
 
 /** These peers wrap replies like Portico. */
 const enveloping = new Set(['express-composed', 'express-tuned'])
 
-const proxied = async (rig: Rig, options: Options, method: 'GET' | 'POST'): Promise<Outcome> => {
+async function proxied(rig: Rig, options: Options, method: 'GET' | 'POST'): Promise<Outcome> {
   const upstream = await startPeer(rig, 'upstream', {}, 'load')
   const { variables } = await seededStore(options.store)
   const configuration = proxying(upstream.url)
@@ -61,5 +65,9 @@ const proxied = async (rig: Rig, options: Options, method: 'GET' | 'POST'): Prom
   return contest(`proxied-${method.toLowerCase()}`, [first, ...others], gateway, options)
 }
 
-export const proxiedGet = (rig: Rig, options: Options): Promise<Outcome> => proxied(rig, options, 'GET')
-export const proxiedPost = (rig: Rig, options: Options): Promise<Outcome> => proxied(rig, options, 'POST')
+export function proxiedGet(rig: Rig, options: Options): Promise<Outcome> {
+  return proxied(rig, options, 'GET')
+}
+export function proxiedPost(rig: Rig, options: Options): Promise<Outcome> {
+  return proxied(rig, options, 'POST')
+}

@@ -18,7 +18,7 @@ const readers = 32
 const pace = 100
 
 /** Reads at a constant rate, with and without 200 concurrent logins. */
-export const loginStorm = async (rig: Rig, options: Options): Promise<Outcome> => {
+export async function loginStorm(rig: Rig, options: Options): Promise<Outcome> {
   const store = await bestStore()
   const mailbox = rig.stopAtEnd(await openMailbox())
   const gateway = await startGateway(rig, { variables: { ...store.variables, SMTP_URL: mailbox.url } })

@@ -24,7 +24,7 @@ interface Against {
   round(row: Row, seconds: number): Promise<void>
 }
 
-const transfers = async (rig: Rig, options: Options, store: Store, against: Against | null): Promise<Outcome> => {
+async function transfers(rig: Rig, options: Options, store: Store, against: Against | null): Promise<Outcome> {
   const scenario = `transfers-${store.kind}`
   const mailbox = rig.stopAtEnd(await openMailbox())
   const variables = { ...store.variables, SMTP_URL: mailbox.url }
@@ -57,14 +57,14 @@ const transfers = async (rig: Rig, options: Options, store: Store, against: Agai
   return outcome
 }
 
-export const transfersOnPglite = async (rig: Rig, options: Options): Promise<Outcome> => {
+export async function transfersOnPglite(rig: Rig, options: Options): Promise<Outcome> {
   const peer = await startPeer(rig, 'kysely-transfers', { DATA: rig.file('plain') }, 'measured')
   const round = async (row: Row, seconds: number): Promise<void> =>
     void (await measured(row, peer, () => runPeer(peer, seconds)))
   return transfers(rig, options, await seededStore('pglite'), { name: 'kysely', round })
 }
 
-export const transfersOnPostgres = async (rig: Rig, options: Options): Promise<Outcome> => {
+export async function transfersOnPostgres(rig: Rig, options: Options): Promise<Outcome> {
   const server = await postgres()
   if (!server) {
     const notes = ['skipped: no PostgreSQL to be found']

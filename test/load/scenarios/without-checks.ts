@@ -21,10 +21,12 @@ interface Variant extends Probed {
 }
 
 /** So that thirteen processes take less than four minutes. */
-const secondsOf = ({ seconds }: Options): number => Math.max(1, Math.floor(seconds / 3))
+function secondsOf({ seconds }: Options): number {
+  return Math.max(1, Math.floor(seconds / 3))
+}
 
 /** Throws if the gateway still makes the removed check, or if the full gateway does not make a check. */
-const assertRemoved = async (variant: Variant): Promise<void> => {
+async function assertRemoved(variant: Variant): Promise<void> {
   const { without } = variant
   for (const name of without === null ? checkNames : [without])
     for (const probe of probes[name]) {
@@ -35,7 +37,7 @@ const assertRemoved = async (variant: Variant): Promise<void> => {
 }
 
 /** `cost` is the CPU time of the full gateway divided by that without the check. */
-const addCosts = (outcome: Outcome): void => {
+function addCosts(outcome: Outcome): void {
   const [full, ...others] = outcome.rows
   if (!full) return
   const costs = others.map(({ contender, cpu }) => ({ contender, values: ratios(full.cpu, cpu) }))
@@ -49,7 +51,7 @@ const addCosts = (outcome: Outcome): void => {
 }
 
 /** Each gateway except the first lacks one check. */
-export const withoutChecks = async (rig: Rig, options: Options): Promise<Outcome> => {
+export async function withoutChecks(rig: Rig, options: Options): Promise<Outcome> {
   const upstream = await startPeer(rig, 'upstream', {}, 'load')
   const recorder = await startRecorder(rig)
   const place = { timeoutMs: 10_000, connections: 64 }

@@ -5,7 +5,7 @@ import { verifyLedger } from '../../../src/ledger/index.ts'
 import { testSettings } from '../../harness/settings.ts'
 
 /** The ledger must balance and contain each acknowledged order once. */
-export const auditBook = async (variables: Variables, acknowledged: readonly string[]): Promise<string[]> => {
+export async function auditBook(variables: Variables, acknowledged: readonly string[]): Promise<string[]> {
   const store = await openDatabase(databaseTarget(testSettings(variables), () => undefined))
   try {
     const faults: string[] = []

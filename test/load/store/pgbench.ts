@@ -5,7 +5,7 @@ import type { Rig } from '../rig/workspace.ts'
 import { databaseUrl, statement } from './stores.ts'
 
 /** Uses the same PostgreSQL server and all cores. */
-export const preparePgbench = async (rig: Rig, serverUrl: string, clients: number) => {
+export async function preparePgbench(rig: Rig, serverUrl: string, clients: number) {
   await statement(serverUrl, 'CREATE DATABASE bench_plain')
   const url = databaseUrl(serverUrl, 'bench_plain')
   for (const each of schema) await statement(url, each)

@@ -28,7 +28,9 @@ const opened = await openInfrastructure(
 )
 const hashed = opened.passwords.hash(password)
 const beyond = { ...opened, passwords: { ...opened.passwords, hash: () => hashed } }
-const unused = () => Promise.reject(new Error('no registration and no recovery here'))
+function unused() {
+  return Promise.reject(new Error('no registration and no recovery here'))
+}
 const identity = await composeIdentity(settings, beyond, logger, {
   openWorkspace: unused,
   suspendCredentials: unused,
@@ -44,8 +46,8 @@ const domains = await composeDomains(loadedDomains, {
 })
 const { database, clock, ids } = beyond
 
-const provide = (number: number): Promise<SeededAccount> =>
-  inTransaction(database, async (tx) => {
+function provide(number: number): Promise<SeededAccount> {
+  return inTransaction(database, async (tx) => {
     const email = `person-${number}@bench.test`
     const { accountId } = await identity.provideAccount(
       { portal: 'CONSUMER', email, password, name: `Person ${number}` },
@@ -67,6 +69,7 @@ const provide = (number: number): Promise<SeededAccount> =>
     })
     return { email, workspace: workspaceId, wallet }
   })
+}
 
 const accounts: SeededAccount[] = []
 for (let number = 0; number < people; number++) accounts.push(await provide(number))

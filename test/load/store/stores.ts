@@ -21,34 +21,34 @@ const bench = openRig()
 let server: Promise<TestPostgres | undefined> | null = null
 let copies = 0
 
-const seed = async (variables: Variables): Promise<SeededAccount[]> => {
+async function seed(variables: Variables): Promise<SeededAccount[]> {
   const env = { ...variables, LOG_LEVEL: 'error' }
   return JSON.parse(await runToEnd('load', process.execPath, [seedScript], env))
 }
 
 /** All scenarios share the server and all cores. Undefined if PostgreSQL is not installed. */
-export const postgres = (): Promise<TestPostgres | undefined> => {
+export function postgres(): Promise<TestPostgres | undefined> {
   server ??= unpinned(startPostgres)
   return server
 }
 
-export const statement = async (url: string, text: string): Promise<void> => {
+export async function statement(url: string, text: string): Promise<void> {
   const client = new Client({ connectionString: url })
   await client.connect()
   await client.query(text).finally(() => client.end())
 }
 
-export const databaseUrl = (serverUrl: string, name: string): string => {
+export function databaseUrl(serverUrl: string, name: string): string {
   const url = new URL(serverUrl)
   url.pathname = `/${name}`
   return url.href
 }
 
-const embeddedTemplate = async () => {
+async function embeddedTemplate() {
   const directory = bench.file('template')
   return { directory, accounts: await seed({ PORTICO_DATA_DIR: directory }) }
 }
-const serverTemplate = async (url: string) => {
+async function serverTemplate(url: string) {
   await statement(url, 'CREATE DATABASE bench_template')
   return { accounts: await seed({ DATABASE_URL: databaseUrl(url, 'bench_template') }) }
 }
@@ -56,7 +56,7 @@ let embedded: ReturnType<typeof embeddedTemplate> | null = null
 let served: ReturnType<typeof serverTemplate> | null = null
 
 /** Seeds each kind of store once per run. */
-export const seededStore = async (kind: Kind): Promise<Store> => {
+export async function seededStore(kind: Kind): Promise<Store> {
   copies += 1
   const number = copies
   if (kind === 'pglite') {
@@ -75,9 +75,11 @@ export const seededStore = async (kind: Kind): Promise<Store> => {
 }
 
 /** PostgreSQL if it is installed, otherwise PGlite. */
-export const bestStore = async (): Promise<Store> => seededStore((await postgres()) ? 'postgres' : 'pglite')
+export async function bestStore(): Promise<Store> {
+  return seededStore((await postgres()) ? 'postgres' : 'pglite')
+}
 
-export const closeStores = async (): Promise<void> => {
+export async function closeStores(): Promise<void> {
   await (await server)?.stop()
   await bench[Symbol.asyncDispose]()
 }

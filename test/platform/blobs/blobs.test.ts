@@ -15,13 +15,19 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { parseByteRange } from '../../../src/platform/blobs/download.ts'
 import { type Blobs, isBlobStoreUnavailable, openBlobs } from '../../../src/platform/blobs/index.ts'
 
-const key = () => `files/${randomUUID()}`
-const megabytes = (count: number): Buffer => randomBytes(count * 1024 * 1024)
+function key() {
+  return `files/${randomUUID()}`
+}
+function megabytes(count: number): Buffer {
+  return randomBytes(count * 1024 * 1024)
+}
 
 /** Includes sockets; 0 except on Linux. */
-const openDescriptors = (): number => (existsSync('/proc/self/fd') ? readdirSync('/proc/self/fd').length : 0)
+function openDescriptors(): number {
+  return existsSync('/proc/self/fd') ? readdirSync('/proc/self/fd').length : 0
+}
 
-const openDisk = async () => {
+async function openDisk() {
   const directory = await mkdtemp(join(tmpdir(), 'portico-disk-'))
   return {
     blobs: await openBlobs({ kind: 'disk', minimumFreeBytes: 0 }, directory),
@@ -34,7 +40,7 @@ const openDisk = async () => {
 }
 
 /** Opens an S3 store whose signatures over queries are wrong. */
-const openS3 = async () => {
+async function openS3() {
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'S3RVER')
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'S3RVER')
   const directory = await mkdtemp(join(tmpdir(), 'portico-s3-'))
@@ -171,7 +177,7 @@ test('S3 without a response: unavailable within the timeout', async () => {
 })
 
 /** Sends the same response to every request. */
-const openAnswering = async (respond: (response: ServerResponse) => void, timeoutMs: number) => {
+async function openAnswering(respond: (response: ServerResponse) => void, timeoutMs: number) {
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'S3RVER')
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'S3RVER')
   const server = createHttpServer((request, response) => request.resume().on('end', () => respond(response)))

@@ -8,7 +8,7 @@ import { testClock } from '../../identity/clock.ts'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')
-const heapUsed = (): number => {
+function heapUsed(): number {
   collectGarbage()
   return process.memoryUsage().heapUsed
 }

@@ -13,13 +13,14 @@ afterAll(async () => {
   for (const node of [server, ...masters]) await node?.stop()
 })
 
-const open = (url: string, cluster: boolean): Promise<RedisConnection> =>
-  openRedis({
+function open(url: string, cluster: boolean): Promise<RedisConnection> {
+  return openRedis({
     ...{ url, cluster, connectTimeoutMs: 20_000, commandTimeoutMs: 20_000 },
     onError: () => undefined,
     onReady: () => undefined,
     onEvicting: () => undefined,
   })
+}
 
 describe.each([
   ['one server', server ? [server] : [], false],

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createTtlCache } from '../../../src/platform/cache/index.ts'
 import { testClock } from '../../identity/clock.ts'
 
-const created = (max = 10) => {
+function created(max = 10) {
   const clock = testClock()
   const cache = createTtlCache<number>(clock, { ms: 1_000, max })
   let loads = 0

@@ -358,16 +358,17 @@ describe('jobs on the database', () => {
 type World = ReturnType<typeof worldOf>
 
 /** Fails while `isCutOff` returns true. */
-const withOutages = (database: TestStore['database'], isCutOff: () => boolean) =>
-  database.withPlugin({
+function withOutages(database: TestStore['database'], isCutOff: () => boolean) {
+  return database.withPlugin({
     transformQuery: ({ node }) => {
       if (isCutOff()) throw new Error('store unavailable')
       return node
     },
     transformResult: async ({ result }) => result,
   })
+}
 
-const worldOf = (database: TestStore['database']) => {
+function worldOf(database: TestStore['database']) {
   const clock: TestClock = testClock()
   const failures: unknown[] = []
   return {

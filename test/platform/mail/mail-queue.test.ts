@@ -11,7 +11,7 @@ const code = {
   values: { code: '123456', minutes: '10' },
 } as const
 
-const created = (send: MailQueue['send'], capacity = 2) => {
+function created(send: MailQueue['send'], capacity = 2) {
   const logged: unknown[] = []
   const log = { warn: () => undefined, error: (line: unknown) => void logged.push(line) }
   const settings = { concurrency: 1, capacity, spreadMs: 0, attempts: 2, retryMs: 1, closeMs: 200 }

@@ -36,7 +36,7 @@ const server = new SMTPServer({
 let url: string
 const from = 'Portico <no-reply@portico.test>'
 
-const portOf = (listening: Server): number => {
+function portOf(listening: Server): number {
   const address = listening.address()
   if (typeof address !== 'object' || !address) throw new Error('not listening')
   return address.port

@@ -16,7 +16,7 @@ afterEach(() => setDefaultCACertificates(trusted))
 afterAll(() => rmSync(folder, { recursive: true }))
 
 /** The URL contains a password. */
-const receivedBy = async (protocol: 'smtp' | 'smtps'): Promise<string[]> => {
+async function receivedBy(protocol: 'smtp' | 'smtps'): Promise<string[]> {
   const received: string[] = []
   const server = new SMTPServer({
     ...{ secure: protocol === 'smtps', key, cert },

@@ -13,20 +13,20 @@ import { startRelay } from '../../harness/relay.ts'
 const probe = await startRedis()
 await probe?.stop()
 
-const startServer = async (): Promise<TestRedis> => {
+async function startServer(): Promise<TestRedis> {
   const server = await startRedis()
   if (!server) throw new Error('no Redis')
   return server
 }
 /** Opens a connection with long timeouts, so that an early failure cannot be a timeout. */
-const open = (
+function open(
   url: string,
   onError = (_error: Error): void => undefined,
   cluster = false,
   connectTimeoutMs = 20_000,
   commandTimeoutMs = 20_000,
-): Promise<RedisConnection> =>
-  openRedis({
+): Promise<RedisConnection> {
+  return openRedis({
     url,
     cluster,
     connectTimeoutMs,
@@ -35,7 +35,10 @@ const open = (
     onReady: () => undefined,
     onEvicting: () => undefined,
   })
-const failsUnavailable = (reply: Promise<unknown>): Promise<boolean> => reply.then(() => false, isRedisUnavailable)
+}
+function failsUnavailable(reply: Promise<unknown>): Promise<boolean> {
+  return reply.then(() => false, isRedisUnavailable)
+}
 
 test('a pending command: fails when its connection breaks', needsRedis(probe), async () => {
   const server = await startServer()
@@ -155,7 +158,7 @@ test('a busy Redis: its connection is replaced at most once in four seconds', ne
 })
 
 /** Blocks until Redis has responded to all earlier commands. */
-const blockProcess = (url: string): void => {
+function blockProcess(url: string): void {
   const script = `const socket = require('node:net').connect(${new URL(url).port}, '127.0.0.1', () => socket.write('PING\\r\\n'))
     socket.once('data', () => socket.destroy())`
   spawnSync(process.execPath, ['-e', script])

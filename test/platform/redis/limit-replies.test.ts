@@ -5,7 +5,7 @@ import { testClock } from '../../identity/clock.ts'
 
 const counters = ['address', 'general-account'].map((name) => ({ name, key: 'k', windowMs: 60_000, limit: 3 }))
 
-const countWith = (reply: unknown) => {
+function countWith(reply: unknown) {
   const redis = { script: async () => reply, command: async () => null }
   return createRedisCounters(redis, testClock(), { cluster: false }).countInOrder?.(counters)
 }

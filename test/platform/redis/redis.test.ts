@@ -20,14 +20,14 @@ afterAll(async () => {
   for (const each of masters) await each.stop()
 })
 
-const open = (
+function open(
   url: string,
   cluster = false,
   onEvicting = (_policy: string): void => undefined,
   commandTimeoutMs = 20_000,
   onReady = (): void => undefined,
-): Promise<RedisConnection> =>
-  openRedis({
+): Promise<RedisConnection> {
+  return openRedis({
     url,
     cluster,
     connectTimeoutMs: 20_000,
@@ -36,16 +36,16 @@ const open = (
     onReady,
     onEvicting,
   })
+}
 
-const killer = async ({ url }: TestRedis): Promise<() => void> => {
+async function killer({ url }: TestRedis): Promise<() => void> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => undefined)
   socket.write('PING\r\n')
   await once(socket, 'data')
   return () => void socket.end('CLIENT KILL TYPE normal\r\n')
 }
 
-const failure = async (sent: Promise<unknown>): Promise<unknown> => sent.then(() => undefined).catch((error) => error)
-
+const failure = (sent: Promise<unknown>) => sent.then(() => undefined).catch((error: unknown) => error)
 test('broken new connections: no unhandled rejection, and subscriptions recover', needsRedis(server), async () => {
   const rejected: unknown[] = []
   const onRejected = (reason: unknown) => void rejected.push(reason)

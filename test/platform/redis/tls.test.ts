@@ -17,7 +17,7 @@ afterAll(() => {
 })
 
 /** Starts a new server each time, because the client's second connection may send something later. */
-const receivedBy = async (host: string, cluster: boolean): Promise<string> => {
+async function receivedBy(host: string, cluster: boolean): Promise<string> {
   let received = ''
   const server = createServer({ key, cert }, (socket) => {
     socket.on('data', (bytes: Buffer) => {

@@ -5,14 +5,14 @@ import { expect, test } from 'vitest'
 import { readBody } from '../../../src/gateway/pipeline/stages/body.ts'
 import { fetchText } from '../../../src/platform/http-client.ts'
 
-const listen = async (server: Server): Promise<number> => {
+async function listen(server: Server): Promise<number> {
   await once(server.listen(0, '127.0.0.1'), 'listening')
   return (server.address() as AddressInfo).port
 }
 
 const timeoutMs = 2_000
 /** Blocks until the deadline has passed. */
-const writeAndBlock = (socket: Socket, written: string): void => {
+function writeAndBlock(socket: Socket, written: string): void {
   socket.write(written)
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, timeoutMs + 500)
 }

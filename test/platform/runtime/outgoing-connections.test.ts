@@ -10,13 +10,14 @@ import { openRedis } from '../../../src/platform/redis/index.ts'
 import { lookup } from '../../../src/platform/runtime/index.ts'
 import { testSettings } from '../../harness/settings.ts'
 
-const openRedisAt = (url: string, cluster: boolean) =>
-  openRedis({
+function openRedisAt(url: string, cluster: boolean) {
+  return openRedis({
     ...{ url, cluster, connectTimeoutMs: 5_000, commandTimeoutMs: 5_000 },
     ...{ onError: () => undefined, onReady: () => undefined, onEvicting: () => undefined },
   })
+}
 
-const sendMailTo = async (url: string): Promise<void> => {
+async function sendMailTo(url: string): Promise<void> {
   const mailer = await openSmtpMailer(
     { url, from: 'a@example.test', timeoutMs: 5_000 },
     await readMailTexts('assets/mails'),
@@ -30,7 +31,7 @@ const sendMailTo = async (url: string): Promise<void> => {
   await mailer.send(input).finally(() => mailer.close())
 }
 
-const readBlobAt = async (endpoint: string): Promise<void> => {
+async function readBlobAt(endpoint: string): Promise<void> {
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'id')
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'secret')
   const location = { bucket: 'portico', region: 'us-east-1', forcePathStyle: true, prefix: '', timeoutMs: 5_000 }

@@ -44,7 +44,9 @@ class ThreadPool {
   }
 }
 
-const failure = (code: string): Error => Object.assign(new Error(code), { code })
+function failure(code: string): Error {
+  return Object.assign(new Error(code), { code })
+}
 
 describe('Resolver', () => {
   let pool: ThreadPool

@@ -17,11 +17,12 @@ let names: string[] = []
 let lookUpMs = 0
 let endLookUps: (() => void)[] = []
 const resolved = [{ address: '127.0.0.1', family: 4 }]
-const slowly = () =>
-  new Promise<typeof resolved>((resolve) => {
+function slowly() {
+  return new Promise<typeof resolved>((resolve) => {
     setTimeout(resolve, lookUpMs, resolved).unref()
     endLookUps.push(() => resolve(resolved))
   })
+}
 
 const credentials = { AccessKeyId: 'id', SecretAccessKey: 'secret', Token: 'a', Expiration: '2999-01-01T00:00:00Z' }
 const role = 'portico'
@@ -62,7 +63,7 @@ afterEach(() => {
 })
 
 /** Reads from a bucket at an address, with credentials from a host. */
-const readBlob = async (variables: Record<string, string>): Promise<void> => {
+async function readBlob(variables: Record<string, string>): Promise<void> {
   for (const [name, value] of Object.entries({
     AWS_CONFIG_FILE: '/dev/null',
     AWS_SHARED_CREDENTIALS_FILE: '/dev/null',

@@ -4,7 +4,7 @@ import type { Portal } from '../../../src/kernel/index.ts'
 import { createApprovalMetrics } from '../../../src/platform/telemetry/index.ts'
 import { testClock } from '../../identity/clock.ts'
 
-const setUp = (count: () => Promise<ReadonlyMap<Portal, number>>) => {
+function setUp(count: () => Promise<ReadonlyMap<Portal, number>>) {
   const clock = testClock()
   const registry = new Registry()
   const onFault = vi.fn()

@@ -15,7 +15,7 @@ import { startRedis } from '../../harness/redis.ts'
 const folder = mkdtempSync(join(tmpdir(), 'portico-logger-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-const logged = async (name: string, error: unknown): Promise<string> => {
+async function logged(name: string, error: unknown): Promise<string> {
   const file = join(folder, name)
   createLogger('info', file).warn({ err: error }, 'something failed')
   await expect.poll(() => readFileSync(file, 'utf8')).toContain('something failed')
@@ -36,7 +36,7 @@ test('a line has type, message, stack and code of an error with its cause, and n
 
 const telemetry = JSON.stringify(new URL('../../../src/platform/telemetry/index.ts', import.meta.url).href)
 
-const readNow = (descriptor: number): string => {
+function readNow(descriptor: number): string {
   const bytes = Buffer.alloc(65_536)
   try {
     return bytes.toString('utf8', 0, readSync(descriptor, bytes))
@@ -65,10 +65,12 @@ test(
   },
 )
 
-const settled = () => expect.poll(() => process.getActiveResourcesInfo()).not.toContain('FSReqCallback')
+function settled() {
+  return expect.poll(() => process.getActiveResourcesInfo()).not.toContain('FSReqCallback')
+}
 
 /** Returns what the next reader of the pipe finds. */
-const withoutReader = async (log: (logger: ReturnType<typeof createLogger>) => void, until: string) => {
+async function withoutReader(log: (logger: ReturnType<typeof createLogger>) => void, until: string) {
   const pipe = join(folder, randomUUID())
   execFileSync('mkfifo', [pipe])
   const reader = () => openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK)

@@ -20,7 +20,9 @@ beforeEach(() => {
   metrics = createMetrics()
   perimeter = createPerimeterMetrics(metrics.registry)
 })
-const exposed = async () => (await metrics.expose()).text
+async function exposed() {
+  return (await metrics.expose()).text
+}
 
 test('requests are counted by operation and status, refusals by code', async () => {
   const outcome = { operation: 'wallets.list', status: 200, code: null }

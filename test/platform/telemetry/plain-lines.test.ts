@@ -4,7 +4,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { speedUpPlainLines } from '../../../src/platform/telemetry/logger.ts'
 
 /** One logger formats plain lines itself. */
-const pair = () => {
+function pair() {
   const open = (): { logger: Logger; lines: string[] } => {
     const lines: string[] = []
     const timestamp = () => ',"time":"2026-01-31T12:00:00.000Z"'
@@ -16,7 +16,7 @@ const pair = () => {
   return { plain, pinos }
 }
 
-const sameOf = (log: (logger: Logger) => void): string => {
+function sameOf(log: (logger: Logger) => void): string {
   const { plain, pinos } = pair()
   log(plain.logger)
   log(pinos.logger)

@@ -7,7 +7,9 @@ import { needs } from '../../harness/needs.ts'
 
 const format = createPrettyFormatter(new PassThrough())
 const time = '2026-01-31T12:00:00.000Z'
-const line = (fields: object): string => format(`${JSON.stringify({ level: 'info', time, ...fields })}\n`)
+function line(fields: object): string {
+  return format(`${JSON.stringify({ level: 'info', time, ...fields })}\n`)
+}
 
 test('a line has the time, the level, the message and the fields', () => {
   const fields = {
@@ -48,7 +50,7 @@ test('a line that is not a JSON object stays unchanged', () => {
 const telemetry = JSON.stringify(new URL('../../../src/platform/telemetry/index.ts', import.meta.url).href)
 
 /** `script` provides a pseudo-terminal. */
-const loggedBy = (format: string, isTerminal: boolean, variables: NodeJS.ProcessEnv = {}): string => {
+function loggedBy(format: string, isTerminal: boolean, variables: NodeJS.ProcessEnv = {}): string {
   // Node prints no color if CI is set.
   const { NO_COLOR: _, FORCE_COLOR: _forced, CI: _ci, ...env } = process.env
   const program = `import { createLogger } from ${telemetry}; createLogger('info', undefined, '${format}').info('hello')`

@@ -9,30 +9,6 @@ import type { SpendAddress } from './limits.ts'
 
 const maxCachedLength = 256
 
-/**
- * Constant-time comparison with every code of both portals reveals neither the portal nor a code that is almost right.
- */
-const createPortalLookup = (portals: Record<Portal, PortalConfiguration>): ((code: string) => Portal | null) => {
-  const codes = names.flatMap((portal) =>
-    portals[portal].accessCodes.map((hex) => ({ portal, digest: Buffer.from(hex, 'hex') })),
-  )
-  // Caches only the hashes, so the comparison still runs each time.
-  const digests = new LRUCache<string, Buffer>({ max: 64 })
-  const digestOf = (code: string): Buffer => {
-    const cached = digests.get(code)
-    if (cached) return cached
-    const digest = hash('sha256', code, 'buffer')
-    if (code.length <= maxCachedLength) digests.set(code, digest)
-    return digest
-  }
-  return (code) => {
-    const digest = digestOf(code)
-    let found: Portal | null = null
-    for (const each of codes) if (timingSafeEqual(each.digest, digest)) found = each.portal
-    return found
-  }
-}
-
 /** A wrong code counts towards the address limit, and then ACCESS.PORTAL_MISMATCH is thrown. */
 export function accessCodeStage(
   portals: Record<Portal, PortalConfiguration>,
@@ -69,5 +45,29 @@ export function accessCodeStage(
     call.portal = named
     if (expected === 'code') resolveClient(call, named)
     return undefined
+  }
+}
+
+/**
+ * Constant-time comparison with every code of both portals reveals neither the portal nor a code that is almost right.
+ */
+function createPortalLookup(portals: Record<Portal, PortalConfiguration>): (code: string) => Portal | null {
+  const codes = names.flatMap((portal) =>
+    portals[portal].accessCodes.map((hex) => ({ portal, digest: Buffer.from(hex, 'hex') })),
+  )
+  // Caches only the hashes, so the comparison still runs each time.
+  const digests = new LRUCache<string, Buffer>({ max: 64 })
+  const digestOf = (code: string): Buffer => {
+    const cached = digests.get(code)
+    if (cached) return cached
+    const digest = hash('sha256', code, 'buffer')
+    if (code.length <= maxCachedLength) digests.set(code, digest)
+    return digest
+  }
+  return (code) => {
+    const digest = digestOf(code)
+    let found: Portal | null = null
+    for (const each of codes) if (timingSafeEqual(each.digest, digest)) found = each.portal
+    return found
   }
 }

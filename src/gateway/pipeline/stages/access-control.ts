@@ -21,40 +21,8 @@ import type { AuthenticationPort, Credential } from '../ports.ts'
 
 const bearerPattern = /^bearer +(.+)$/i
 
-/** RFC 6750, 2.1. Tokens in other places are not accepted. */
-const readBearerToken = ({ headers }: Call): string => {
-  if (headers.isRepeated('authorization')) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'two tokens' })
-  const token = bearerPattern.exec(headers.informative('authorization'))?.[1]
-  if (token === undefined) throw new Refusal('ACCESS.TOKEN_MISSING')
-  return token
-}
-
 /** Where authentication reads the session. Policies that require a step-up always read the store. */
 type SessionSource = 'cache' | 'store'
-
-const toCredential = (call: Call, resolveClient: ResolveClient, source: SessionSource): Credential => {
-  const { portal, clientHash, clientIp } = call
-  const credential: Credential = {
-    token: readBearerToken(call),
-    portal,
-    clientHash,
-    clientIp,
-    // Another replica can have just verified the second factor.
-    bypassCache: (call.operation.policy.stepUp === true || source === 'store') && !call.isStreamOpen,
-    isStreamOpen: call.isStreamOpen || undefined,
-    receivedAt: call.caller ? call.receivedAt : undefined,
-  }
-  if (portal !== null) return credential
-  const resolveClientIp = (tokenPortal: Portal): string => {
-    resolveClient(call, tokenPortal)
-    return call.clientIp
-  }
-  return { ...credential, resolveClientIp }
-}
-
-/** Clients can send a UUID in upper case (RFC 9562, section 4). Stored ids are in lower case. */
-const requestedWorkspace = ({ headers: received }: Call): string | null =>
-  received.optional(headers.workspaceId.field)?.toLowerCase() ?? null
 
 export type IsCached = (call: Call) => boolean
 
@@ -75,13 +43,6 @@ export function isCachedBy(
   }
 }
 
-/** A step-up that was spent for this call remains, however often the caller is checked. */
-const setCaller = (call: Call, caller: Caller, workspace: WorkspaceAccess | null): void => {
-  call.caller = call.steppedUpAt === null ? caller : { ...caller, steppedUpAt: call.steppedUpAt }
-  call.portal = caller.portal
-  call.workspace = workspace
-}
-
 export function authenticateStage(
   authentication: Pick<AuthenticationPort, 'accessToken' | 'apiKey'>,
   resolveClient: ResolveClient,
@@ -94,11 +55,6 @@ export function authenticateStage(
     if (byKey) return byKey.then(({ caller, workspace }) => setCaller(call, caller, workspace))
     return thenSync(authentication.accessToken(credential), (caller) => setCaller(call, caller, null))
   }
-}
-
-const assertSameWorkspace = ({ workspace }: Call, requested: string | null): void => {
-  if (requested !== null && requested !== workspace?.id)
-    throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the API key belongs to another workspace' })
 }
 
 /**
@@ -122,13 +78,6 @@ export function workspaceStage(workspaces: Pick<AccessCache, 'enter' | 'identify
       call.workspace = access
     })
   }
-}
-
-const assertPermission = ({ operation: { policy }, workspace, caller }: Call): void => {
-  if (policy.permission === null) return
-  const rights = policy.workspace === 'none' ? caller?.permissions : workspace?.permissions
-  if (!rights?.has(policy.permission))
-    throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: `lacks ${policy.permission}` })
 }
 
 export function permissionStage({ stepUpMs, binding }: Pick<Configuration['mfa'], 'stepUpMs' | 'binding'>): Stage {
@@ -190,4 +139,56 @@ export function checkCallerBy(stages: readonly Stage[]): CheckCaller {
       throw error
     }
   }
+}
+
+/** Clients can send a UUID in upper case (RFC 9562, section 4). Stored ids are in lower case. */
+function requestedWorkspace({ headers: received }: Call): string | null {
+  return received.optional(headers.workspaceId.field)?.toLowerCase() ?? null
+}
+
+function toCredential(call: Call, resolveClient: ResolveClient, source: SessionSource): Credential {
+  const { portal, clientHash, clientIp } = call
+  const credential: Credential = {
+    token: readBearerToken(call),
+    portal,
+    clientHash,
+    clientIp,
+    // Another replica can have just verified the second factor.
+    bypassCache: (call.operation.policy.stepUp === true || source === 'store') && !call.isStreamOpen,
+    isStreamOpen: call.isStreamOpen || undefined,
+    receivedAt: call.caller ? call.receivedAt : undefined,
+  }
+  if (portal !== null) return credential
+  const resolveClientIp = (tokenPortal: Portal): string => {
+    resolveClient(call, tokenPortal)
+    return call.clientIp
+  }
+  return { ...credential, resolveClientIp }
+}
+
+/** RFC 6750, 2.1. Tokens in other places are not accepted. */
+function readBearerToken({ headers }: Call): string {
+  if (headers.isRepeated('authorization')) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'two tokens' })
+  const token = bearerPattern.exec(headers.informative('authorization'))?.[1]
+  if (token === undefined) throw new Refusal('ACCESS.TOKEN_MISSING')
+  return token
+}
+
+/** A step-up that was spent for this call remains, however often the caller is checked. */
+function setCaller(call: Call, caller: Caller, workspace: WorkspaceAccess | null): void {
+  call.caller = call.steppedUpAt === null ? caller : { ...caller, steppedUpAt: call.steppedUpAt }
+  call.portal = caller.portal
+  call.workspace = workspace
+}
+
+function assertSameWorkspace({ workspace }: Call, requested: string | null): void {
+  if (requested !== null && requested !== workspace?.id)
+    throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the API key belongs to another workspace' })
+}
+
+function assertPermission({ operation: { policy }, workspace, caller }: Call): void {
+  if (policy.permission === null) return
+  const rights = policy.workspace === 'none' ? caller?.permissions : workspace?.permissions
+  if (!rights?.has(policy.permission))
+    throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: `lacks ${policy.permission}` })
 }

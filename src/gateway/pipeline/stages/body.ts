@@ -81,42 +81,9 @@ const multipartType = /^multipart\/form-data\s*;/i
 /** A boundary has at most 70 characters (RFC 2046). The type is sent to upstreams in a header. */
 const maxTypeLength = 256
 
-const unsupported = (internal: string): Refusal => new Refusal('REQUEST.UNSUPPORTED_MEDIA_TYPE', { internal })
-
-const readMediaType = (call: Call, accepted: RegExp): string => {
-  const type = call.headers.optional('content-type') ?? ''
-  if (type.length > maxTypeLength || !accepted.test(type)) throw unsupported('content type')
-  return type
-}
-
-async function readPayload(
-  call: Call,
-  { maxBodyBytes, bodyTimeoutMs }: Configuration['requests'],
-  reauthorize: Reauthorize,
-): Promise<void> {
-  const authorizeAgain = reauthorize(call)
-  const bytes = await readBody(call.body, maxBodyBytes, bodyTimeoutMs)
-  await authorizeAgain()
-  if (bytes.length === 0) return
-  readMediaType(call, jsonType)
-  const parsed = parseStrictJson(bytes)
-  if (!parsed.ok) {
-    const { malformedBody } = call.operation
-    throw malformedBody ? new Refusal(malformedBody, { internal: parsed.reason }) : invalid('body', parsed.reason)
-  }
-  call.payload = parsed.value
-}
-
 /** Every HTTP library frames these bodies. With other methods, a service could read a body as the next request. */
 const methodsWithBody = new Set(['POST', 'PUT', 'PATCH'])
 const rawType = /^[!-~ ]+$/
-
-const rawUpload = (call: Call): { contentType: string } | undefined => {
-  const length = call.headers.optional('content-length')
-  if (length === undefined ? !call.headers.has('transfer-encoding') : length === '0') return undefined
-  if (!methodsWithBody.has(call.method)) throw invalid('body', `${call.method} takes no body`)
-  return { contentType: call.headers.has('content-type') ? readMediaType(call, rawType) : 'application/octet-stream' }
-}
 
 /** The slowest mobile networks send several times as much. */
 const uploadBytesPerSecond = 1_024
@@ -143,4 +110,39 @@ export function bodyStage(settings: Configuration['requests'], reauthorize: Reau
     if (Number(length) > settings.maxBodyBytes) throw new Refusal('REQUEST.TOO_LARGE', { internal: 'content length' })
     return readPayload(call, settings, reauthorize)
   }
+}
+
+function unsupported(internal: string): Refusal {
+  return new Refusal('REQUEST.UNSUPPORTED_MEDIA_TYPE', { internal })
+}
+
+function readMediaType(call: Call, accepted: RegExp): string {
+  const type = call.headers.optional('content-type') ?? ''
+  if (type.length > maxTypeLength || !accepted.test(type)) throw unsupported('content type')
+  return type
+}
+
+function rawUpload(call: Call): { contentType: string } | undefined {
+  const length = call.headers.optional('content-length')
+  if (length === undefined ? !call.headers.has('transfer-encoding') : length === '0') return undefined
+  if (!methodsWithBody.has(call.method)) throw invalid('body', `${call.method} takes no body`)
+  return { contentType: call.headers.has('content-type') ? readMediaType(call, rawType) : 'application/octet-stream' }
+}
+
+async function readPayload(
+  call: Call,
+  { maxBodyBytes, bodyTimeoutMs }: Configuration['requests'],
+  reauthorize: Reauthorize,
+): Promise<void> {
+  const authorizeAgain = reauthorize(call)
+  const bytes = await readBody(call.body, maxBodyBytes, bodyTimeoutMs)
+  await authorizeAgain()
+  if (bytes.length === 0) return
+  readMediaType(call, jsonType)
+  const parsed = parseStrictJson(bytes)
+  if (!parsed.ok) {
+    const { malformedBody } = call.operation
+    throw malformedBody ? new Refusal(malformedBody, { internal: parsed.reason }) : invalid('body', parsed.reason)
+  }
+  call.payload = parsed.value
 }

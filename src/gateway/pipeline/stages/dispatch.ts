@@ -29,37 +29,6 @@ class ReplySerializer {
   }
 }
 
-/** RFC 9110, 15.5.22. */
-const assertHandshake = ({ operation, handshake }: Call): void => {
-  if (operation.reply !== 'socket' || handshake !== null) return
-  const headers = { upgrade: 'websocket', connection: 'close, Upgrade', 'sec-websocket-version': '13' }
-  throw new Refusal('REQUEST.UPGRADE_REQUIRED', { headers })
-}
-
-/** A code that the operation does not declare is a fault of its backend. */
-const toDeclared = ({ operation, missingStepUp }: Call, { replyError }: Backend, error: unknown): unknown => {
-  if (!(error instanceof Refusal)) return error
-  const isStepUp = error.code === 'ACCESS.STEP_UP_REQUIRED'
-  if (!declaresRefusal(operation, error.code)) {
-    const field = isStepUp ? "`policy.stepUp: 'maybe'`" : '`refuses`'
-    return replyError(`${operation.id} refused with ${error.code}, which it does not declare in ${field}`)
-  }
-  if (!isStepUp || missingStepUp === null) return error
-  return new Refusal(error.code, { ...error.detail, internal: missingStepUp, cause: error })
-}
-
-/** Rejects where a backend throws. */
-const handleOnce = async (backend: Backend, call: Call): Promise<unknown> => backend.handle(call)
-
-/** A handler that nobody waits for may fail for that reason. */
-const assertAwaited = (call: Call, cause?: unknown): void => {
-  if (call.client.isGone && !isCommand(call)) throw clientDisconnected(cause)
-}
-
-/** The connection of a reply of bytes must be released if nobody reads it. */
-const isBytes = (reply: unknown): reply is StreamReply | SocketReply =>
-  reply instanceof StreamReply || reply instanceof SocketReply
-
 export function dispatchStage(backendOf: (operation: Operation) => Backend): Stage {
   const serializer = new ReplySerializer()
   return async (call) => {
@@ -83,4 +52,38 @@ export function dispatchStage(backendOf: (operation: Operation) => Backend): Sta
     }
     assertAwaited(call)
   }
+}
+
+/** RFC 9110, 15.5.22. */
+function assertHandshake({ operation, handshake }: Call): void {
+  if (operation.reply !== 'socket' || handshake !== null) return
+  const headers = { upgrade: 'websocket', connection: 'close, Upgrade', 'sec-websocket-version': '13' }
+  throw new Refusal('REQUEST.UPGRADE_REQUIRED', { headers })
+}
+
+/** A handler that nobody waits for may fail for that reason. */
+function assertAwaited(call: Call, cause?: unknown): void {
+  if (call.client.isGone && !isCommand(call)) throw clientDisconnected(cause)
+}
+
+/** Rejects where a backend throws. */
+async function handleOnce(backend: Backend, call: Call): Promise<unknown> {
+  return backend.handle(call)
+}
+
+/** A code that the operation does not declare is a fault of its backend. */
+function toDeclared({ operation, missingStepUp }: Call, { replyError }: Backend, error: unknown): unknown {
+  if (!(error instanceof Refusal)) return error
+  const isStepUp = error.code === 'ACCESS.STEP_UP_REQUIRED'
+  if (!declaresRefusal(operation, error.code)) {
+    const field = isStepUp ? "`policy.stepUp: 'maybe'`" : '`refuses`'
+    return replyError(`${operation.id} refused with ${error.code}, which it does not declare in ${field}`)
+  }
+  if (!isStepUp || missingStepUp === null) return error
+  return new Refusal(error.code, { ...error.detail, internal: missingStepUp, cause: error })
+}
+
+/** The connection of a reply of bytes must be released if nobody reads it. */
+function isBytes(reply: unknown): reply is StreamReply | SocketReply {
+  return reply instanceof StreamReply || reply instanceof SocketReply
 }

@@ -60,7 +60,12 @@ export interface EventStreamPorts {
   maxBufferedBytes: number
 }
 
-const relayEvents = async (ports: EventStreamPorts, call: Call, dispatch: Stage): Promise<void> => {
+/** Counts an event stream before the service is contacted. */
+export function relayEventsStage(ports: EventStreamPorts, dispatch: Stage): Stage {
+  return (call) => (call.operation.reply === 'events' ? relayEvents(ports, call, dispatch) : dispatch(call))
+}
+
+async function relayEvents(ports: EventStreamPorts, call: Call, dispatch: Stage): Promise<void> {
   const { streams, checkCaller, maxBufferedBytes } = ports
   const relay = new EventRelay(maxBufferedBytes)
   const stream = streams.open(call, { checkCaller, close: () => relay.stop() })
@@ -79,9 +84,4 @@ const relayEvents = async (ports: EventStreamPorts, call: Call, dispatch: Stage)
   }
   relay.start(stream, body)
   call.reply = new StreamReply(status, headers, relay)
-}
-
-/** Counts an event stream before the service is contacted. */
-export function relayEventsStage(ports: EventStreamPorts, dispatch: Stage): Stage {
-  return (call) => (call.operation.reply === 'events' ? relayEvents(ports, call, dispatch) : dispatch(call))
 }

@@ -23,16 +23,6 @@ export function parsePathParameters(operation: Operation, params: Record<string,
   return parsed
 }
 
-const decodeQueryText = (text: string): string => {
-  try {
-    const value = decodeURIComponent(text.replaceAll('+', ' '))
-    if (!value.includes('\0')) return value
-  } catch {
-    // Rejected below, like text that contains NUL.
-  }
-  throw invalid('query', 'undecodable query')
-}
-
 /** Returns the query parameters as plain strings. Throws for repeated, nested (`a[b]`) or oversized names. */
 export function parseQuery(query: string): Record<string, string> {
   const parameters: Record<string, string> = {}
@@ -48,67 +38,6 @@ export function parseQuery(query: string): Record<string, string> {
 }
 
 const printable = /^[\w.$-]{1,64}$/
-
-/** The response does not repeat unexpected names. */
-const invalidField = (error: z.ZodError, fallback: string): string => {
-  const issue = error.issues[0]
-  const path = issue?.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0]] : (issue?.path ?? [])
-  const names = path.map((_, last) =>
-    path
-      .slice(0, last + 1)
-      .map(String)
-      .join('.'),
-  )
-  return names.findLast((name) => printable.test(name)) ?? fallback
-}
-
-const parse = (schema: z.ZodType, value: unknown, part: 'query' | 'body'): unknown => {
-  const result = schema.safeParse(value)
-  if (!result.success) throw invalid(invalidField(result.error, part), `${part}: ${result.error.issues[0]?.code}`)
-  return result.data
-}
-
-const isEmpty = (body: unknown): boolean => body === undefined || (isRecord(body) && Object.keys(body).length === 0)
-
-const parseBody = ({ operation: { body }, payload }: Call): unknown => {
-  if (body === 'multipart' || body === 'raw') return null
-  if (body !== 'none') return parse(body, payload, 'body')
-  if (!isEmpty(payload)) throw invalid('body', 'this operation takes no body')
-  return null
-}
-
-const isMet = (condition: ObservedError['condition'], call: Call): boolean =>
-  condition === 'no-query' ? call.query === '' : readChannelSessionId(call.headers) === null
-
-/**
- * Throws the 500 that the interface documents for some missing inputs. A portal can be configured to throw 400 instead.
- */
-const assertNoObservedError = (call: Call, settings: Configuration): void => {
-  const observed = observedErrors.get(call.operation.id)
-  if (!observed || call.chain.perimeter !== 'portal' || !isMet(observed.condition, call)) return
-  const { observedErrors: isCompatible } = settings.portals[call.portal ?? 'CONSUMER'].compatibility
-  if (!isCompatible) throw invalid(observed.condition === 'no-query' ? 'query' : headers.channelSession.field)
-  throw new Refusal(observed.code, { internal: `observed error: ${observed.condition}`, documented: true })
-}
-
-/** Other characters cannot be passed through unchanged. */
-const assertVisible = (query: string): void => {
-  if (!/^[!-~]*$/.test(query) || query.includes('#')) throw invalid('query', 'a query that cannot be passed through')
-}
-
-/** A schema that reads a number from text can change it. */
-const assertExact = (query: Record<string, string>, parsed: unknown): void => {
-  if (!isRecord(parsed)) return
-  for (const [name, text] of Object.entries(query))
-    if (typeof parsed[name] === 'number' && isInexactNumber(text)) throw invalid(name, 'query: inexact number')
-}
-
-/** The database reads all pages before the requested one. */
-const assertDepth = (query: unknown): void => {
-  if (!isRecord(query) || typeof query.currentPage !== 'number' || typeof query.pageSize !== 'number') return
-  if (query.currentPage * query.pageSize > maxListDepth)
-    throw invalid('currentPage', `the page ends after record ${maxListDepth}; narrow the list, such as by startTime`)
-}
 
 /** Rejects unknown, missing or repeated input, and pages beyond `maxListDepth`. */
 export function validateStage(settings: Configuration): Stage {
@@ -140,4 +69,78 @@ export function idempotencyStage(call: Call): void {
       return hash('sha256', canonicalJson({ params, body: input.body }))
     },
   }
+}
+
+function decodeQueryText(text: string): string {
+  try {
+    const value = decodeURIComponent(text.replaceAll('+', ' '))
+    if (!value.includes('\0')) return value
+  } catch {
+    // Rejected below, like text that contains NUL.
+  }
+  throw invalid('query', 'undecodable query')
+}
+
+/** Other characters cannot be passed through unchanged. */
+function assertVisible(query: string): void {
+  if (!/^[!-~]*$/.test(query) || query.includes('#')) throw invalid('query', 'a query that cannot be passed through')
+}
+
+/**
+ * Throws the 500 that the interface documents for some missing inputs. A portal can be configured to throw 400 instead.
+ */
+function assertNoObservedError(call: Call, settings: Configuration): void {
+  const observed = observedErrors.get(call.operation.id)
+  if (!observed || call.chain.perimeter !== 'portal' || !isMet(observed.condition, call)) return
+  const { observedErrors: isCompatible } = settings.portals[call.portal ?? 'CONSUMER'].compatibility
+  if (!isCompatible) throw invalid(observed.condition === 'no-query' ? 'query' : headers.channelSession.field)
+  throw new Refusal(observed.code, { internal: `observed error: ${observed.condition}`, documented: true })
+}
+
+function isMet(condition: ObservedError['condition'], call: Call): boolean {
+  return condition === 'no-query' ? call.query === '' : readChannelSessionId(call.headers) === null
+}
+
+function parse(schema: z.ZodType, value: unknown, part: 'query' | 'body'): unknown {
+  const result = schema.safeParse(value)
+  if (!result.success) throw invalid(invalidField(result.error, part), `${part}: ${result.error.issues[0]?.code}`)
+  return result.data
+}
+
+/** The response does not repeat unexpected names. */
+function invalidField(error: z.ZodError, fallback: string): string {
+  const issue = error.issues[0]
+  const path = issue?.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0]] : (issue?.path ?? [])
+  const names = path.map((_, last) =>
+    path
+      .slice(0, last + 1)
+      .map(String)
+      .join('.'),
+  )
+  return names.findLast((name) => printable.test(name)) ?? fallback
+}
+
+/** A schema that reads a number from text can change it. */
+function assertExact(query: Record<string, string>, parsed: unknown): void {
+  if (!isRecord(parsed)) return
+  for (const [name, text] of Object.entries(query))
+    if (typeof parsed[name] === 'number' && isInexactNumber(text)) throw invalid(name, 'query: inexact number')
+}
+
+/** The database reads all pages before the requested one. */
+function assertDepth(query: unknown): void {
+  if (!isRecord(query) || typeof query.currentPage !== 'number' || typeof query.pageSize !== 'number') return
+  if (query.currentPage * query.pageSize > maxListDepth)
+    throw invalid('currentPage', `the page ends after record ${maxListDepth}; narrow the list, such as by startTime`)
+}
+
+function parseBody({ operation: { body }, payload }: Call): unknown {
+  if (body === 'multipart' || body === 'raw') return null
+  if (body !== 'none') return parse(body, payload, 'body')
+  if (!isEmpty(payload)) throw invalid('body', 'this operation takes no body')
+  return null
+}
+
+function isEmpty(body: unknown): boolean {
+  return body === undefined || (isRecord(body) && Object.keys(body).length === 0)
 }

@@ -16,59 +16,12 @@ import type { IsCached } from './access-control.ts'
 
 type Settings = Pick<Configuration, 'limits' | 'portals'>
 
-type LimitedRequest = Pick<Call, 'limit'>
-
-const assertAllowed = (
-  request: LimitedRequest,
-  name: string,
-  rule: LimitRule,
-  { allowed, limit, remaining, resetMs }: SpendResult,
-): void => {
-  // Always report the limit that rejects the request, because the caller has to wait for it.
-  if (!allowed || request.limit === null || remaining < request.limit.remaining)
-    request.limit = { name, windowMs: rule.windowMs, limit, remaining, resetMs }
-  if (!allowed) throw rateLimited(resetMs, `limit ${name}`)
-}
-
-const spendAll = (
-  limits: LimitPort,
-  request: LimitedRequest,
-  spends: readonly Spend[],
-  beforeRefusal: (index: number) => void = () => undefined,
-): MaybePromise<void> =>
-  thenSync(limits.spendAll(spends), (results) => {
-    for (const [index, result] of results.entries()) {
-      const spend = spends[index]
-      if (!result.allowed) beforeRefusal(index)
-      if (spend) assertAllowed(request, spend.name, spend.rule, result)
-    }
-  })
-
-/** While the portal is unknown, only the limits that both portals share apply. */
-const limitsByPortal = (settings: Settings): ((portal: Portal | null) => PortalLimits) => {
-  const common = limitsOf(settings, null)
-  const byPortal = { CONSUMER: limitsOf(settings, 'CONSUMER'), SYSTEM: limitsOf(settings, 'SYSTEM') }
-  return (portal) => (portal === null ? common : byPortal[portal])
-}
-
 /** Portals without a configured address limit share one. Throws ACCESS.RATE_LIMITED. */
 export type SpendAddress = (request: Pick<Call, 'clientIp' | 'limit'>, portal: Portal | null) => MaybePromise<void>
 
 export function createAddressSpender(limits: LimitPort, settings: Settings): SpendAddress {
   const addressOf = addressSpends(limits, settings)
   return (request, portal) => spendAll(limits, request, [addressOf(request, portal)])
-}
-
-function addressSpends(
-  limits: LimitPort,
-  settings: Settings,
-): (request: Pick<Call, 'clientIp'>, portal: Portal | null) => Spend {
-  const limitsAt = limitsByPortal(settings)
-  return ({ clientIp }, portal) => {
-    const { address, isAddressOwn } = limitsAt(portal)
-    const key = limits.addressKey(clientIp)
-    return { name: 'address', key: isAddressOwn ? `${portal}:${key}` : key, rule: address }
-  }
 }
 
 /**
@@ -126,8 +79,9 @@ const countedAsMails: ReadonlySet<RateGroup> = new Set(['mfaSend', 'forgot'])
  * The API keys of an account share a separate counter. Otherwise a leaked key could use up the limit and prevent its
  * own revocation.
  */
-export const spenderOf = ({ accountId, apiKeyId }: Caller): string =>
-  apiKeyId === null ? accountId : `${accountId}:keys`
+export function spenderOf({ accountId, apiKeyId }: Caller): string {
+  return apiKeyId === null ? accountId : `${accountId}:keys`
+}
 
 /** Groups without an account rule share the general limit. */
 export function callerLimitStage(limits: LimitPort, settings: Settings): Stage {
@@ -149,4 +103,52 @@ export function callerLimitStage(limits: LimitPort, settings: Settings): Stage {
       if (index < spends.length) call.stageIndex = stageIndex
     })
   }
+}
+
+function addressSpends(
+  limits: LimitPort,
+  settings: Settings,
+): (request: Pick<Call, 'clientIp'>, portal: Portal | null) => Spend {
+  const limitsAt = limitsByPortal(settings)
+  return ({ clientIp }, portal) => {
+    const { address, isAddressOwn } = limitsAt(portal)
+    const key = limits.addressKey(clientIp)
+    return { name: 'address', key: isAddressOwn ? `${portal}:${key}` : key, rule: address }
+  }
+}
+
+/** While the portal is unknown, only the limits that both portals share apply. */
+function limitsByPortal(settings: Settings): (portal: Portal | null) => PortalLimits {
+  const common = limitsOf(settings, null)
+  const byPortal = { CONSUMER: limitsOf(settings, 'CONSUMER'), SYSTEM: limitsOf(settings, 'SYSTEM') }
+  return (portal) => (portal === null ? common : byPortal[portal])
+}
+
+type LimitedRequest = Pick<Call, 'limit'>
+
+function spendAll(
+  limits: LimitPort,
+  request: LimitedRequest,
+  spends: readonly Spend[],
+  beforeRefusal: (index: number) => void = () => undefined,
+): MaybePromise<void> {
+  return thenSync(limits.spendAll(spends), (results) => {
+    for (const [index, result] of results.entries()) {
+      const spend = spends[index]
+      if (!result.allowed) beforeRefusal(index)
+      if (spend) assertAllowed(request, spend.name, spend.rule, result)
+    }
+  })
+}
+
+function assertAllowed(
+  request: LimitedRequest,
+  name: string,
+  rule: LimitRule,
+  { allowed, limit, remaining, resetMs }: SpendResult,
+): void {
+  // Always report the limit that rejects the request, because the caller has to wait for it.
+  if (!allowed || request.limit === null || remaining < request.limit.remaining)
+    request.limit = { name, windowMs: rule.windowMs, limit, remaining, resetMs }
+  if (!allowed) throw rateLimited(resetMs, `limit ${name}`)
 }

@@ -5,8 +5,9 @@ import type { Call, Stage } from '../call.ts'
 import { parseAddress, type ResolveClient } from '../client-address.ts'
 import type { Headers } from '../headers.ts'
 
-export const localeHeaderOf = ({ perimeter }: Chain): string =>
-  perimeter === 'self' ? headers.acceptLanguage.field : headers.locale.field
+export function localeHeaderOf({ perimeter }: Chain): string {
+  return perimeter === 'self' ? headers.acceptLanguage.field : headers.locale.field
+}
 
 const maxUserAgentLength = 512
 
@@ -16,8 +17,9 @@ const maxUserAgentLength = 512
  */
 const control = /\p{Cc}/gu
 
-export const readUserAgent = (received: Headers): string =>
-  received.informative('user-agent').slice(0, maxUserAgentLength).replace(control, ' ')
+export function readUserAgent(received: Headers): string {
+  return received.informative('user-agent').slice(0, maxUserAgentLength).replace(control, ' ')
+}
 
 /** Chains that serve both portals use the edge of CONSUMER until a later stage determines the portal. */
 export function edgeStage(resolveClient: ResolveClient): Stage {
@@ -26,37 +28,6 @@ export function edgeStage(resolveClient: ResolveClient): Stage {
     call.userAgent = readUserAgent(call.headers)
     call.locale = parseLocale(call.headers.informative(localeHeaderOf(call.chain)))
   }
-}
-
-const assertHeader = (call: Call, { field, accepts }: HeaderDefinition, isTrusted = true): string => {
-  const value = call.headers.optional(field)
-  if (!isTrusted || value === undefined || !accepts(value))
-    throw invalid(field, `header ${field} is missing or malformed`)
-  return value
-}
-
-const assertRequestId = (call: Call): void => {
-  const { field, accepts } = headers.requestId
-  const value = call.headers.optional(field)
-  if (value !== undefined && !accepts(value)) throw invalid(field)
-}
-
-/** From a peer that is not a trusted proxy, they are treated as absent. */
-const assertCloudflareHeaders = (call: Call): void => {
-  const { field } = headers.connectingIp
-  const address = assertHeader(call, headers.connectingIp, call.edgeTrusted)
-  if (parseAddress(address) === null) throw invalid(field, `header ${field} is missing or malformed`)
-  assertHeader(call, headers.ray, call.edgeTrusted)
-  call.country = assertHeader(call, headers.ipCountry, call.edgeTrusted).toUpperCase()
-}
-
-/**
- * Throws ACCESS.ORIGIN_NOT_ALLOWED. Browsers enforce no same-origin policy for WebSockets, but always send Origin.
- * Other clients may omit it.
- */
-const assertOrigin = (call: Call, allowed: ReadonlySet<string>): void => {
-  const origin = call.handshake ? call.headers.optional('origin') : undefined
-  if (origin !== undefined && !allowed.has(origin)) throw new Refusal('ACCESS.ORIGIN_NOT_ALLOWED')
 }
 
 /** Other stages check the access code, the client hash and the body's media type. */
@@ -84,4 +55,35 @@ export function clientHashStage(call: Call): void {
   if (value === undefined && call.chain.perimeter === 'machine') return
   if (value === undefined || !accepts(value)) throw invalid(field)
   call.clientHash = value
+}
+
+/**
+ * Throws ACCESS.ORIGIN_NOT_ALLOWED. Browsers enforce no same-origin policy for WebSockets, but always send Origin.
+ * Other clients may omit it.
+ */
+function assertOrigin(call: Call, allowed: ReadonlySet<string>): void {
+  const origin = call.handshake ? call.headers.optional('origin') : undefined
+  if (origin !== undefined && !allowed.has(origin)) throw new Refusal('ACCESS.ORIGIN_NOT_ALLOWED')
+}
+
+function assertRequestId(call: Call): void {
+  const { field, accepts } = headers.requestId
+  const value = call.headers.optional(field)
+  if (value !== undefined && !accepts(value)) throw invalid(field)
+}
+
+function assertHeader(call: Call, { field, accepts }: HeaderDefinition, isTrusted = true): string {
+  const value = call.headers.optional(field)
+  if (!isTrusted || value === undefined || !accepts(value))
+    throw invalid(field, `header ${field} is missing or malformed`)
+  return value
+}
+
+/** From a peer that is not a trusted proxy, they are treated as absent. */
+function assertCloudflareHeaders(call: Call): void {
+  const { field } = headers.connectingIp
+  const address = assertHeader(call, headers.connectingIp, call.edgeTrusted)
+  if (parseAddress(address) === null) throw invalid(field, `header ${field} is missing or malformed`)
+  assertHeader(call, headers.ray, call.edgeTrusted)
+  call.country = assertHeader(call, headers.ipCountry, call.edgeTrusted).toUpperCase()
 }

@@ -8,39 +8,6 @@ import type { ChannelPort, ChannelRequest } from '../ports.ts'
 const sessionField = headers.channelSession.field
 const replyField = headers.channelReply.field
 
-/** The same code for every failure, so that an attacker cannot distinguish them. */
-const invalidPayload = (internal: string): Refusal => new Refusal('SECURE_CHANNEL.INVALID_PAYLOAD', { internal })
-
-/** Another outer shape is invalid input, because it contains no ciphertext. */
-const sealedPayload = (body: unknown): string => {
-  const sealed = SealedBody.safeParse(body)
-  if (sealed.success) return sealed.data.payload
-  throw invalid('payload', 'the body is not sealed')
-}
-
-/** If channel headers were ignored, the response would be plain text. */
-const assertWithout = (call: Call, ...fields: string[]): void => {
-  for (const field of fields) if (call.headers.has(field)) throw invalid(field, 'no secure channel here')
-}
-
-/** Replaces the sealed payload with its content. If `sealsReply` is set, the reply will be sealed too. */
-const openPayload = (
-  channel: ChannelPort,
-  call: Call,
-  session: ChannelRequest,
-  sealsReply: boolean,
-): MaybePromise<void> => {
-  const { method, path } = call
-  const payload = sealedPayload(call.payload)
-  return thenSync(channel.open({ ...session, method, path, payload }), (opened) => {
-    if (!opened) throw invalidPayload('the payload cannot be opened')
-    if (sealsReply) call.sealReply = opened.seal
-    const parsed = parseStrictJson(opened.plaintext)
-    if (!parsed.ok) throw invalid('body', parsed.reason)
-    call.payload = parsed.value
-  })
-}
-
 /**
  * Only portals have the secure channel. Without a channel session, a body is rejected if the portal's configuration
  * makes the channel mandatory.
@@ -71,4 +38,39 @@ export function secureChannelStage(channel: ChannelPort, settings: Configuration
       call.sealReply = seal
     })
   }
+}
+
+/** If channel headers were ignored, the response would be plain text. */
+function assertWithout(call: Call, ...fields: string[]): void {
+  for (const field of fields) if (call.headers.has(field)) throw invalid(field, 'no secure channel here')
+}
+
+/** The same code for every failure, so that an attacker cannot distinguish them. */
+function invalidPayload(internal: string): Refusal {
+  return new Refusal('SECURE_CHANNEL.INVALID_PAYLOAD', { internal })
+}
+
+/** Replaces the sealed payload with its content. If `sealsReply` is set, the reply will be sealed too. */
+function openPayload(
+  channel: ChannelPort,
+  call: Call,
+  session: ChannelRequest,
+  sealsReply: boolean,
+): MaybePromise<void> {
+  const { method, path } = call
+  const payload = sealedPayload(call.payload)
+  return thenSync(channel.open({ ...session, method, path, payload }), (opened) => {
+    if (!opened) throw invalidPayload('the payload cannot be opened')
+    if (sealsReply) call.sealReply = opened.seal
+    const parsed = parseStrictJson(opened.plaintext)
+    if (!parsed.ok) throw invalid('body', parsed.reason)
+    call.payload = parsed.value
+  })
+}
+
+/** Another outer shape is invalid input, because it contains no ciphertext. */
+function sealedPayload(body: unknown): string {
+  const sealed = SealedBody.safeParse(body)
+  if (sealed.success) return sealed.data.payload
+  throw invalid('payload', 'the body is not sealed')
 }

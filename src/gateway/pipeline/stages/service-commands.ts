@@ -3,19 +3,15 @@ import type { AuditContext } from '../../../platform/audit/index.ts'
 import type { CommandKey, SentCommand, ServiceCommands } from '../../../platform/service-commands/index.ts'
 import { type Call, isCommand, type Stage } from '../call.ts'
 
-/** Null if the id in the path is not a UUID. */
-const targetIn = (params: Record<string, string>): string | null => {
-  const [id = ''] = Object.values(params)
-  return isBizId(id) ? id : null
+export function auditSubjectOf({ workspace, params }: Call): SentCommand['subject'] {
+  return {
+    workspaceId: workspace?.id ?? null,
+    targetId: targetIn(params),
+  }
 }
 
-export const auditSubjectOf = ({ workspace, params }: Call): SentCommand['subject'] => ({
-  workspaceId: workspace?.id ?? null,
-  targetId: targetIn(params),
-})
-
-export const auditContextOfCall = ({ operation, caller, portal, receivedAt, requestId, clientIp }: Call) =>
-  ({
+export function auditContextOfCall({ operation, caller, portal, receivedAt, requestId, clientIp }: Call) {
+  return {
     operationId: operation.id,
     accountId: caller?.accountId ?? null,
     apiKeyId: caller?.apiKeyId ?? null,
@@ -23,19 +19,8 @@ export const auditContextOfCall = ({ operation, caller, portal, receivedAt, requ
     at: receivedAt,
     requestId,
     clientIp,
-  }) satisfies AuditContext<SentCommand['audit']['accountId']>
-
-/** Only JSON is stored and compared. */
-const keyOf = ({ operation, caller, workspace, idempotency }: Call): CommandKey | null =>
-  idempotency && caller && typeof operation.reply !== 'string' && operation.body !== 'multipart'
-    ? {
-        account: caller.accountId,
-        workspace: workspace?.id ?? null,
-        operation: operation.id,
-        requestId: idempotency.requestId,
-        bodyHash: idempotency.bodyHash,
-      }
-    : null
+  } satisfies AuditContext<SentCommand['audit']['accountId']>
+}
 
 /** The time to validate and store a reply. */
 const graceMs = 5_000
@@ -46,8 +31,6 @@ export interface RecordedCommands {
   timeoutMsOf(operation: Operation): number
   onReplayed(operationId: string): void
 }
-
-const reasonOf = (error: unknown): string => (error instanceof Refusal ? error.code : 'SYSTEM.INTERNAL_ERROR')
 
 /** Writes the audit entry of each command, and keeps the replies of idempotent ones. */
 export function recordCommandsStage(
@@ -84,4 +67,27 @@ export function recordCommandsStage(
     await succeed(command, call)
   }
   return (call) => (isCommand(call) && isRecorded(call.operation) ? record(call) : dispatch(call))
+}
+
+/** Null if the id in the path is not a UUID. */
+function targetIn(params: Record<string, string>): string | null {
+  const [id = ''] = Object.values(params)
+  return isBizId(id) ? id : null
+}
+
+/** Only JSON is stored and compared. */
+function keyOf({ operation, caller, workspace, idempotency }: Call): CommandKey | null {
+  return idempotency && caller && typeof operation.reply !== 'string' && operation.body !== 'multipart'
+    ? {
+        account: caller.accountId,
+        workspace: workspace?.id ?? null,
+        operation: operation.id,
+        requestId: idempotency.requestId,
+        bodyHash: idempotency.bodyHash,
+      }
+    : null
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Refusal ? error.code : 'SYSTEM.INTERNAL_ERROR'
 }

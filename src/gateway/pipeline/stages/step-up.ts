@@ -27,12 +27,6 @@ export function findStepUpBy(authenticate: Stage, stepUpMs: number): FindStepUp 
   }
 }
 
-/** A request below a prefix has no fields, so the step-up confirms its method and target. */
-const fieldsOf = ({ operation, below, method, path, query, params, input }: Call): Record<string, unknown> => {
-  if (below) return { method, target: query === '' ? path : `${path}?${query}` }
-  return confirmedFields(operation, input.query, input.body, params)
-}
-
 /** For `mfa.binding: purpose`. A call spends at most one step-up. */
 export function spendStepUpBy(stepUps: StepUpPort): FindStepUp {
   return async (call) => {
@@ -70,4 +64,10 @@ export function stepUpStage(findStepUp: FindStepUp, binding: 'purpose' | 'sessio
     const { stepUp } = call.operation.policy
     return stepUp === 'maybe' || (stepUp && binding === 'purpose') ? find(call, stepUp === true) : undefined
   }
+}
+
+/** A request below a prefix has no fields, so the step-up confirms its method and target. */
+function fieldsOf({ operation, below, method, path, query, params, input }: Call): Record<string, unknown> {
+  if (below) return { method, target: query === '' ? path : `${path}?${query}` }
+  return confirmedFields(operation, input.query, input.body, params)
 }

@@ -3,10 +3,6 @@ import { rateLimited } from '../../../kernel/index.ts'
 import type { Call, Stage } from '../call.ts'
 import { spenderOf } from './limits.ts'
 
-/** Includes every request below a `passThrough` prefix, whose reply is raw. */
-const isTransfer = ({ operation: { body, reply } }: Call): boolean =>
-  body === 'multipart' || reply === 'stream' || reply === 'raw'
-
 export interface TransferLimitPorts {
   settings: Pick<Configuration['requests'], 'maxTransfersPerAccount' | 'maxTransfersPerAddress'>
   addressKey(address: string): string
@@ -33,4 +29,9 @@ export function transferLimitStage({ settings, addressKey, onRefused }: Transfer
       else counts.set(key, left)
     }
   }
+}
+
+/** Includes every request below a `passThrough` prefix, whose reply is raw. */
+function isTransfer({ operation: { body, reply } }: Call): boolean {
+  return body === 'multipart' || reply === 'stream' || reply === 'raw'
 }

@@ -12,11 +12,11 @@ export interface FormerAuthenticator {
   lastUsedAt: Instant | null
 }
 
-export const insertFormerAuthenticator = async (
+export async function insertFormerAuthenticator(
   tx: Tx,
   { portal, id }: FactorOwner,
   { enrolledAt, endedAt, lastUsedAt }: FormerAuthenticator,
-): Promise<void> => {
+): Promise<void> {
   await tx
     .insertInto('former_factors')
     .values({
@@ -31,7 +31,7 @@ export const insertFormerAuthenticator = async (
 }
 
 /** When the account last lost an authenticator. Null if it never did. */
-export const formerAuthenticatorEnd = async (tx: Tx, { portal, id }: FactorOwner): Promise<Instant | null> => {
+export async function formerAuthenticatorEnd(tx: Tx, { portal, id }: FactorOwner): Promise<Instant | null> {
   const { endedAt } = await tx
     .selectFrom('former_factors')
     .where('portal', '=', portal)
@@ -42,6 +42,6 @@ export const formerAuthenticatorEnd = async (tx: Tx, { portal, id }: FactorOwner
   return endedAt
 }
 
-export const deleteFormerFactors = async (tx: Tx, { portal, id }: FactorOwner): Promise<void> => {
+export async function deleteFormerFactors(tx: Tx, { portal, id }: FactorOwner): Promise<void> {
   await tx.deleteFrom('former_factors').where('portal', '=', portal).where('account_biz_id', '=', id).execute()
 }

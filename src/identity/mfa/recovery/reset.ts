@@ -13,16 +13,19 @@ interface FactorOwner {
   id: AccountId
 }
 
-export const areFactorsSet = async (tx: Tx, { portal, id }: FactorOwner): Promise<boolean> =>
-  Boolean((await readOtp(tx, portal, id))?.secret) || (await readBackupCodeCounts(tx, portal, id)).remainingCount > 0
+export async function areFactorsSet(tx: Tx, { portal, id }: FactorOwner): Promise<boolean> {
+  return (
+    Boolean((await readOtp(tx, portal, id))?.secret) || (await readBackupCodeCounts(tx, portal, id)).remainingCount > 0
+  )
+}
 
 /** Ignores factors that were enrolled less than `suspicionMs` before `since`, because a thief may have enrolled them. */
-export const areFactorsUsedSince = async (
+export async function areFactorsUsedSince(
   tx: Tx,
   account: FactorOwner,
   since: Instant,
   suspicionMs: number,
-): Promise<boolean> => {
+): Promise<boolean> {
   const { portal, id } = account
   const countedBy = addMs(since, -suspicionMs)
   const countedFrom = (await readOtp(tx, portal, id))?.countedFrom ?? null
@@ -34,18 +37,18 @@ export const areFactorsUsedSince = async (
 }
 
 /** Ends all sessions, because their device may be lost. The caller must have locked the account's row. */
-export const resetFactors = async (tx: Tx, account: FactorOwner, at: Instant): Promise<SessionId[]> => {
+export async function resetFactors(tx: Tx, account: FactorOwner, at: Instant): Promise<SessionId[]> {
   await removeFactors(tx, account.portal, account.id)
   await deleteFormerFactors(tx, account)
   return endSessions(tx, account, 'TERMINATED', at)
 }
 
 /** Clears what a thief's sessions have used up. Otherwise, the recovered owner could not step up. */
-export const forgetFailures = async (
+export async function forgetFailures(
   { cache, lockout }: { cache: Cache; lockout: Lockout },
   tx: Tx,
   account: FactorOwner,
-): Promise<void> => {
+): Promise<void> {
   await run(tx, lockout.clear(lockout.factorSubject(account.portal, account.id)))
   await forgetCodeMails(cache, account)
 }

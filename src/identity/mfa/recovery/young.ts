@@ -24,24 +24,13 @@ export interface SuspicionPorts {
   settings: Pick<IdentitySettings, 'suspicionMs'>
 }
 
-const isProtected = async (
-  { settings: { suspicionMs } }: SuspicionPorts,
-  tx: Tx,
-  account: FactorOwner,
-  countedFrom: Instant,
-  at: Instant,
-): Promise<boolean> => isProtective(countedFrom, await formerAuthenticatorEnd(tx, account), at, suspicionMs)
-
-const authenticatorCountedFrom = async (tx: Tx, { portal, id }: FactorOwner): Promise<Instant | null> =>
-  (await lockOtp(tx, portal, id))?.countedFrom ?? null
-
 /** Whether a person needs more than the account's mailbox to recover it. */
-export const bindsRecovery = async (
+export async function bindsRecovery(
   ports: SuspicionPorts,
   tx: Tx,
   account: FactorOwner,
   at: Instant,
-): Promise<boolean> => {
+): Promise<boolean> {
   const countedFrom = await authenticatorCountedFrom(tx, account)
   if (countedFrom !== null) return isProtected(ports, tx, account, countedFrom, at)
   const removedAt = await formerAuthenticatorEnd(tx, account)
@@ -49,13 +38,13 @@ export const bindsRecovery = async (
 }
 
 /** Whether a thief may have enrolled the factor. False without one. */
-export const isFactorYoung = async (
+export async function isFactorYoung(
   { settings }: SuspicionPorts,
   tx: Tx,
   account: FactorOwner,
   method: Exclude<MfaMethod, 'EMAIL'>,
   at: Instant,
-): Promise<boolean> => {
+): Promise<boolean> {
   const countedFrom =
     method === 'OTP'
       ? await authenticatorCountedFrom(tx, account)
@@ -64,12 +53,12 @@ export const isFactorYoung = async (
 }
 
 /** Call before an authenticator is replaced or removed. */
-export const keepFormerAuthenticator = async (
+export async function keepFormerAuthenticator(
   ports: SuspicionPorts,
   tx: Tx,
   account: FactorOwner,
   at: Instant,
-): Promise<void> => {
+): Promise<void> {
   const enrolledAt = await authenticatorCountedFrom(tx, account)
   if (enrolledAt === null || !(await isProtected(ports, tx, account, enrolledAt, at))) return
   const lastUsedAt = stepStart(await readUsedTimeStep(tx, account.portal, account.id))
@@ -93,12 +82,12 @@ export type RemovedFactor = keyof typeof factorMethod
  * gets a secret that nobody knows: without an authenticator, the mailbox alone would open the account. The caller must
  * have locked the account's row.
  */
-export const removeYoungFactors = async (
+export async function removeYoungFactors(
   ports: RemovalPorts,
   tx: Tx,
   account: FactorOwner,
   { proven, at }: { proven: MfaMethod | null; at: Instant },
-): Promise<RemovedFactor[]> => {
+): Promise<RemovedFactor[]> {
   const { randomness, secretBox, settings } = ports
   const { portal, id } = account
   const isSuspicious = (from: Instant | null): from is Instant =>
@@ -119,4 +108,18 @@ export const removeYoungFactors = async (
     removed.push('BACKUP_CODE')
   }
   return removed
+}
+
+async function authenticatorCountedFrom(tx: Tx, { portal, id }: FactorOwner): Promise<Instant | null> {
+  return (await lockOtp(tx, portal, id))?.countedFrom ?? null
+}
+
+async function isProtected(
+  { settings: { suspicionMs } }: SuspicionPorts,
+  tx: Tx,
+  account: FactorOwner,
+  countedFrom: Instant,
+  at: Instant,
+): Promise<boolean> {
+  return isProtective(countedFrom, await formerAuthenticatorEnd(tx, account), at, suspicionMs)
 }

@@ -21,19 +21,22 @@ const stage = bodyStage(
   skipReauthorization,
 )
 
-const callOf = (operation: Operation, headers: Record<string, string>, body: Readable): Call =>
-  arrivedCall(operation, { headers: headersOf(headers), body })
+function callOf(operation: Operation, headers: Record<string, string>, body: Readable): Call {
+  return arrivedCall(operation, { headers: headersOf(headers), body })
+}
 
 const typed = { 'content-type': 'application/json' }
 const chunked = { ...typed, 'transfer-encoding': 'chunked' }
 
 /** Returns the JSON or the code of the refusal. */
-const read = async (headers: Record<string, string>, ...pieces: string[]): Promise<unknown> => {
+async function read(headers: Record<string, string>, ...pieces: string[]): Promise<unknown> {
   const call = callOf(initiateLogin, headers, Readable.from(pieces.map((piece) => Buffer.from(piece))))
   const code = await refusalOf((async () => stage(call))())
   return code === 'none' ? call.payload : code
 }
-const text = (bytes: number) => `"${'x'.repeat(bytes - 2)}"`
+function text(bytes: number) {
+  return `"${'x'.repeat(bytes - 2)}"`
+}
 
 describe('a body', () => {
   test('413 above the maximum size, with or without a content length', async () => {

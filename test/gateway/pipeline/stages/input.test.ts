@@ -84,16 +84,17 @@ test.each<[unknown, boolean]>([
 
 const id = '01933b6e-7c1a-7e0a-8f35-4c2d1f5b9a10'
 const validate = validateStage(testSettings({}))
-const validated = async (operation: Operation, params: Record<string, string>) => {
+async function validated(operation: Operation, params: Record<string, string>) {
   const call = arrivedCall(operation, { params })
   await validate(call)
   return call.params
 }
-const refusedWith = (operation: Operation, params: Record<string, string>) =>
-  validated(operation, params).then(
+function refusedWith(operation: Operation, params: Record<string, string>) {
+  return validated(operation, params).then(
     () => undefined,
     ({ code, detail }) => [code, detail.field],
   )
+}
 
 const hostile = [
   '../../x',

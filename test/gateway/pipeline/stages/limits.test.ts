@@ -14,16 +14,20 @@ import { arrivedCall, headersOf } from '../../../harness/call.ts'
 import { limitPort } from '../../../harness/limit-port.ts'
 import { testSettings } from '../../../harness/settings.ts'
 
-const callOf = (operation: Operation, chainId: ChainId): Call => arrivedCall(operation, { chainId })
+function callOf(operation: Operation, chainId: ChainId): Call {
+  return arrivedCall(operation, { chainId })
+}
 
-const caller = (portal: Portal): Caller => ({
-  accountId: systemIds.next<'account'>(),
-  portal,
-  sessionId: null,
-  apiKeyId: null,
-  steppedUpAt: null,
-  permissions: new Set(),
-})
+function caller(portal: Portal): Caller {
+  return {
+    accountId: systemIds.next<'account'>(),
+    portal,
+    sessionId: null,
+    apiKeyId: null,
+    steppedUpAt: null,
+    permissions: new Set(),
+  }
+}
 
 describe('the limits of a group', () => {
   const settings = testSettings({})

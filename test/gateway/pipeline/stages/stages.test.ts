@@ -25,21 +25,25 @@ import { refusalOf } from '../../../banking/world.ts'
 import { arrivedCall } from '../../../harness/call.ts'
 import { testSettings } from '../../../harness/settings.ts'
 
-const callOf = (
+function callOf(
   operation: Operation,
   chainId: ChainId,
   headers: Record<string, string> = {},
   rawHeaders = Object.entries(headers).flat(),
-): Call => arrivedCall(operation, { chainId, headers: new Headers({ headers, rawHeaders }) })
+): Call {
+  return arrivedCall(operation, { chainId, headers: new Headers({ headers, rawHeaders }) })
+}
 
-const caller = (portal: Portal): Caller => ({
-  accountId: systemIds.next<'account'>(),
-  portal,
-  sessionId: null,
-  apiKeyId: null,
-  steppedUpAt: null,
-  permissions: new Set(),
-})
+function caller(portal: Portal): Caller {
+  return {
+    accountId: systemIds.next<'account'>(),
+    portal,
+    sessionId: null,
+    apiKeyId: null,
+    steppedUpAt: null,
+    permissions: new Set(),
+  }
+}
 
 test('stages run in order: authentication and permission precede the body', () => {
   const never = () => {

@@ -7,16 +7,18 @@ import { systemIds } from '../../../../src/platform/runtime/index.ts'
 import { arrivedCall } from '../../../harness/call.ts'
 import { readReport } from '../../../harness/raw-operation.ts'
 
-const callOf = (operation: Operation, accountId: AccountId | null, apiKeyId: string | null = null): Call => {
+function callOf(operation: Operation, accountId: AccountId | null, apiKeyId: string | null = null): Call {
   const call = arrivedCall(operation)
   if (accountId === null) return call
   const caller = { portal: 'CONSUMER', sessionId: null, steppedUpAt: null, permissions: new Set<never>() } as const
   call.caller = { ...caller, accountId, apiKeyId: apiKeyId === null ? null : systemIds.next<'apiKey'>() }
   return call
 }
-const callFrom = (operation: Operation, clientIp: string): Call => Object.assign(callOf(operation, null), { clientIp })
+function callFrom(operation: Operation, clientIp: string): Call {
+  return Object.assign(callOf(operation, null), { clientIp })
+}
 
-const startStage = () => {
+function startStage() {
   const refused = vi.fn()
   const stage = transferLimitStage({
     settings: { maxTransfersPerAccount: 2, maxTransfersPerAddress: 1 },

@@ -41,7 +41,9 @@ const operations = {
   }),
 }
 
-const nested = (levels) => (levels === 0 ? '' : [nested(levels - 1)])
+function nested(levels) {
+  return levels === 0 ? '' : [nested(levels - 1)]
+}
 
 const replies = {
   undeclared: () => {

@@ -113,7 +113,9 @@ const migrations = [
 ]
 
 const dayMs = 86_400_000
-const areaOf = (id) => `tools/${id}`
+function areaOf(id) {
+  return `tools/${id}`
+}
 
 export default domain({
   name: 'toolbox',

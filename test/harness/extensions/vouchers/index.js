@@ -42,8 +42,12 @@ const operations = {
   }),
 }
 
-const sixMegabytes = () => 'x'.repeat(6_000_000)
-const nested = (levels) => (levels === 0 ? '' : [nested(levels - 1)])
+function sixMegabytes() {
+  return 'x'.repeat(6_000_000)
+}
+function nested(levels) {
+  return levels === 0 ? '' : [nested(levels - 1)]
+}
 
 export default domain({
   name: 'vouchers',
