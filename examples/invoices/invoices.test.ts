@@ -7,9 +7,9 @@ import invoices from './index.ts'
 
 const body = { amount: '120.00', currency: 'USD', dueOn: '2027-01-31' }
 async function created(place: Place) {
-return ({
-  params: { invoice_id: (await place.run(contract.createInvoice, { body })).bizId },
-})
+  return {
+    params: { invoice_id: (await place.run(contract.createInvoice, { body })).bizId },
+  }
 }
 const samples = { 'invoices.create': () => ({ body }), 'invoices.pay': created, 'invoices.downloadScan': created }
 promises([invoices], { describe, test, beforeAll, afterAll, expect }, { samples })

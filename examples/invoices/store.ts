@@ -43,7 +43,7 @@ export const migrations = [
 ]
 
 export function findInvoice(store: Database, workspace: WorkspaceId, id: string) {
-return store.selectFrom('invoices').where(inWorkspace(workspace)).where('biz_id', '=', id).selectAll()
+  return store.selectFrom('invoices').where(inWorkspace(workspace)).where('biz_id', '=', id).selectAll()
 }
 
 interface Query {
@@ -65,7 +65,7 @@ export function listInvoices(database: Database, workspace: WorkspaceId, query: 
 }
 /** The database compares dates in ISO form as texts. */
 export function markOverdue(database: Database, today: string) {
-return database
+  return database
     .updateTable('invoices')
     .set({ status: 'OVERDUE' })
     .where('status', '=', 'OPEN')
@@ -74,16 +74,16 @@ return database
 }
 
 export function markPaid(tx: Tx, workspace: WorkspaceId, id: string) {
-return updateInvoice(tx, workspace, id).set({ status: 'PAID' }).execute()
+  return updateInvoice(tx, workspace, id).set({ status: 'PAID' }).execute()
 }
 export function setScan(tx: Tx, workspace: WorkspaceId, id: string, scan: Downloadable) {
-return updateInvoice(tx, workspace, id)
+  return updateInvoice(tx, workspace, id)
     .set({ scan: JSON.stringify(scan) })
     .execute()
 }
 /** Returns the deleted rows. */
 export function deleteInvoices(tx: Tx, workspace: WorkspaceId) {
-return tx.deleteFrom('invoices').where(inWorkspace(workspace)).returning('scan').execute()
+  return tx.deleteFrom('invoices').where(inWorkspace(workspace)).returning('scan').execute()
 }
 const Scan = z.object({
   key: z.string(),
@@ -93,12 +93,12 @@ const Scan = z.object({
   sha256: z.string(),
 })
 export function scanOf(invoice: Pick<Invoice, 'scan'> | undefined): Downloadable | undefined {
-return invoice?.scan ? Scan.parse(JSON.parse(invoice.scan)) : undefined
+  return invoice?.scan ? Scan.parse(JSON.parse(invoice.scan)) : undefined
 }
 export function scanKeys(invoices: readonly (Pick<Invoice, 'scan'> | undefined)[]): string[] {
-return invoices.flatMap((invoice) => scanOf(invoice)?.key ?? [])
+  return invoices.flatMap((invoice) => scanOf(invoice)?.key ?? [])
 }
 
 function updateInvoice(tx: Tx, workspace: WorkspaceId, id: string) {
-return tx.updateTable('invoices').where(inWorkspace(workspace)).where('biz_id', '=', id)
+  return tx.updateTable('invoices').where(inWorkspace(workspace)).where('biz_id', '=', id)
 }

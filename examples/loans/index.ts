@@ -20,7 +20,16 @@ import {
 import { amount, currency, moneyOf, z } from 'portico/contract'
 import * as contract from './contract.ts'
 import { ledgerTypes, payout, repayment } from './ledger.ts'
-import { deleteLoans, expireLoans, insertLoan, type LoanRow, listLoans, lockLoan, migrations, updateLoan } from './store.ts'
+import {
+  deleteLoans,
+  expireLoans,
+  insertLoan,
+  type LoanRow,
+  listLoans,
+  lockLoan,
+  migrations,
+  updateLoan,
+} from './store.ts'
 
 const hourMs = 3_600_000
 
@@ -46,7 +55,10 @@ export default domain({
 
   needs: ['accounts', 'clock', 'database', 'ids', 'ledger', 'mailer', 'once', 'signInUrl', 'words'],
   create: async ({ accounts, clock, database, ids, ledger, mailer, once, settings, signInUrl, words }) => {
-    await ledger.provideFunds('LOANS', Object.entries(settings.capital).map(([code, text]) => moneyOf(text, code)))
+    await ledger.provideFunds(
+      'LOANS',
+      Object.entries(settings.capital).map(([code, text]) => moneyOf(text, code)),
+    )
 
     const toView = (loan: LoanRow, locale: Locale) => ({
       bizId: loan.biz_id,
@@ -72,8 +84,11 @@ export default domain({
             const { body, caller, workspace, locale } = request
             const requested = moneyOf(body.amount, body.currency)
             const max = parseMoney(settings.maxAmount, body.currency)
-            const wallet = await ledger.within(tx).readDefaultWallet({ workspace: workspace.id, currency: body.currency })
-            if (!max || requested.minor > max.minor) throw new Refusal('LOAN.NOT_ELIGIBLE', { internal: 'above maxAmount' })
+            const wallet = await ledger
+              .within(tx)
+              .readDefaultWallet({ workspace: workspace.id, currency: body.currency })
+            if (!max || requested.minor > max.minor)
+              throw new Refusal('LOAN.NOT_ELIGIBLE', { internal: 'above maxAmount' })
             if (!wallet) throw new Refusal('LOAN.NOT_ELIGIBLE', { internal: 'no default wallet in the currency' })
             const loan = await insertLoan(tx, {
               workspace_biz_id: workspace.id,

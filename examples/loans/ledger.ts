@@ -29,55 +29,55 @@ interface Movement {
 
 /** Returns the command that pays a loan out. */
 export function payout(movement: Movement): OrderCommand {
-return ({
-  actor: movement.actor,
-  parties: [houseOf(movement.loan), walletOf(movement, 'target')],
-  create: orderOf(movement, 'LOAN_PAYOUT'),
-  entries: [
-    { account: 'house', amount: -movement.amount, flowType: 'LOAN_PAYOUT' },
-    { account: 'target', amount: movement.amount, flowType: 'LOAN_PAYOUT' },
-  ],
-})
+  return {
+    actor: movement.actor,
+    parties: [houseOf(movement.loan), walletOf(movement, 'target')],
+    create: orderOf(movement, 'LOAN_PAYOUT'),
+    entries: [
+      { account: 'house', amount: -movement.amount, flowType: 'LOAN_PAYOUT' },
+      { account: 'target', amount: movement.amount, flowType: 'LOAN_PAYOUT' },
+    ],
+  }
 }
 
 /** Returns the command that repays a part of a loan. */
 export function repayment(movement: Movement): OrderCommand {
-return ({
-  actor: movement.actor,
-  parties: [walletOf(movement, 'source'), houseOf(movement.loan)],
-  create: orderOf(movement, 'LOAN_REPAYMENT'),
-  entries: [
-    { account: 'source', amount: -movement.amount, flowType: 'LOAN_REPAYMENT' },
-    { account: 'house', amount: movement.amount, flowType: 'LOAN_REPAYMENT' },
-  ],
-})
+  return {
+    actor: movement.actor,
+    parties: [walletOf(movement, 'source'), houseOf(movement.loan)],
+    create: orderOf(movement, 'LOAN_REPAYMENT'),
+    entries: [
+      { account: 'source', amount: -movement.amount, flowType: 'LOAN_REPAYMENT' },
+      { account: 'house', amount: movement.amount, flowType: 'LOAN_REPAYMENT' },
+    ],
+  }
 }
 
 function houseOf({ currency }: LoanRow): HouseParty {
-return ({
-  label: 'house',
-  house: 'LOANS',
-  currency,
-  insufficientFunds: 'LOAN.NOT_AVAILABLE',
-})
+  return {
+    label: 'house',
+    house: 'LOANS',
+    currency,
+    insufficientFunds: 'LOAN.NOT_AVAILABLE',
+  }
 }
 
 function walletOf({ loan, wallet }: Movement, label: 'source' | 'target'): WalletParty {
-return ({
-  label,
-  wallet,
-  workspace: loan.workspace_biz_id,
-  currency: loan.currency,
-  active: true,
-  currencyField: 'amount',
-})
+  return {
+    label,
+    wallet,
+    workspace: loan.workspace_biz_id,
+    currency: loan.currency,
+    active: true,
+    currencyField: 'amount',
+  }
 }
 
 function orderOf({ loan, amount }: Movement, type: keyof typeof ledgerTypes.orders): NewOrder {
-return ({
-  workspace: loan.workspace_biz_id,
-  type,
-  data: { loanBizId: loan.biz_id, amount: String(amount), currency: loan.currency },
-  steps: [{ status: 'COMPLETED' }],
-})
+  return {
+    workspace: loan.workspace_biz_id,
+    type,
+    data: { loanBizId: loan.biz_id, amount: String(amount), currency: loan.currency },
+    steps: [{ status: 'COMPLETED' }],
+  }
 }

@@ -17,7 +17,7 @@ export const samples: Samples = {
 }
 
 async function requestedLoan(place: Place) {
-return ({
-  loan_id: (await place.run(contract.applyForLoan, { body })).bizId,
-})
+  return {
+    loan_id: (await place.run(contract.applyForLoan, { body })).bizId,
+  }
 }

@@ -38,7 +38,9 @@ export async function insertLoan(tx: Tx, loan: Omit<LoanRow, 'status' | 'repaid'
   const { workspace_biz_id, biz_id, amount, currency, created_by, created_at } = loan
   await sql`
     INSERT INTO loans (workspace_biz_id, biz_id, amount, currency, status, created_by, created_at)
-    VALUES (${workspace_biz_id}, ${biz_id}, ${String(amount)}, ${currency}, 'REQUESTED', ${created_by}, ${new Date(created_at)})`.execute(tx)
+    VALUES (${workspace_biz_id}, ${biz_id}, ${String(amount)}, ${currency}, 'REQUESTED', ${created_by}, ${new Date(created_at)})`.execute(
+    tx,
+  )
   return { ...loan, status: 'REQUESTED', repaid: 0n }
 }
 

@@ -2,22 +2,17 @@ import {
   bizId,
   createHandlerTable,
   type HandlerTable,
-  type Instant,
-  type Locale,
   mapPage,
   parseInstant,
   parseInterval,
   type Request,
   type RequestContext,
-  toIso,
-  toIsoOrNull,
   type Words,
 } from '../../kernel/index.ts'
 import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
-import { apiKeyStatus } from './contract.ts'
 import { type ApiKeyEnding, type EndingPorts, enableEndedKey, endApiKey } from './operator-commands.ts'
-import { type ApiKeyCommand, endOfLife, replacesWhitelist, statusAt } from './rules.ts'
+import { type ApiKeyCommand, replacesWhitelist } from './rules.ts'
 import {
   type ApiKeyServicePorts,
   changeApiKeyStatus,
@@ -27,6 +22,7 @@ import {
   readApiKey,
 } from './service.ts'
 import type { ApiKeyRow } from './store.ts'
+import { toApiKeyView } from './view.ts'
 
 type StatusRequest =
   | Request<typeof contract.enableApiKey>
@@ -90,26 +86,6 @@ export function createHandlers(ports: HandlerPorts): HandlerTable {
     },
     deleteAnyApiKey: (request) => end(request, 'delete'),
   })
-}
-
-/** Returns an API key as clients see it, without its secret. The status EXPIRED depends on `at`. */
-function toApiKeyView({ words, settings }: HandlerPorts, row: ApiKeyRow, at: Instant, locale: Locale) {
-  return {
-    bizId: row.id,
-    workspaceBizId: row.workspaceId,
-    apiKeyName: row.name,
-    keyPrefix: row.prefix,
-    keyLast4: row.last4,
-    apiKeyStatus: words.coded(apiKeyStatus, statusAt(row, at, settings), locale),
-    permissionCodes: row.permissionCodes,
-    ipAllowlist: row.ipAllowlist,
-    expiresAt: toIsoOrNull(endOfLife(row, settings)),
-    lastUsedAt: toIsoOrNull(row.lastUsedAt),
-    lastUsedIp: row.lastUsedIp,
-    createdBy: row.createdBy,
-    createdAt: toIso(row.createdAt),
-    updatedAt: toIso(row.updatedAt),
-  }
 }
 
 function toApiKeyQuery({

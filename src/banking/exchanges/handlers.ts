@@ -1,23 +1,15 @@
 import { moneyOf } from '../../contract/fields.ts'
-import {
-  bizId,
-  createHandlerTable,
-  type HandlerTable,
-  mapPage,
-  toIso,
-  toIsoOrNull,
-  type Words,
-} from '../../kernel/index.ts'
-import { createOrders, toCodedValue, type Viewer, viewerOf } from '../../ledger/index.ts'
+import { bizId, createHandlerTable, type HandlerTable, mapPage, type Words } from '../../kernel/index.ts'
+import { createOrders, viewerOf } from '../../ledger/index.ts'
 import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import { confirmExchangeRate, setExchangeRate, unsetExchangeRate } from './operator-rates.ts'
-import { toExchangeView, toFiguresView } from './order.ts'
-import type { ProposedRate } from './rate-store.ts'
-import { type CurrentRate, listRates } from './rates.ts'
-import { type ExchangesPorts, type QuoteState, quoteExchange, readExchangeQuote, useQuote } from './service.ts'
+import { listRates } from './rates.ts'
+import { type ExchangesPorts, quoteExchange, readExchangeQuote, useQuote } from './service.ts'
+import { toExchangeView, toQuoteView, toRateView } from './view.ts'
 
-export function exchangeHandlers(ports: ExchangesPorts, words: Words): HandlerTable {
+export function createHandlers(ports: ExchangesPorts & { words: Words }): HandlerTable {
+  const { words } = ports
   const orders = createOrders(contract.exchanges, { ledger: ports.ledger, words }, toExchangeView)
   return createHandlerTable(contract, {
     quoteExchange: async (request) => {
@@ -61,41 +53,6 @@ export function exchangeHandlers(ports: ExchangesPorts, words: Words): HandlerTa
     unsetExchangeRate: async (request) =>
       toRateView(await unsetExchangeRate(ports, toPair(request.body), auditContextOf(request))),
   })
-}
-
-function toQuoteView({ id, figures, expiresAt, status }: QuoteState, viewer: Viewer) {
-  return {
-    quoteBizId: id,
-    ...toFiguresView(figures),
-    fixedSide: toCodedValue(contract.fixedSide, figures.fixedSide, viewer),
-    expiresAt: toIso(expiresAt),
-    quoteStatus: toCodedValue(contract.quoteStatus, status, viewer),
-  }
-}
-
-function toRateView({ pair, inForce, pending, isQuoted }: CurrentRate) {
-  return {
-    sourceCurrency: pair.source,
-    targetCurrency: pair.target,
-    rate: inForce?.rate ?? null,
-    quoted: isQuoted,
-    updatedBy: inForce?.updatedBy ?? null,
-    confirmedBy: inForce?.confirmedBy ?? null,
-    updatedAt: toIsoOrNull(inForce?.updatedAt ?? null),
-    expiresAt: toIsoOrNull(inForce?.expiresAt ?? null),
-    pending: pending && toPendingView(pending),
-  }
-}
-
-function toPendingView({ source, target, rate, proposedBy, proposedAt, expiresAt }: ProposedRate) {
-  return {
-    sourceCurrency: source,
-    targetCurrency: target,
-    rate,
-    setBy: proposedBy,
-    setAt: toIso(proposedAt),
-    expiresAt: toIso(expiresAt),
-  }
 }
 
 function toPair({ sourceCurrency, targetCurrency }: { sourceCurrency: string; targetCurrency: string }) {

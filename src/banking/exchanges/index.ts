@@ -12,7 +12,7 @@ import type { PairRate } from '../../platform/exchange-rates.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
 import * as contract from './contract.ts'
 import { gainWatch } from './gain-watch.ts'
-import { exchangeHandlers } from './handlers.ts'
+import { createHandlers } from './handlers.ts'
 import { type RateGains, readGains } from './operator-rates.ts'
 import { ratesInForce } from './rates.ts'
 import { migrations } from './schema.ts'
@@ -49,10 +49,10 @@ export interface Exchanges {
 const cleanupEveryMs = minutes(1)
 
 export function createExchanges({ words, logger, ...options }: ExchangesOptions): Exchanges {
-  const ports = { ...options, findGainingPairs: gainWatch(options.terms, logger) }
+  const ports = { ...options, words, findGainingPairs: gainWatch(options.terms, logger) }
   const work: JobKind['work'] = (_, { signal }) => deleteExpiredQuotes(ports, signal)
   return {
-    handlers: exchangeHandlers(ports, words),
+    handlers: createHandlers(ports),
     jobs: [{ name: 'exchanges.deleteExpiredQuotes', attempts: 1, everyMs: cleanupEveryMs, work }],
     readGains: () => readGains(ports),
     ratesInForce: (database) => ratesInForce({ ...ports, database }),

@@ -1,18 +1,7 @@
 import { z } from 'zod'
-import { formatMoney, type Money, money, toIsoOrNull, type WorkspaceId } from '../../kernel/index.ts'
-import {
-  type Entry,
-  feeEntries,
-  feeParties,
-  type Opening,
-  type Order,
-  type Party,
-  reachedAt,
-  toCodedValue,
-  toOrderView,
-  type Viewer,
-} from '../../ledger/index.ts'
-import { exchangeStatus, fixedSide } from './contract.ts'
+import { type Money, money, type WorkspaceId } from '../../kernel/index.ts'
+import { type Entry, feeEntries, feeParties, type Opening, type Party } from '../../ledger/index.ts'
+import { fixedSide } from './contract.ts'
 import type { Figures } from './rules.ts'
 import type { Quote, QuoteId } from './store.ts'
 
@@ -48,34 +37,6 @@ export function parseFigures(data: unknown): Figures {
   const { sourceCurrency, targetCurrency, sourceAmount, targetAmount, feeAmount, ...rest } = storedFigures.parse(data)
   const fee: Money = money(feeAmount, sourceCurrency)
   return { ...rest, source: money(sourceAmount, sourceCurrency), target: money(targetAmount, targetCurrency), fee }
-}
-
-export function toFiguresView({ source, target, fee, rate }: Figures) {
-  return {
-    sourceCurrency: source.currency,
-    targetCurrency: target.currency,
-    sourceAmount: formatMoney(source),
-    targetAmount: formatMoney(target),
-    rate,
-    feeAmount: formatMoney(fee),
-    feeCurrency: fee.currency,
-  }
-}
-
-/** Throws if the order is not an exchange. */
-export function toExchangeView(order: Order, viewer: Viewer) {
-  const { sourceWalletBizId, targetWalletBizId, data } = order
-  if (sourceWalletBizId === null || targetWalletBizId === null) throw new TypeError(`${order.bizId} lacks a wallet`)
-  return {
-    ...toOrderView(order, exchangeStatus, viewer),
-    ...toFiguresView(parseFigures(data)),
-    quoteBizId: data.quoteBizId ?? '',
-    sourceWalletBizId,
-    targetWalletBizId,
-    exchangeStatus: toCodedValue(exchangeStatus, order.status, viewer),
-    failureCode: data.failureCode ?? null,
-    completedAt: toIsoOrNull(reachedAt(order, 'COMPLETED')),
-  }
 }
 
 export function newExchange(

@@ -1,21 +1,11 @@
 import type { DeploymentPort } from '../../api/domain.ts'
-import {
-  bizId,
-  createHandlerTable,
-  type HandlerTable,
-  invalid,
-  type Locale,
-  mapPage,
-  toIso,
-  toIsoOrNull,
-  type Words,
-} from '../../kernel/index.ts'
+import { bizId, createHandlerTable, type HandlerTable, invalid, mapPage, type Words } from '../../kernel/index.ts'
 import { type Ledger, toListParameters } from '../../ledger/index.ts'
 import { auditContextOf } from '../../platform/audit/index.ts'
+import type { ExportType } from './contract.ts'
 import * as contract from './contract.ts'
-import { type ExportType, exportFormat, exportStatus, exportType } from './contract.ts'
 import { createExport, downloadExport, type ExportPorts, listExports, readExport } from './service.ts'
-import type { ExportRow } from './store.ts'
+import { toExportView } from './view.ts'
 
 export function createHandlers(
   ports: ExportPorts & {
@@ -55,20 +45,4 @@ export function createHandlers(
       return downloadExport(ports, bizId(request.params.export_id), context, request)
     },
   })
-}
-
-function toExportView(words: Words, row: ExportRow, locale: Locale) {
-  return {
-    bizId: row.id,
-    exportType: words.coded(exportType, row.type, locale),
-    format: words.coded(exportFormat, row.format, locale),
-    exportStatus: words.coded(exportStatus, row.status, locale),
-    fileName: row.fileName,
-    rowCount: row.rowCount,
-    sizeBytes: row.sizeBytes,
-    failureCode: row.failureCode,
-    createdAt: toIso(row.createdAt),
-    completedAt: toIsoOrNull(row.completedAt),
-    expiresAt: toIsoOrNull(row.expiresAt),
-  }
 }

@@ -1,9 +1,8 @@
-import { bizId, createHandlerTable, type HandlerTable, type Locale, toIso, type Words } from '../../kernel/index.ts'
+import { bizId, createHandlerTable, type HandlerTable, type Words } from '../../kernel/index.ts'
 import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
-import { filePurpose, fileStatus } from './contract.ts'
 import { deleteFile, downloadFile, type FilePorts, readFile, uploadFile } from './service.ts'
-import type { FileRow } from './store.ts'
+import { toFileView } from './view.ts'
 
 export function createHandlers(ports: FilePorts & { words: Words }): HandlerTable {
   const { words } = ports
@@ -20,17 +19,4 @@ export function createHandlers(ports: FilePorts & { words: Words }): HandlerTabl
       toFileView(words, await readFile(ports, workspace.id, bizId(params.file_id)), locale),
     downloadFile: (request) => downloadFile(ports, request.workspace.id, bizId(request.params.file_id), request),
   })
-}
-
-function toFileView(words: Words, file: FileRow, locale: Locale) {
-  return {
-    bizId: file.id,
-    fileName: file.fileName,
-    contentType: file.contentType,
-    sizeBytes: file.sizeBytes,
-    sha256: file.sha256,
-    purpose: words.coded(filePurpose, file.purpose, locale),
-    fileStatus: words.coded(fileStatus, file.status, locale),
-    createdAt: toIso(file.createdAt),
-  }
 }

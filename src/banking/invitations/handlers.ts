@@ -1,15 +1,6 @@
-import {
-  bizId,
-  createHandlerTable,
-  type HandlerTable,
-  type Locale,
-  toIso,
-  toIsoOrNull,
-  type Words,
-} from '../../kernel/index.ts'
+import { bizId, createHandlerTable, type HandlerTable, type Words } from '../../kernel/index.ts'
 import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
-import { invitationStatus } from './contract.ts'
 import {
   acceptInvitation,
   cancelInvitation,
@@ -20,7 +11,7 @@ import {
   listMyInvitations,
   listWorkspaceInvitations,
 } from './service.ts'
-import type { InvitationRow } from './store.ts'
+import { toInvitationView } from './view.ts'
 
 export function createHandlers(ports: InvitationPorts & { words: Words }): HandlerTable {
   const { words } = ports
@@ -60,23 +51,4 @@ export function createHandlers(ports: InvitationPorts & { words: Words }): Handl
       return toInvitationView(words, await declineInvitation(ports, input, auditContextOf(request)), request.locale)
     },
   })
-}
-
-function toInvitationView(words: Words, row: InvitationRow, locale: Locale) {
-  return {
-    bizId: row.id,
-    workspaceBizId: row.workspaceId,
-    workspaceName: row.workspaceName,
-    inviteeEmail: row.email,
-    roleBizId: row.roleId,
-    roleName: row.roleName,
-    inviterBizId: row.inviterId,
-    invitationStatus: words.coded(invitationStatus, row.status, locale),
-    declineReason: row.declineReason,
-    message: row.message,
-    expiresAt: toIso(row.expiresAt),
-    respondedAt: toIsoOrNull(row.respondedAt),
-    createdAt: toIso(row.createdAt),
-    updatedAt: toIso(row.updatedAt),
-  }
 }

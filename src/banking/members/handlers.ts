@@ -1,22 +1,15 @@
-import type { z } from 'zod'
 import {
   bizId,
   createHandlerTable,
   type HandlerTable,
-  type Locale,
   mapPage,
   parseInterval,
   type Request,
-  toIso,
-  toIsoOrNull,
   type Words,
   type WorkspaceId,
-  workspaceKind,
 } from '../../kernel/index.ts'
 import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
-import { joinSource, type Membership } from './contract.ts'
-import { isDefaultEligible, isEnterable } from './rules.ts'
 import {
   leaveWorkspace,
   limitMember,
@@ -26,7 +19,8 @@ import {
   type MemberPorts,
   setDefaultMembership,
 } from './service.ts'
-import type { MemberQuery, MemberRow, MembershipRow } from './store.ts'
+import type { MemberQuery } from './store.ts'
+import { toMembershipView, toMemberView } from './view.ts'
 
 export function createHandlers(ports: MemberPorts & { words: Words }): HandlerTable {
   const { words } = ports
@@ -56,36 +50,6 @@ export function createHandlers(ports: MemberPorts & { words: Words }): HandlerTa
   })
 }
 
-function toMembershipView(words: Words, row: MembershipRow, locale: Locale): z.input<typeof Membership> {
-  return {
-    ...toSharedFields(words, row, locale),
-    workspaceName: row.workspaceName,
-    workspaceKind: words.coded(workspaceKind, row.workspaceKind, locale),
-    institutionBizId: row.institutionId,
-    isDefault: row.isDefault,
-  }
-}
-
-function toSharedFields(words: Words, row: MembershipRow, locale: Locale) {
-  return {
-    userBizId: row.accountId,
-    workspaceBizId: row.workspaceId,
-    workspaceRoleBizId: row.roleId,
-    workspaceRoleName: row.roleName,
-    joinSource: words.coded(joinSource, row.joinSource, locale),
-    isOwner: row.roleType === 'OWNER',
-    enterable: isEnterable(row),
-    defaultEligible: isDefaultEligible(row),
-    policyConfig: toRecord(row.policyConfig),
-    createdAt: toIso(row.createdAt),
-    updatedAt: toIso(row.updatedAt),
-  }
-}
-
-function toRecord(value: unknown): Record<string, unknown> | null {
-  return typeof value === 'object' && value !== null ? { ...value } : null
-}
-
 type Query = Request<typeof contract.listMembers>['query']
 
 function toMemberQuery(workspaceId: WorkspaceId, query: Query): MemberQuery {
@@ -97,14 +61,5 @@ function toMemberQuery(workspaceId: WorkspaceId, query: Query): MemberQuery {
     email,
     roleId: roleBizId === undefined ? undefined : bizId(roleBizId),
     ...parseInterval({ startTime, endTime }),
-  }
-}
-
-function toMemberView(words: Words, row: MemberRow, locale: Locale) {
-  return {
-    ...toSharedFields(words, row, locale),
-    accountName: row.accountName,
-    accountEmail: row.accountEmail,
-    suspendedAt: toIsoOrNull(row.suspendedAt),
   }
 }

@@ -15,7 +15,7 @@ import {
 import type { DomainCache } from '../../platform/cache/index.ts'
 import { enqueueJobs, type JobFacts, type JobKind } from '../../platform/jobs/index.ts'
 import type { Mailer } from '../../platform/mail/index.ts'
-import { ownersOf, personById, workspaceName } from './notice-store.ts'
+import { ownersToNotify, personById, workspaceName } from './store.ts'
 
 const noticeJob = 'members.ownerNotice'
 
@@ -75,7 +75,7 @@ function assertDeclared(words: Words, kind: string): void {
 /** Also informs an owner who has just lost the role. */
 async function queueNotice(tx: Tx, ids: Ids, notice: OwnerNotice): Promise<void> {
   const { kind, workspaceId, actorId, memberId = null, about = '', gives, at } = notice
-  const owners = await ownersOf(tx, workspaceId)
+  const owners = await ownersToNotify(tx, workspaceId)
   const recipients = new Set(kind === 'OWNER_REMOVED' && memberId !== null ? [...owners, memberId] : owners)
   const mails = [...recipients].map(
     (recipientId): NoticeMail => ({ recipientId, kind, workspaceId, actorId, memberId, about, gives, at }),

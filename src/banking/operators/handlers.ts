@@ -24,33 +24,8 @@ type StatusRequest =
   | Request<typeof contract.suspendAccount>
   | Request<typeof contract.reactivateAccount>
 
-export function createAccountHandlers(ports: AccountPorts): HandlerTable {
-  const { words } = ports
-
-  const changeStatus = async (request: StatusRequest, command: AccountCommand) => {
-    const reason = request.body?.reason ?? null
-    const input = { id: bizId<'account'>(request.params.account_id), command, reason }
-    return toAccountView(words, await changeAccountStatus(ports, input, auditContextOf(request)), request.locale)
-  }
-
-  return createHandlerTable(contract, {
-    listAccounts: async ({ query, locale }) => {
-      const { sortBy, accountStatus: status, accountPortal: portal, accountEmail: email } = query
-      const accounts = await listAccounts(ports, { ...toListParameters(query), sortBy, status, portal, email })
-      return mapPage(accounts, (row) => toAccountView(words, row, locale))
-    },
-    readAccount: async ({ params, locale }) =>
-      toAccountView(words, await readAccount(ports, bizId(params.account_id)), locale),
-    approveAccount: (request) => changeStatus(request, 'approve'),
-    rejectAccount: (request) => changeStatus(request, 'reject'),
-    suspendAccount: (request) => changeStatus(request, 'suspend'),
-    reactivateAccount: (request) => changeStatus(request, 'reactivate'),
-    terminateAccountSessions: async (request) => {
-      const id = bizId<'account'>(request.params.account_id)
-      const { ended, suspended } = await terminateSessions(ports, id, auditContextOf(request))
-      return { success: true, terminatedSessions: ended, suspendedCredentials: suspended }
-    },
-  })
+export function createHandlers(ports: AccountPorts & LedgerPorts): HandlerTable {
+  return new Map([...createAccountHandlers(ports), ...createLedgerHandlers(ports), ...createAuditHandlers(ports)])
 }
 
 export function createLedgerHandlers(ports: LedgerPorts): HandlerTable {
@@ -85,6 +60,35 @@ export function createAuditHandlers({ database, clock, words }: AuditPorts): Han
       const firstBrokenSequence = broken?.sequence ?? null
       const intact = broken === null
       return { intact, entriesChecked, firstSequence, firstBrokenSequence, checkedAt: toIso(checkedAt) }
+    },
+  })
+}
+
+function createAccountHandlers(ports: AccountPorts): HandlerTable {
+  const { words } = ports
+
+  const changeStatus = async (request: StatusRequest, command: AccountCommand) => {
+    const reason = request.body?.reason ?? null
+    const input = { id: bizId<'account'>(request.params.account_id), command, reason }
+    return toAccountView(words, await changeAccountStatus(ports, input, auditContextOf(request)), request.locale)
+  }
+
+  return createHandlerTable(contract, {
+    listAccounts: async ({ query, locale }) => {
+      const { sortBy, accountStatus: status, accountPortal: portal, accountEmail: email } = query
+      const accounts = await listAccounts(ports, { ...toListParameters(query), sortBy, status, portal, email })
+      return mapPage(accounts, (row) => toAccountView(words, row, locale))
+    },
+    readAccount: async ({ params, locale }) =>
+      toAccountView(words, await readAccount(ports, bizId(params.account_id)), locale),
+    approveAccount: (request) => changeStatus(request, 'approve'),
+    rejectAccount: (request) => changeStatus(request, 'reject'),
+    suspendAccount: (request) => changeStatus(request, 'suspend'),
+    reactivateAccount: (request) => changeStatus(request, 'reactivate'),
+    terminateAccountSessions: async (request) => {
+      const id = bizId<'account'>(request.params.account_id)
+      const { ended, suspended } = await terminateSessions(ports, id, auditContextOf(request))
+      return { success: true, terminatedSessions: ended, suspendedCredentials: suspended }
     },
   })
 }

@@ -3,7 +3,7 @@ import { declaredBy, domain } from '../../api/domain.ts'
 import { bizId, type HandlerTable, type Portal } from '../../kernel/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
 import * as contract from './contract.ts'
-import { createAccountHandlers, createAuditHandlers, createLedgerHandlers } from './handlers.ts'
+import { createHandlers } from './handlers.ts'
 import type { LedgerPorts } from './ledger-check.ts'
 import { decisions } from './rules.ts'
 import { type AccountPorts, decisionMailJob, mailDecision } from './service.ts'
@@ -33,7 +33,7 @@ export interface Operators {
 
 export function createOperators(ports: OperatorsPorts): Operators {
   return {
-    handlers: new Map([...createAccountHandlers(ports), ...createLedgerHandlers(ports), ...createAuditHandlers(ports)]),
+    handlers: createHandlers(ports),
     jobs: [
       { name: decisionMailJob, attempts: 10, work: (payload) => mailDecision(ports, DecisionMail.parse(payload)) },
     ],

@@ -1,20 +1,16 @@
-import { channelType } from '../../contract/shared-schemas.ts'
 import {
   bizId,
   createHandlerTable,
-  formatMoney,
   type HandlerTable,
   invalid,
   mapPage,
   notFound,
-  toIso,
   type Words,
 } from '../../kernel/index.ts'
-import { createOrders, toCodedValue, type Viewer, viewerOf } from '../../ledger/index.ts'
+import { createOrders, viewerOf } from '../../ledger/index.ts'
 import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
-import { confirmedPostings, toFiguresView, toRecharge, toRechargeView } from './order.ts'
-import type { Channel } from './rules.ts'
+import { confirmedPostings, toRecharge } from './order.ts'
 import {
   downloadRechargeProof,
   openRecharge,
@@ -23,10 +19,11 @@ import {
   withProof,
   withReference,
 } from './service.ts'
-import { listProofUses, type ProofUse } from './store.ts'
+import { listProofUses } from './store.ts'
+import { toChannelView, toFiguresView, toRechargeView, toUsesView } from './view.ts'
 
-export function rechargeHandlers(ports: RechargesPorts, words: Words): HandlerTable {
-  const { ledger, database, channels, referenceRequired } = ports
+export function createHandlers(ports: RechargesPorts & { words: Words }): HandlerTable {
+  const { ledger, database, channels, referenceRequired, words } = ports
   const orders = createOrders(contract.recharges, { ledger, words }, toRechargeView)
   return createHandlerTable(contract, {
     listRecharges: orders.list,
@@ -97,35 +94,10 @@ export function rechargeHandlers(ports: RechargesPorts, words: Words): HandlerTa
   })
 }
 
-function toChannelView({ settings, tariff }: Channel, viewer: Viewer) {
-  return {
-    channelCode: settings.channelCode,
-    channelName: settings.channelName,
-    channelType: toCodedValue(channelType, settings.channelType, viewer),
-    currency: settings.currency,
-    minAmount: formatMoney(tariff.minimum),
-    maxAmount: formatMoney(tariff.maximum),
-    fixedFee: formatMoney(tariff.fixedFee),
-    feeRate: settings.feeRate,
-    proofRequired: settings.proofRequired,
-    enabled: settings.enabled,
-  }
-}
-
 function toInput(body: { walletBizId: string; channelCode: string; amount: string }) {
   return {
     wallet: bizId<'wallet'>(body.walletBizId),
     channelCode: body.channelCode,
     amount: body.amount,
-  }
-}
-
-function toUsesView(uses: ProofUse[] | undefined) {
-  return {
-    proofUsedBefore: uses?.map((use) => ({
-      rechargeBizId: use.order,
-      workspaceBizId: use.workspace,
-      createdAt: toIso(use.at),
-    })),
   }
 }

@@ -8,7 +8,7 @@ import type { HandlerTable, Words, WorkspaceId } from '../../kernel/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
 import * as contract from './contract.ts'
 import { expiryIntervalMs, expiryJob, runExpiryJob } from './expiry.ts'
-import { rechargeHandlers } from './handlers.ts'
+import { createHandlers } from './handlers.ts'
 import {
   type ChannelSettings,
   checkRechargeSettings,
@@ -32,11 +32,11 @@ export interface Recharges {
 }
 
 /** Throws a RangeError for an invalid amount in the settings. */
-export function createRecharges({ words, settings, ...infrastructure }: RechargesOptions): Recharges {
+export function createRecharges({ settings, ...infrastructure }: RechargesOptions): Recharges {
   const { lifeMs, referenceRequired } = settings
   const ports = { ...infrastructure, channels: parseChannels(settings.channels), lifeMs, referenceRequired }
   return {
-    handlers: rechargeHandlers(ports, words),
+    handlers: createHandlers(ports),
     jobs: [{ name: expiryJob, attempts: 1, everyMs: expiryIntervalMs, work: (_, facts) => runExpiryJob(ports, facts) }],
     clean: (tx, { workspaceId }) => deleteProofsAndReferences(tx, workspaceId),
   }

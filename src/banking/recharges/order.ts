@@ -1,27 +1,6 @@
 import { z } from 'zod'
-import {
-  formatMoney,
-  type Money,
-  money,
-  subtract,
-  toIsoOrNull,
-  type WalletId,
-  type WorkspaceId,
-} from '../../kernel/index.ts'
-import {
-  type Charge,
-  chargeParties,
-  dailyLimits,
-  feeEntries,
-  type Opening,
-  type Order,
-  type Party,
-  reachedAt,
-  toCodedValue,
-  toOrderView,
-  type Viewer,
-} from '../../ledger/index.ts'
-import { rechargeStatus } from './contract.ts'
+import { type Money, money, subtract, type WalletId, type WorkspaceId } from '../../kernel/index.ts'
+import { chargeParties, dailyLimits, feeEntries, type Opening, type Order, type Party } from '../../ledger/index.ts'
 import type { RechargeTerms } from './rules.ts'
 
 /* Maps a recharge to an order of the ledger. */
@@ -67,28 +46,6 @@ export function toRecharge({ bizId, targetWalletBizId: wallet, data }: Order): R
   const { amount: minor, feeAmount, currency, proofRequired, proofSha256: _, ...details } = storedData.parse(data)
   const [amount, fee] = [money(minor, currency), money(feeAmount, currency)]
   return { wallet, amount, fee, net: subtract(amount, fee), proofRequired, details }
-}
-
-export function toFiguresView(wallet: WalletId, channelCode: string, { amount, fee, net }: Charge) {
-  return {
-    walletBizId: wallet,
-    channelCode,
-    amount: formatMoney(amount),
-    currency: amount.currency,
-    feeAmount: formatMoney(fee),
-    netAmount: formatMoney(net),
-  }
-}
-
-export function toRechargeView(order: Order, viewer: Viewer) {
-  const { wallet, details, ...charge } = toRecharge(order)
-  return {
-    ...toOrderView(order, rechargeStatus, viewer),
-    ...details,
-    ...toFiguresView(wallet, details.channelCode, charge),
-    rechargeStatus: toCodedValue(rechargeStatus, order.status, viewer),
-    completedAt: toIsoOrNull(reachedAt(order, 'COMPLETED')),
-  }
 }
 
 /** Orders with this name count towards the daily limit of the channel. */

@@ -4,10 +4,7 @@ import {
   createHandlerTable,
   type HandlerTable,
   type Locale,
-  type Permission,
   type RequestContext,
-  roleType,
-  toIso,
   type Words,
   type WorkspaceAccess,
 } from '../../kernel/index.ts'
@@ -22,7 +19,6 @@ import {
   listRoles,
   listSuspendedRoles,
   type RoleContext,
-  type RoleMember,
   type RolePorts,
   readRole,
   restoreMember,
@@ -31,6 +27,7 @@ import {
   updateRole,
 } from './service.ts'
 import type { RoleRow } from './store.ts'
+import { toMemberRoleView, toRoleView } from './view.ts'
 
 export interface RoleHandlerPorts extends RolePorts {
   words: Words
@@ -87,38 +84,10 @@ export function createHandlers(ports: RoleHandlerPorts): HandlerTable {
   })
 }
 
-/** Returns a role. `permissions` lists all workspace permissions, which the view of the OWNER role contains. */
-function toRoleView(words: Words, role: RoleRow, permissions: readonly Permission[], locale: Locale) {
-  return {
-    bizId: role.id,
-    workspaceBizId: role.workspaceId,
-    roleName: role.name,
-    description: role.description,
-    roleType: words.coded(roleType, role.type, locale),
-    permissionCodes: heldCodes(role, permissions),
-    createdAt: toIso(role.createdAt),
-    updatedAt: toIso(role.updatedAt),
-  }
-}
-
 function contextOf(request: RequestContext & { caller: Caller; workspace: WorkspaceAccess }): RoleContext {
   return {
     caller: request.caller,
     auditContext: auditContextOf(request),
     access: request.workspace,
-  }
-}
-
-function toMemberRoleView(
-  { accountId, roleId, roleName, roleType }: Pick<RoleMember, 'accountId' | 'roleId' | 'roleName' | 'roleType'>,
-  { workspace, receivedAt }: RequestContext & { workspace: WorkspaceAccess },
-) {
-  return {
-    userBizId: accountId,
-    workspaceBizId: workspace.id,
-    workspaceRoleBizId: roleId,
-    workspaceRoleName: roleName,
-    isOwner: roleType === 'OWNER',
-    updatedAt: toIso(receivedAt),
   }
 }

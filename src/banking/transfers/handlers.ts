@@ -12,12 +12,14 @@ import {
 } from '../../kernel/index.ts'
 import { createOrders, type Ledger, UsageExceeded } from '../../ledger/index.ts'
 import * as contract from './contract.ts'
-import { approvedPostings, newTransfer, toTransferView } from './order.ts'
+import { approvedPostings, newTransfer } from './order.ts'
 import { computeTerms, type TransferRules, type TransferTerms } from './rules.ts'
+import { toTransferView } from './view.ts'
 
 export interface TransfersPorts {
   ledger: Ledger
   rules: TransferRules
+  words: Words
   /** Throws ACCESS.PAYOUT_HOLD if the member gained the permission recently. isExempt runs only for such a member. */
   assertNotHeld(
     member: { accountId: AccountId; workspaceId: WorkspaceId },
@@ -26,7 +28,8 @@ export interface TransfersPorts {
   ): Promise<void>
 }
 
-export function transferHandlers({ ledger, rules, assertNotHeld }: TransfersPorts, words: Words): HandlerTable {
+export function createHandlers(ports: TransfersPorts): HandlerTable {
+  const { ledger, rules, words, assertNotHeld } = ports
   const orders = createOrders(contract.transfers, { ledger, words }, toTransferView)
   return createHandlerTable(contract, {
     listTransfers: orders.list,

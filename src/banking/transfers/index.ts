@@ -3,21 +3,19 @@
  * reading in `contract.ts` and `handlers.ts`.
  */
 import { declaredBy, domain } from '../../api/domain.ts'
-import type { HandlerTable, Words } from '../../kernel/index.ts'
+import type { HandlerTable } from '../../kernel/index.ts'
 import * as contract from './contract.ts'
-import { type TransfersPorts, transferHandlers } from './handlers.ts'
+import { createHandlers, type TransfersPorts } from './handlers.ts'
 import { checkTransferSettings, parseTransferRules, type TransferSettings, transferSettings } from './rules.ts'
 
-export interface TransfersOptions extends TransferSettings, Omit<TransfersPorts, 'rules'> {
-  words: Words
-}
+export interface TransfersOptions extends TransferSettings, Omit<TransfersPorts, 'rules'> {}
 
 /** Throws a RangeError for an invalid amount in the settings. */
 export function createTransfers({ ledger, words, assertNotHeld, ...settings }: TransfersOptions): {
   handlers: HandlerTable
 } {
   return {
-    handlers: transferHandlers({ ledger, assertNotHeld, rules: parseTransferRules(settings) }, words),
+    handlers: createHandlers({ ledger, words, assertNotHeld, rules: parseTransferRules(settings) }),
   }
 }
 

@@ -1,21 +1,15 @@
 import { z } from 'zod'
-import { formatMoney, type Money, money, toIsoOrNull, type WalletId, type WorkspaceId } from '../../kernel/index.ts'
+import { type Money, money, type WalletId, type WorkspaceId } from '../../kernel/index.ts'
 import {
   type CommandContext,
   type Entry,
   feeEntries,
   feeParties,
-  isOwnOrder,
   type Opening,
   type Order,
   type Party,
-  reachedAt,
-  toCodedValue,
-  toOrderView,
   type Usage,
-  type Viewer,
 } from '../../ledger/index.ts'
-import { transferStatus } from './contract.ts'
 import type { TransferTerms } from './rules.ts'
 
 /* Maps a transfer to an order of the ledger. */
@@ -40,22 +34,12 @@ export interface Transfer {
   failureCode: string | null
 }
 
-/** The recipient does not see the sender's client reference. */
-export function toTransferView(order: Order, viewer: Viewer) {
-  const transfer = toTransfer(order)
-  return {
-    ...toOrderView(order, transferStatus, viewer),
-    sourceWalletBizId: transfer.source,
-    targetWalletBizId: transfer.target,
-    amount: formatMoney(transfer.amount),
-    currency: transfer.amount.currency,
-    feeAmount: formatMoney(transfer.fee),
-    remark: transfer.remark,
-    clientReference: isOwnOrder(order, viewer) ? transfer.clientReference : null,
-    transferStatus: toCodedValue(transferStatus, order.status, viewer),
-    failureCode: transfer.failureCode,
-    completedAt: toIsoOrNull(reachedAt(order, 'COMPLETED')),
-  }
+/** Throws if the order is not a transfer. */
+export function toTransfer(order: Order): Transfer {
+  const { sourceWalletBizId: source, targetWalletBizId: target } = order
+  if (source === null || target === null) throw new TypeError(`transfer ${order.bizId} lacks a wallet`)
+  const { amount, feeAmount, currency, ...notes } = storedData.parse(order.data)
+  return { source, target, amount: money(amount, currency), fee: money(feeAmount, currency), ...notes }
 }
 
 export function newTransfer(terms: TransferTerms, context: CommandContext<WorkspaceId>): Opening {
@@ -82,14 +66,6 @@ export function newTransfer(terms: TransferTerms, context: CommandContext<Worksp
 export function approvedPostings(order: Order) {
   const transfer = toTransfer(order)
   return { parties: transferParties(transfer, order.workspaceBizId), entries: transferEntries(transfer) }
-}
-
-/** Throws if the order is not a transfer. */
-function toTransfer(order: Order): Transfer {
-  const { sourceWalletBizId: source, targetWalletBizId: target } = order
-  if (source === null || target === null) throw new TypeError(`transfer ${order.bizId} lacks a wallet`)
-  const { amount, feeAmount, currency, ...notes } = storedData.parse(order.data)
-  return { source, target, amount: money(amount, currency), fee: money(feeAmount, currency), ...notes }
 }
 
 type Postings = Pick<Transfer, 'source' | 'target' | 'amount' | 'fee'>

@@ -26,7 +26,8 @@ type StatusRequest =
   | Request<typeof contract.unfreezeWallet>
   | Request<typeof contract.closeWallet>
 
-export function createHandlers(ports: WalletsPorts, words: Words): HandlerTable {
+export function createHandlers(ports: WalletsPorts & { words: Words }): HandlerTable {
+  const { words } = ports
   const changeStatus = async (request: StatusRequest, change: WalletChange['change']) => {
     const { params, body } = request
     const input = { wallet: bizId<'wallet'>(params.wallet_id), change, reason: body.reason }

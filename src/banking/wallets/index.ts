@@ -20,7 +20,7 @@ export interface Wallets {
 
 export function createWallets(ports: WalletsPorts & { words: Words }): Wallets {
   return {
-    handlers: createHandlers(ports, ports.words),
+    handlers: createHandlers(ports),
     openWallets: (tx, workspace) => openWallets(ports, tx, workspace),
   }
 }

@@ -1,37 +1,20 @@
-import { bizId, createHandlerTable, type HandlerTable, mapPage, toIso, type Words } from '../../kernel/index.ts'
-import {
-  memberContext,
-  toCodedValue,
-  toListParameters,
-  toWorkspaceKindView,
-  type Viewer,
-  viewerOf,
-} from '../../ledger/index.ts'
+import { bizId, createHandlerTable, type HandlerTable, mapPage, type Words } from '../../kernel/index.ts'
+import { memberContext, toListParameters, viewerOf } from '../../ledger/index.ts'
 import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
-import { channelType, withdrawalChannelStatus } from './contract.ts'
 import {
   type ChannelsPorts,
   createChannel,
-  type RevealedChannel,
   reactivateChannel,
   rejectChannel,
   revealChannel,
   verifyChannel,
 } from './service.ts'
-import { type Channel, type ListedChannel, listAllChannels, listChannels } from './store.ts'
+import { listAllChannels, listChannels } from './store.ts'
+import { toChannelView, toListedChannelView, toRevealedView } from './view.ts'
 
-export function toChannelView({ createdBy: _by, verifiedBy: _verifier, ...channel }: Channel, viewer: Viewer) {
-  return {
-    ...channel,
-    channelType: toCodedValue(channelType, channel.channelType, viewer),
-    channelStatus: toCodedValue(withdrawalChannelStatus, channel.channelStatus, viewer),
-    createdAt: toIso(channel.createdAt),
-    updatedAt: toIso(channel.updatedAt),
-  }
-}
-
-export function createHandlers(ports: ChannelsPorts, words: Words): HandlerTable {
+export function createHandlers(ports: ChannelsPorts & { words: Words }): HandlerTable {
+  const { words } = ports
   return createHandlerTable(contract, {
     listWithdrawalChannels: async (request) => {
       const channels = await listChannels(ports.database, request.workspace.id, request.query)
@@ -83,18 +66,4 @@ export function createHandlers(ports: ChannelsPorts, words: Words): HandlerTable
       return toRevealedView(await revealChannel(ports, input, auditContextOf(request)), viewerOf(words, request))
     },
   })
-}
-
-function toListedChannelView(channel: ListedChannel, viewer: Viewer) {
-  return {
-    ...toChannelView(channel, viewer),
-    ...toWorkspaceKindView(channel.workspaceKind, viewer),
-  }
-}
-
-function toRevealedView({ accountNumber, ...channel }: RevealedChannel, viewer: Viewer) {
-  return {
-    ...toChannelView(channel, viewer),
-    accountNumber,
-  }
 }

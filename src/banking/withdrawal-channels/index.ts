@@ -38,7 +38,7 @@ export interface WithdrawalChannels {
 
 export function createWithdrawalChannels(ports: ChannelsPorts & { words: Words }): WithdrawalChannels {
   return {
-    handlers: createHandlers(ports, ports.words),
+    handlers: createHandlers(ports),
     maskedAccountOf: async (workspace, channel) => {
       const id = bizId<'withdrawalChannel'>(channel)
       const found = workspace === null ? readAnyChannel(ports.database, id) : readChannel(ports.database, id, workspace)

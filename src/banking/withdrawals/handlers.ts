@@ -15,7 +15,7 @@ import {
 } from '../../kernel/index.ts'
 import { createOrders, type IdempotencyKey, type Ledger, type Order } from '../../ledger/index.ts'
 import * as contract from './contract.ts'
-import { debitedParty, newWithdrawal, payoutPostings, toWithdrawal, toWithdrawalView } from './order.ts'
+import { debitedParty, newWithdrawal, payoutPostings, toWithdrawal } from './order.ts'
 import {
   computeTerms,
   type PayoutChannel,
@@ -23,6 +23,7 @@ import {
   type WithdrawalInput,
   type WithdrawalTerms,
 } from './rules.ts'
+import { toWithdrawalView } from './view.ts'
 
 export interface WithdrawalsPorts {
   database: Database
@@ -30,13 +31,14 @@ export interface WithdrawalsPorts {
   notices: OwnerNotices
   ledger: Ledger
   payouts: PayoutTariffs
+  words: Words
   /** Throws ACCESS.PAYOUT_HOLD if the member gained the permission recently. */
   assertNotHeld(member: { accountId: AccountId; workspaceId: WorkspaceId }, at: Instant): Promise<void>
   channelOf(workspace: WorkspaceId, channel: string): Promise<PayoutChannel | undefined>
 }
 
-export function withdrawalHandlers(ports: WithdrawalsPorts, words: Words): HandlerTable {
-  const { ledger, assertNotHeld, channelOf } = ports
+export function createHandlers(ports: WithdrawalsPorts): HandlerTable {
+  const { ledger, words, assertNotHeld, channelOf } = ports
   const orders = createOrders(contract.withdrawals, { ledger, words }, toWithdrawalView)
   return createHandlerTable(contract, {
     listWithdrawals: orders.list,

@@ -3,9 +3,9 @@
  * approve and complete it. Start reading in `contract.ts` and `handlers.ts`.
  */
 import { declaredBy, domain } from '../../api/domain.ts'
-import type { HandlerTable, Words } from '../../kernel/index.ts'
+import type { HandlerTable } from '../../kernel/index.ts'
 import * as contract from './contract.ts'
-import { type WithdrawalsPorts, withdrawalHandlers } from './handlers.ts'
+import { createHandlers, type WithdrawalsPorts } from './handlers.ts'
 import {
   checkWithdrawalSettings,
   defaultPayouts,
@@ -15,14 +15,13 @@ import {
 } from './rules.ts'
 
 export type WithdrawalsOptions = Omit<WithdrawalsPorts, 'payouts'> & {
-  words: Words
   payouts: readonly PayoutSettings[]
 }
 
 /** Throws a RangeError for an invalid amount in the settings. */
-export function createWithdrawals({ payouts, words, ...ports }: WithdrawalsOptions): { handlers: HandlerTable } {
+export function createWithdrawals({ payouts, ...ports }: WithdrawalsOptions): { handlers: HandlerTable } {
   return {
-    handlers: withdrawalHandlers({ ...ports, payouts: new PayoutTariffs(payouts) }, words),
+    handlers: createHandlers({ ...ports, payouts: new PayoutTariffs(payouts) }),
   }
 }
 

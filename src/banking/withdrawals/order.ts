@@ -1,13 +1,5 @@
 import { z } from 'zod'
-import {
-  formatMoney,
-  type Money,
-  money,
-  subtract,
-  toIsoOrNull,
-  type WalletId,
-  type WorkspaceId,
-} from '../../kernel/index.ts'
+import { type Money, money, subtract, type WalletId, type WorkspaceId } from '../../kernel/index.ts'
 import {
   type CommandContext,
   chargeParties,
@@ -15,13 +7,8 @@ import {
   feeEntries,
   type Opening,
   type Order,
-  reachedAt,
-  toCodedValue,
-  toOrderView,
-  type Viewer,
   type WalletParty,
 } from '../../ledger/index.ts'
-import { withdrawalStatus } from './contract.ts'
 import type { WithdrawalTerms } from './rules.ts'
 
 /* Maps a withdrawal to an order of the ledger. */
@@ -56,21 +43,6 @@ export function toWithdrawal({ bizId, sourceWalletBizId: wallet, data }: Order):
   const { amount: minor, feeAmount, currency, ...notes } = storedData.parse(data)
   const [amount, fee] = [money(minor, currency), money(feeAmount, currency)]
   return { ...notes, wallet, amount, fee, net: subtract(amount, fee) }
-}
-
-export function toWithdrawalView(order: Order, viewer: Viewer) {
-  const { wallet, amount, fee, net, ...notes } = toWithdrawal(order)
-  return {
-    ...toOrderView(order, withdrawalStatus, viewer),
-    ...notes,
-    walletBizId: wallet,
-    amount: formatMoney(amount),
-    currency: amount.currency,
-    feeAmount: formatMoney(fee),
-    netAmount: formatMoney(net),
-    withdrawalStatus: toCodedValue(withdrawalStatus, order.status, viewer),
-    completedAt: toIsoOrNull(reachedAt(order, 'COMPLETED')),
-  }
 }
 
 /** Holds the amount. Nothing is posted until the payout is completed. */

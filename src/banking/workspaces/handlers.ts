@@ -1,19 +1,6 @@
-import type { z } from 'zod'
-import {
-  bizId,
-  createHandlerTable,
-  type HandlerTable,
-  type Locale,
-  mapPage,
-  type Request,
-  toIso,
-  type Words,
-  workspaceKind,
-  workspaceStatus,
-} from '../../kernel/index.ts'
+import { bizId, createHandlerTable, type HandlerTable, mapPage, type Request, type Words } from '../../kernel/index.ts'
 import { toListParameters } from '../../ledger/index.ts'
 import { auditContextOf } from '../../platform/audit/index.ts'
-import type { Workspace } from './contract.ts'
 import * as contract from './contract.ts'
 import {
   changeWorkspaceStatus,
@@ -24,7 +11,7 @@ import {
   updateWorkspace,
   type WorkspaceServicePorts,
 } from './service.ts'
-import type { WorkspaceRow } from './store.ts'
+import { toWorkspaceView } from './view.ts'
 
 type StatusRequest = Request<typeof contract.freezeWorkspace> | Request<typeof contract.unfreezeWorkspace>
 
@@ -58,23 +45,4 @@ export function createHandlers(ports: WorkspaceServicePorts & { words: Words }):
     freezeWorkspace: (request) => changeStatus(request, 'freeze'),
     unfreezeWorkspace: (request) => changeStatus(request, 'unfreeze'),
   })
-}
-
-function toWorkspaceView(words: Words, row: WorkspaceRow, locale: Locale): z.input<typeof Workspace> {
-  return {
-    bizId: row.id,
-    institutionBizId: row.institutionId,
-    entityBizId: row.entityId,
-    workspaceName: row.name,
-    workspaceTimezone: row.timezone,
-    workspaceStatus: words.coded(workspaceStatus, row.status, locale),
-    workspaceKind: words.coded(workspaceKind, row.kind, locale),
-    extraData: toRecord(row.extraData),
-    createdAt: toIso(row.createdAt),
-    updatedAt: toIso(row.updatedAt),
-  }
-}
-
-function toRecord(value: unknown): Record<string, unknown> | null {
-  return typeof value === 'object' && value !== null ? { ...value } : null
 }

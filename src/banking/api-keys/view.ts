@@ -1,0 +1,29 @@
+import { type Instant, type Locale, toIso, toIsoOrNull, type Words } from '../../kernel/index.ts'
+import { apiKeyStatus } from './contract.ts'
+import { type ApiKeySettings, endOfLife, statusAt } from './rules.ts'
+import type { ApiKeyRow } from './store.ts'
+
+interface ViewPorts {
+  words: Words
+  settings: ApiKeySettings
+}
+
+/** Returns an API key as clients see it, without its secret. The status EXPIRED depends on `at`. */
+export function toApiKeyView({ words, settings }: ViewPorts, row: ApiKeyRow, at: Instant, locale: Locale) {
+  return {
+    bizId: row.id,
+    workspaceBizId: row.workspaceId,
+    apiKeyName: row.name,
+    keyPrefix: row.prefix,
+    keyLast4: row.last4,
+    apiKeyStatus: words.coded(apiKeyStatus, statusAt(row, at, settings), locale),
+    permissionCodes: row.permissionCodes,
+    ipAllowlist: row.ipAllowlist,
+    expiresAt: toIsoOrNull(endOfLife(row, settings)),
+    lastUsedAt: toIsoOrNull(row.lastUsedAt),
+    lastUsedIp: row.lastUsedIp,
+    createdBy: row.createdBy,
+    createdAt: toIso(row.createdAt),
+    updatedAt: toIso(row.updatedAt),
+  }
+}

@@ -1,0 +1,54 @@
+import { channelType } from '../../contract/shared-schemas.ts'
+import { formatMoney, toIso, toIsoOrNull, type WalletId } from '../../kernel/index.ts'
+import { type Charge, type Order, reachedAt, toCodedValue, toOrderView, type Viewer } from '../../ledger/index.ts'
+import { rechargeStatus } from './contract.ts'
+import { toRecharge } from './order.ts'
+import type { Channel } from './rules.ts'
+import type { ProofUse } from './store.ts'
+
+export function toChannelView({ settings, tariff }: Channel, viewer: Viewer) {
+  return {
+    channelCode: settings.channelCode,
+    channelName: settings.channelName,
+    channelType: toCodedValue(channelType, settings.channelType, viewer),
+    currency: settings.currency,
+    minAmount: formatMoney(tariff.minimum),
+    maxAmount: formatMoney(tariff.maximum),
+    fixedFee: formatMoney(tariff.fixedFee),
+    feeRate: settings.feeRate,
+    proofRequired: settings.proofRequired,
+    enabled: settings.enabled,
+  }
+}
+
+export function toUsesView(uses: ProofUse[] | undefined) {
+  return {
+    proofUsedBefore: uses?.map((use) => ({
+      rechargeBizId: use.order,
+      workspaceBizId: use.workspace,
+      createdAt: toIso(use.at),
+    })),
+  }
+}
+
+export function toFiguresView(wallet: WalletId, channelCode: string, { amount, fee, net }: Charge) {
+  return {
+    walletBizId: wallet,
+    channelCode,
+    amount: formatMoney(amount),
+    currency: amount.currency,
+    feeAmount: formatMoney(fee),
+    netAmount: formatMoney(net),
+  }
+}
+
+export function toRechargeView(order: Order, viewer: Viewer) {
+  const { wallet, details, ...charge } = toRecharge(order)
+  return {
+    ...toOrderView(order, rechargeStatus, viewer),
+    ...details,
+    ...toFiguresView(wallet, details.channelCode, charge),
+    rechargeStatus: toCodedValue(rechargeStatus, order.status, viewer),
+    completedAt: toIsoOrNull(reachedAt(order, 'COMPLETED')),
+  }
+}
