@@ -4,23 +4,21 @@ import type { Configuration } from './config/index.ts'
 import {
   type AccessCache,
   accessCodeStage,
-  addressLimitStage,
+  addressGuardStage,
   authenticateStage,
   bodyStage,
   type ClosedSocket,
-  callerLimitStage,
   checkCallerBy,
   clientHashStage,
-  createAddressSpender,
   createClientResolver,
-  createUnmatchedLimit,
+  createUncountedLimit,
   dispatchStage,
   edgeStage,
   findStepUpBy,
   idempotencyStage,
   invalidateAccess,
-  isCachedBy,
-  type LimitUnmatched,
+  type LimitUncounted,
+  limitsStage,
   type OpenStreams,
   permissionStage,
   type RecordedCommands,
@@ -83,14 +81,14 @@ export function gatewayPipeline(parts: PipelineParts): Pipeline {
   return {
     edge: edgeStage(resolveClient),
     ...(tracing && { trace: tracing.traceStage(({ edgeTrusted }) => edgeTrusted) }),
-    portalAccessCode: accessCodeStage(settings.portals, resolveClient, createAddressSpender(limits, settings)),
-    addressLimit: addressLimitStage(limits, settings, isCachedBy(authentication, access)),
+    portalAccessCode: accessCodeStage(settings.portals, resolveClient),
+    addressGuard: addressGuardStage(limits, settings),
     requiredHeaders: requiredHeadersStage(settings),
     clientHash: clientHashStage,
     authenticate,
     workspace,
     permission,
-    callerLimit: callerLimitStage(limits, settings),
+    limits: limitsStage(limits, settings),
     payoutHold: parts.payoutHold,
     transferLimit: transferLimitStage({
       settings: settings.requests,
@@ -106,9 +104,9 @@ export function gatewayPipeline(parts: PipelineParts): Pipeline {
   }
 }
 
-/** Requests that match no operation never enter the pipeline. */
-export function unmatchedLimit({ settings, limits }: Pick<PipelineParts, 'settings' | 'limits'>): LimitUnmatched {
-  return createUnmatchedLimit(createClientResolver(settings.portals), createAddressSpender(limits, settings))
+/** For requests that match no operation, and calls that are refused before the stage `limits`. */
+export function uncountedLimit({ settings, limits }: Pick<PipelineParts, 'settings' | 'limits'>): LimitUncounted {
+  return createUncountedLimit(limits, settings, createClientResolver(settings.portals))
 }
 
 export interface ServicePipelineParts extends Pick<PipelineParts, 'settings' | 'backends' | 'tracing'> {

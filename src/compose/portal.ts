@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { createApp, gatewayPipeline, type Pipeline, servicePipeline, unmatchedLimit } from '../app.ts'
+import { createApp, gatewayPipeline, type Pipeline, servicePipeline, uncountedLimit } from '../app.ts'
 import { type Backends, callAssertionStage } from '../backends/index.ts'
 import { bankingDomains } from '../banking/index.ts'
 import type { Configuration } from '../config/index.ts'
@@ -150,8 +150,8 @@ export function portalApp(
     router,
     stages,
     // The gateway has already counted the requests of a domain service.
-    limitUnmatched: isGateway
-      ? unmatchedLimit({ settings, limits: withLimitMetrics(infrastructure.limits, perimeter) })
+    limitUncounted: isGateway
+      ? uncountedLimit({ settings, limits: withLimitMetrics(infrastructure.limits, perimeter) })
       : () => undefined,
     responses,
     clock,
@@ -177,7 +177,11 @@ export function withLimitMetrics(limits: LimitPort, metrics: PerimeterMetrics): 
   return {
     addressKey: limits.addressKey,
     networkKey: limits.networkKey,
-    sharesRoundTrip: limits.sharesRoundTrip,
+    admit: (spend) => {
+      const result = limits.admit(spend)
+      if (!result.allowed) metrics.limitHit(spend.name)
+      return result
+    },
     spendAll: (spends) =>
       thenSync(limits.spendAll(spends), (results) => {
         for (const [index, { allowed }] of results.entries()) if (!allowed) metrics.limitHit(spends[index]?.name ?? '')

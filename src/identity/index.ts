@@ -55,7 +55,7 @@ export { SigningKeys } from './tokens/signing-keys.ts'
 export interface Identity {
   handlers: HandlerTable
   channel: ChannelPort
-  authentication: Pick<AuthenticationPort, 'accessToken' | 'cachedAccount'>
+  authentication: Pick<AuthenticationPort, 'accessToken'>
   stepUps: StepUpPort
   signer: AssertionSigner
   /** RFC 7517, section 5. */
@@ -108,7 +108,6 @@ export async function createIdentity(ports: IdentityPorts, settings: IdentitySet
     channel: channel.port,
     authentication: {
       accessToken: (credential) => authenticator.authenticate(credential),
-      cachedAccount: (token, at) => authenticator.cachedAccount(token, at),
     },
     stepUps: createStepUps(ports),
     signer: createAssertionSigner(keys, clock, ids, settings.tokens.issuer),

@@ -76,6 +76,53 @@ test('a window longer than a timer’s maximum has its full length', async () =>
   vi.useRealTimers()
 })
 
+const address = { name: 'address', key: '192.0.2.1', rule: { limit: 3, windowMs: 60_000 } }
+
+test('admit: up to the limit per window in this process, without any result of the shared counter', () => {
+  const clock = testClock()
+  const limits = createLimits(1, clock)
+  const admitted = () => Array.from({ length: 5 }, () => limits.admit(address).allowed)
+  expect(admitted()).toEqual([true, true, true, false, false])
+  expect(limits.admit({ ...address, key: '192.0.2.2' })).toMatchObject({ allowed: true, limit: 3, remaining: 2 })
+  clock.advance(59_999)
+  expect(limits.admit(address)).toMatchObject({ allowed: false, remaining: 0, resetMs: 1 })
+  clock.advance(1)
+  expect(admitted()).toEqual([true, true, true, false, false])
+  clock.advance(-3_600_000)
+  expect(limits.admit(address)).toMatchObject({ allowed: true, remaining: 2, resetMs: 60_000 })
+  limits.close()
+})
+
+test('admit: follows the shared counter, which replaces its count and its window', async () => {
+  const clock = testClock()
+  let totalHits = 0
+  const shared = async () => [{ totalHits, resetTime: new Date(clock.now() + 20_000) }]
+  const counted = async (hits: number) => {
+    totalHits = hits
+    await limits.spendAll([address, address])
+  }
+  const storeFor = () => expect.fail()
+  const limits = createLimits(1, clock, { storeFor, countInOrder: shared })
+  expect(limits.admit(address)).toMatchObject({ allowed: true, remaining: 2 })
+  await counted(4)
+  expect(limits.admit(address)).toMatchObject({ allowed: false, resetMs: 20_000 })
+  await counted(1)
+  expect(limits.admit(address)).toMatchObject({ allowed: true, remaining: 1 })
+  await counted(4)
+  clock.advance(20_000)
+  expect(limits.admit(address)).toMatchObject({ allowed: true, remaining: 2 })
+  limits.close()
+})
+
+test('admit: 100,000 addresses use bounded memory, and the newest are still counted', () => {
+  const limits = createLimits(1, testClock())
+  const keyed = (index: number) => ({ ...address, key: `address ${index}` })
+  for (let index = 0; index < 100_000; index++) limits.admit(keyed(index))
+  expect(limits.admit(keyed(99_999))).toMatchObject({ remaining: 1 })
+  expect(limits.admit(keyed(0))).toMatchObject({ remaining: 2 })
+  limits.close()
+})
+
 test('two limits with the same key: separate counters', async () => {
   const limits = createLimits(1, systemClock)
   const rule = { limit: 1, windowMs: 60_000 }

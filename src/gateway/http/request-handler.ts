@@ -18,7 +18,7 @@ import type { FinishedRequest, UnmatchedFacts } from '../observability/request-l
 import { Call, type Client, clientDisconnected, runStages, type Stage } from '../pipeline/call.ts'
 import { Headers, type ReceivedHeaders } from '../pipeline/headers.ts'
 import type { Router } from '../pipeline/router.ts'
-import type { LimitUnmatched, UnmatchedRequest } from '../pipeline/stages/limits.ts'
+import type { LimitUncounted, UnmatchedRequest } from '../pipeline/stages/limits.ts'
 import { localeHeaderOf, readUserAgent } from '../pipeline/stages/request-headers.ts'
 import { type Handshake, isHandshake, readHandshake } from '../sockets/handshake.ts'
 import {
@@ -36,8 +36,7 @@ import type { UpgradeHandler } from './server.ts'
 export interface RequestHandlerPorts {
   router: Router
   stages: readonly Stage[]
-  /** Throws ACCESS.RATE_LIMITED. */
-  limitUnmatched: LimitUnmatched
+  limitUncounted: LimitUncounted
   responses: ResponseWriter
   clock: Clock
   ids: Ids
@@ -94,10 +93,8 @@ async function handleRequest(
   } catch (error) {
     const context = call ?? toUnmatched(request)
     refusal = toRefusal(error, ports.isUnavailable)
-    if (!(context instanceof Call)) {
-      refusal = await limitRefusal(ports, context, refusal)
-      unmatched = { ...toUnmatchedFacts(request, context), receivedAt: ports.clock.now() }
-    }
+    if (!(context instanceof Call && context.isCounted)) refusal = await limitRefusal(ports, context, refusal)
+    if (!(context instanceof Call)) unmatched = { ...toUnmatchedFacts(request, context), receivedAt: ports.clock.now() }
     // A body in the same packet as its request head is parsed within this turn of the event loop.
     if (hasUnreadBody(request)) await nextTurn()
     isAbandoned = client.isGone && !response.headersSent
@@ -172,21 +169,21 @@ function toUnmatched(request: IncomingMessage): UnmatchedRequest & RefusalContex
 
 /** The refusal of the address limit takes precedence. */
 async function limitRefusal<R extends Refusal | null>(
-  { limitUnmatched, isUnavailable }: RequestHandlerPorts,
-  unmatched: UnmatchedRequest,
+  { limitUncounted, isUnavailable }: RequestHandlerPorts,
+  uncounted: UnmatchedRequest | Call,
   refusal: R,
 ): Promise<R | Refusal> {
   // A reset socket has no address, so no limit applies.
-  if (unmatched.peer === '') return refusal
+  if (uncounted.peer === '') return refusal
   try {
-    await limitUnmatched(unmatched)
+    await limitUncounted(uncounted)
     return refusal
   } catch (error) {
     return toRefusal(error, isUnavailable)
   }
 }
 
-/** `limitUnmatched` has resolved the client address. */
+/** `limitUncounted` has resolved the client address. */
 function toUnmatchedFacts({ method = '' }: IncomingMessage, { clientIp, headers }: UnmatchedRequest) {
   return {
     method,

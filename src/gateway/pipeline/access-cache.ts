@@ -7,8 +7,6 @@ import type { WorkspacePort } from './ports.ts'
 export interface AccessCache extends Pick<WorkspacePort, 'identify'> {
   /** Like `WorkspacePort.enter`, but returns a cached result without a promise. */
   enter(caller: Caller, workspaceId: string | null): MaybePromise<WorkspaceAccess>
-  /** Whether `enter` would be synchronous. */
-  isCached(caller: Pick<Caller, 'accountId'>, workspaceId: string | null): boolean
   /** Resolves once no replica uses older entries. */
   invalidate(): Promise<void>
 }
@@ -31,7 +29,6 @@ export function createAccessCache(
   return {
     enter: (caller, workspaceId) =>
       entries.read(keyOf(caller, workspaceId), () => workspaces.enter(caller, workspaceId)),
-    isCached: (caller, workspaceId) => entries.peek(keyOf(caller, workspaceId)) !== undefined,
     // Not cached: only operations that end a membership need it.
     identify: (caller, workspaceId) => workspaces.identify(caller, workspaceId),
     invalidate: async () => {
@@ -56,6 +53,6 @@ export function invalidateAccess(cache: Pick<AccessCache, 'invalidate'>, stage: 
 }
 
 /** No header value produces the key of the default workspace. An empty header counts as a workspace id. */
-function keyOf({ accountId }: Pick<Caller, 'accountId'>, workspaceId: string | null): string {
+function keyOf({ accountId }: Caller, workspaceId: string | null): string {
   return workspaceId === null ? accountId : `${accountId} ${workspaceId}`
 }

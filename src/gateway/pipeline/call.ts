@@ -22,7 +22,7 @@ import {
 } from '../../kernel/index.ts'
 import type { Handshake } from '../sockets/handshake.ts'
 import type { Headers } from './headers.ts'
-import type { OpenedChannel, Spend } from './ports.ts'
+import type { OpenedChannel } from './ports.ts'
 
 /** The connection to the client. */
 export interface Client {
@@ -81,13 +81,6 @@ export interface BelowPrefix {
   responseHeaders: readonly string[]
 }
 
-export interface PostponedLimits {
-  spends: readonly Spend[]
-  stageIndex: number
-  /** Throws ACCESS.RATE_LIMITED. */
-  spend(): MaybePromise<void>
-}
-
 export interface CallTrace {
   span: Span
   /** Null without an SDK and a traceparent. */
@@ -133,12 +126,12 @@ export class Call implements IncomingRequest {
   locale: Locale = fallbackLocale
   /** Set by the `clientHash` stage. */
   clientHash = ''
-  /** Set by addressLimit and callerLimit: the limit with the fewest remaining requests. */
+  /** Whether the limits of the address have counted this call. */
+  isCounted = false
+  /** The limit with the fewest remaining requests, of those that have counted this call. */
   limit: (ExceededLimit & { remaining: number }) | null = null
   /** Set by `transferLimit`. Called once the response has been sent or has failed. */
   onFinished: (() => void) | null = null
-  /** Set by addressLimit if callerLimit is to spend the limits, or a stage in between that refuses the call. */
-  postponedLimits: PostponedLimits | null = null
   /** Set by the `body` stage: the parsed JSON, or undefined without a body. */
   payload: unknown = undefined
   upload: Upload | null = null
@@ -211,21 +204,8 @@ export async function runStages(stages: readonly Stage[], call: Call): Promise<v
       }
       call.stageIndex += 1
     }
-  } catch (error) {
-    await spendPostponed(call)
-    throw error
   } finally {
     // Node emits no end event after the response, so an unread upload would stay in memory.
     call.upload?.bytes.destroy()
   }
-}
-
-/** Refusals of these limits take precedence. */
-async function spendPostponed(call: Call): Promise<void> {
-  const { postponedLimits, stageIndex } = call
-  if (!postponedLimits) return
-  call.postponedLimits = null
-  call.stageIndex = postponedLimits.stageIndex
-  await postponedLimits.spend()
-  call.stageIndex = stageIndex
 }

@@ -1,5 +1,4 @@
 import type {
-  AccountId,
   Caller,
   Idempotency,
   Instant,
@@ -56,8 +55,6 @@ export interface Credential {
 /** Throws ACCESS.TOKEN_INVALID or ACCESS.IP_NOT_ALLOWED. */
 export interface AuthenticationPort {
   accessToken(credential: Credential): MaybePromise<Caller>
-  /** Returns the account of a token if `accessToken` needs no I/O for it. Checks nothing else. */
-  cachedAccount(token: string, at: Instant): AccountId | undefined
   /** Undefined if the token is not an API key. */
   apiKey(credential: Credential): Promise<{ caller: Caller; workspace: WorkspaceAccess }> | undefined
 }
@@ -106,8 +103,8 @@ export interface Spend {
 export interface LimitPort {
   /** Spends in order. Stops after the first limit that does not allow the call. */
   spendAll(spends: readonly Spend[]): MaybePromise<SpendResult[]>
-  /** Whether `spendAll` takes one round trip for several limits. */
-  sharesRoundTrip: boolean
+  /** Counts in this process only, without I/O. Follows the counts of `spendAll`. */
+  admit(spend: Spend): SpendResult
   /** The IPv4 address, or the IPv6 prefix. */
   addressKey(address: string): string
   /** The IPv4 /24 or IPv6 /48. */

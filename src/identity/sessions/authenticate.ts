@@ -2,16 +2,7 @@ import { timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { isDatabaseUnavailable, run } from '../../database/index.ts'
 import type { Credential } from '../../gateway/pipeline/ports.ts'
-import {
-  type AccountId,
-  addMs,
-  type Caller,
-  type Instant,
-  type MaybePromise,
-  type Permission,
-  Refusal,
-  thenSync,
-} from '../../kernel/index.ts'
+import { addMs, type Caller, type MaybePromise, type Permission, Refusal, thenSync } from '../../kernel/index.ts'
 import type { AddressGuard } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import type { AccessTokens } from '../tokens/jwt.ts'
@@ -59,19 +50,6 @@ export class SessionAuthenticator {
     })
   }
 
-  /** See `AuthenticationPort.cachedAccount`. */
-  cachedAccount(token: string, at: Instant): AccountId | undefined {
-    const { sessionCache, verifiedTokens } = this.#ports
-    const claims = verifiedTokens.peek(token, at)
-    const session = claims && sessionCache.peek(claims.sessionId)
-    if (!session || session.ipWhitelistEnabled || this.#isActivityDue(session)) return undefined
-    return session.accountId
-  }
-
-  #isActivityDue({ lastActivityAt }: OpenSession): boolean {
-    return this.#ports.clock.now() - lastActivityAt >= this.#activityIntervalMs
-  }
-
   #assertBound(claims: AccessClaims, { portal, clientHash }: Credential): void {
     if (portal !== null && claims.portal !== portal) throw invalidToken('the token belongs to another portal')
     if (!this.#clientClaimsOf(clientHash).some((claim) => isEqual(claims.client, claim)))
@@ -95,11 +73,11 @@ export class SessionAuthenticator {
   }
 
   #admit(session: OpenSession, clientIp: string, { bypassCache, isStreamOpen }: Credential): MaybePromise<Caller> {
-    const { addressGuard, settings } = this.#ports
+    const { addressGuard, clock, settings } = this.#ports
     const { mfa } = settings
     if (bypassCache) addressGuard.invalidate(session.accountId)
     // Most requests write nothing. A check of an open stream does not count as activity.
-    const isRecorded = isStreamOpen || !this.#isActivityDue(session)
+    const isRecorded = isStreamOpen || clock.now() - session.lastActivityAt < this.#activityIntervalMs
     if (isRecorded && !session.ipWhitelistEnabled) return toCaller(session, mfa)
     return addressGuard
       .assertAllowed(session, clientIp)

@@ -11,8 +11,6 @@ export interface SessionCache {
    * half second, the session is at most half a second old.
    */
   find(portal: Portal, id: SessionId, access: SessionAccess): MaybePromise<OpenSession | undefined>
-  /** Returns a session for which `find` would be synchronous. */
-  peek(id: SessionId): OpenSession | undefined
   /** Drops a session on every replica. Call this after the commit. */
   invalidate(id: SessionId): void
 }
@@ -38,7 +36,6 @@ export function createSessionCache(
         (session) => (session?.portal === portal ? session : undefined),
       )
     },
-    peek: (id) => sessions.peek(id),
     invalidate: (id) => {
       sessions.invalidate(id)
       pubsub.publish(topic, id)

@@ -23,13 +23,8 @@ export class VerifiedTokens {
 
   /** Does not check the session. */
   read(token: string, at: Instant): MaybePromise<AccessClaims | undefined> {
-    return this.peek(token, at) ?? this.#verify(token, at)
-  }
-
-  /** Returns claims for which `read` would be synchronous. */
-  peek(token: string, at: Instant): AccessClaims | undefined {
     const cached = this.#verified.get(token)
-    return cached && this.#isValid(cached, at) ? cached : undefined
+    return cached && this.#isValid(cached, at) ? cached : this.#verify(token, at)
   }
 
   /** The times and the key can change between uses. */

@@ -4,8 +4,6 @@ import type { Clock, Instant, MaybePromise } from '../../kernel/index.ts'
 export interface TtlCache<T> {
   /** Synchronous if the value is resolved. `maxAgeMs` replaces the TTL of the cache. */
   read(key: string, load: () => Promise<T>, maxAgeMs?: number): MaybePromise<T>
-  /** Returns a value for which `read` would be synchronous. */
-  peek(key: string): T | undefined
   /** Call this after the change is committed. */
   invalidate(key: string): void
   clear(): void
@@ -38,11 +36,6 @@ export function createTtlCache<T>(clock: Clock, { ms, max }: { ms: number; max: 
         () => entries.get(key) === entry && entries.delete(key),
       )
       return entry.pending
-    },
-    peek: (key) => {
-      const known = entries.get(key)
-      const age = known ? clock.now() - known.loadedAt : -1
-      return known?.resolved && age >= 0 && age < ms ? known.resolved.value : undefined
     },
     invalidate: (key) => void entries.delete(key),
     clear: () => entries.clear(),

@@ -1,5 +1,6 @@
 import { type ClientRateLimitInfo, ipKeyGenerator, MemoryStore, type Options } from 'express-rate-limit'
 import { type Clock, type MaybePromise, maxTimerMs, thenSync } from '../../kernel/index.ts'
+import { Arrivals } from './arrivals.ts'
 
 /**
  * MemoryStore with three changes. 1. Returns a copy of the count, because concurrent callers would all read the last
@@ -76,8 +77,8 @@ export interface Limits {
   spend(name: string, key: string, rule: LimitRule): MaybePromise<LimitState>
   /** Spends in order. Stops after the first limit that does not allow the count. */
   spendAll(spends: readonly Spend[]): MaybePromise<LimitState[]>
-  /** Whether `spendAll` takes one round trip for several limits. */
-  sharesRoundTrip: boolean
+  /** Counts in this process only, without I/O. Follows the counts of `spendAll`. */
+  admit(spend: Spend): LimitState
   /** The IPv4 address, or the IPv6 /56. */
   addressKey(address: string): string
   /** /24 for IPv4, /48 for IPv6. */
@@ -138,6 +139,7 @@ export function createLimits(
   },
 ): Limits {
   const stores = new Map<string, Map<number, LimitStore>>()
+  const arrivals = new Arrivals(clock)
   const open = (name: string, windowMs: number): LimitStore => {
     const store = storeFor(name)
     store.init?.({ windowMs })
@@ -180,14 +182,27 @@ export function createLimits(
   return {
     spend,
     spendAll: (spends) =>
-      countInOrder && spends.length > 1 ? spendTogether(spends, countInOrder) : spendFrom(spends, []),
-    sharesRoundTrip: countInOrder !== undefined,
+      thenSync(
+        countInOrder && spends.length > 1 ? spendTogether(spends, countInOrder) : spendFrom(spends, []),
+        (states) => {
+          for (const [index, state] of states.entries()) {
+            const spent = spends[index]
+            if (spent) arrivals.follow(idOf(spent), state)
+          }
+          return states
+        },
+      ),
+    admit: (spend) => arrivals.count(idOf(spend), scaledLimit(spend.rule.limit, scale), spend.rule.windowMs),
     addressKey,
     networkKey,
     close: () => {
       for (const windows of stores.values()) for (const store of windows.values()) store.shutdown?.()
     },
   }
+}
+
+function idOf({ name, key }: Spend): string {
+  return `${name} ${key}`
 }
 
 function addressKey(address: string): string {

@@ -57,7 +57,7 @@ const handler = createRequestHandler({
     },
     (call) => steps.later(call),
   ],
-  limitUnmatched: () => undefined,
+  limitUncounted: () => undefined,
   responses: { ...writer, writeStream: (...parameters) => steps.send(...parameters) },
   clock,
   ids: systemIds,

@@ -14,7 +14,7 @@ import {
   createResponseWriter,
   createRouter,
   type FinishedRequest,
-  type LimitUnmatched,
+  type LimitUncounted,
 } from '../../../src/gateway/index.ts'
 import type { Call } from '../../../src/gateway/pipeline/call.ts'
 import { type Code, Refusal, rateLimited, StreamReply, toInstant } from '../../../src/kernel/index.ts'
@@ -27,12 +27,12 @@ class Unavailable extends Error {}
 const finished: FinishedRequest[] = []
 const measured: object[] = []
 let behave: (call: Call) => void
-let limitUnmatched: LimitUnmatched
+let limitUncounted: LimitUncounted
 beforeEach(() => {
   finished.length = 0
   measured.length = 0
   behave = () => undefined
-  limitUnmatched = () => undefined
+  limitUncounted = () => undefined
 })
 
 const clock = { now: () => toInstant(0) }
@@ -53,7 +53,7 @@ const responses = createResponseWriter({
 const handler = createRequestHandler({
   router: createRouter(catalogue),
   stages: [(call) => behave(call)],
-  limitUnmatched: (request) => limitUnmatched(request),
+  limitUncounted: (request) => limitUncounted(request),
   responses,
   clock,
   ids: systemIds,
@@ -126,7 +126,7 @@ describe('a request that matches no operation', () => {
     ['get', '/none', 404, 'consumer'],
   ] as const)('%s %s %i: counts against the address on the chain %s', async (method, path, status, chainId) => {
     const counted: object[] = []
-    limitUnmatched = (unmatched) => {
+    limitUncounted = (unmatched) => {
       counted.push({ chainId: unmatched.chainId, peer: unmatched.peer })
       unmatched.limit = { ...limit, remaining: 2 }
     }
@@ -136,22 +136,32 @@ describe('a request that matches no operation', () => {
   })
 
   test('429 ACCESS.RATE_LIMITED once the address limit refuses; 503 where it cannot be reached', async () => {
-    limitUnmatched = (unmatched) => {
+    limitUncounted = (unmatched) => {
       unmatched.limit = { ...limit, remaining: 0 }
       throw rateLimited(limit.resetMs, 'limit address')
     }
     const limited = await request(app).get('/web/v1/consumer/none')
     expect([limited.status, limited.body.code]).toEqual([429, 'ACCESS.RATE_LIMITED'])
     expect([limited.headers['retry-after'], limited.headers.ratelimit]).toEqual(['20', '"address";r=0;t=20'])
-    limitUnmatched = () => Promise.reject(new Unavailable())
+    limitUncounted = () => Promise.reject(new Unavailable())
     expect((await request(app).get('/web/v1/consumer/none')).status).toBe(503)
     await expect.poll(() => measured).toHaveLength(2)
     expect(measured).toMatchObject([{ operation: 'none', status: 429, code: 'ACCESS.RATE_LIMITED' }, { status: 503 }])
   })
 
-  test('a matched request is left to the pipeline', async () => {
-    limitUnmatched = () => expect.fail()
+  test('a call is left to the pipeline, unless a stage refuses it before the pipeline has counted it', async () => {
+    limitUncounted = () => expect.fail()
     expect((await request(app).get('/web/v1/consumer/profile')).status).toBe(200)
+    behave = (call) => {
+      call.isCounted = true
+      throw new Refusal('STATE.CONFLICT')
+    }
+    expect((await request(app).get('/web/v1/consumer/profile')).status).toBe(409)
+    limitUncounted = () => {
+      throw rateLimited(limit.resetMs, 'limit address')
+    }
+    behave = refuse('ACCESS.TOKEN_INVALID')
+    expect((await request(app).get('/web/v1/consumer/profile')).status).toBe(429)
   })
 })
 

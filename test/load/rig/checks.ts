@@ -15,7 +15,7 @@ export const checks = {
   'client-address': { module: `${stages}/request-headers.ts`, names: ['edgeStage'] },
   'required-headers': { module: `${stages}/request-headers.ts`, names: ['requiredHeadersStage'] },
   'client-hash': { module: `${stages}/request-headers.ts`, names: ['clientHashStage'] },
-  limits: { module: `${stages}/limits.ts`, names: ['addressLimitStage', 'callerLimitStage'] },
+  limits: { module: `${stages}/limits.ts`, names: ['addressGuardStage', 'limitsStage'] },
   token: { module: `${stages}/access-control.ts`, names: ['authenticateStage'] },
   permission: { module: `${stages}/access-control.ts`, names: ['workspaceStage', 'permissionStage'] },
   input: { module: `${stages}/input.ts`, names: ['validateStage'] },

@@ -10,7 +10,7 @@ import type {
   workspaceStage,
 } from '../../../src/gateway/pipeline/stages/access-control.ts'
 import type { validateStage } from '../../../src/gateway/pipeline/stages/input.ts'
-import type { addressLimitStage, callerLimitStage } from '../../../src/gateway/pipeline/stages/limits.ts'
+import type { addressGuardStage, limitsStage } from '../../../src/gateway/pipeline/stages/limits.ts'
 import type { edgeStage, requiredHeadersStage } from '../../../src/gateway/pipeline/stages/request-headers.ts'
 import { type MaybePromise, thenSync } from '../../../src/kernel/index.ts'
 
@@ -62,13 +62,13 @@ export const replacements = {
       call.clientHash = first.clientHash
     }),
 
-  addressLimitStage:
-    (create: typeof addressLimitStage): typeof addressLimitStage =>
+  addressGuardStage:
+    (create: typeof addressGuardStage): typeof addressGuardStage =>
     (...ports) =>
       reuseFirst(create(...ports), () => undefined),
 
-  callerLimitStage:
-    (create: typeof callerLimitStage): typeof callerLimitStage =>
+  limitsStage:
+    (create: typeof limitsStage): typeof limitsStage =>
     (...ports) =>
       reuseFirst(create(...ports), (call, first) => {
         call.limit = first.limit

@@ -69,18 +69,3 @@ test('read: evicts the least recently used key beyond the maximum', async () => 
   for (const key of ['a', 'b', 'c']) await cache.read(key, load)
   expect([cache.read('c', load), cache.read('b', load), await cache.read('a', load)]).toEqual([3, 2, 4])
 })
-
-test('peek: only a value that read would return without a load', async () => {
-  const { clock, cache, load, loads } = created()
-  const reading = cache.read('a', load)
-  expect(cache.peek('a')).toBeUndefined()
-  await reading
-  expect([cache.peek('a'), cache.peek('b')]).toEqual([1, undefined])
-  clock.advance(999)
-  expect(cache.peek('a')).toBe(1)
-  clock.advance(1)
-  expect(cache.peek('a')).toBeUndefined()
-  await cache.read('a', load)
-  cache.invalidate('a')
-  expect([cache.peek('a'), loads()]).toEqual([undefined, 2])
-})

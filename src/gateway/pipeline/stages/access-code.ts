@@ -3,48 +3,25 @@ import { LRUCache } from 'lru-cache'
 import type { PortalConfiguration } from '../../../config/index.ts'
 import { headers } from '../../../contract/headers.ts'
 import { portals as names, type Portal, portalOfChain, Refusal } from '../../../kernel/index.ts'
-import type { Call, Stage } from '../call.ts'
+import type { Stage } from '../call.ts'
 import type { ResolveClient } from '../client-address.ts'
-import type { SpendAddress } from './limits.ts'
 
 const maxCachedLength = 256
 
-/** A wrong code counts towards the address limit, and then ACCESS.PORTAL_MISMATCH is thrown. */
-export function accessCodeStage(
-  portals: Record<Portal, PortalConfiguration>,
-  resolveClient: ResolveClient,
-  spendAddress: SpendAddress,
-): Stage {
+/** Throws ACCESS.PORTAL_MISMATCH. */
+export function accessCodeStage(portals: Record<Portal, PortalConfiguration>, resolveClient: ResolveClient): Stage {
   const portalOf = createPortalLookup(portals)
   const { field } = headers.portalAccessCode
-  const withOwnLimit = names.filter((portal) => portals[portal].limits?.address !== undefined)
-  /**
-   * A wrong code counts towards every address limit that a valid code could count towards. Otherwise, a client that
-   * exceeds only some of them could recognize a valid code.
-   */
-  const refuse = async (call: Call): Promise<never> => {
-    let refusal: unknown
-    for (const portal of call.chain.portal === 'code' ? [...withOwnLimit, null] : [portalOfChain(call.chain)]) {
-      resolveClient(call, portal ?? 'CONSUMER')
-      try {
-        await spendAddress(call, portal)
-      } catch (error) {
-        refusal = error
-      }
-    }
-    throw refusal ?? new Refusal('ACCESS.PORTAL_MISMATCH')
-  }
   return (call) => {
     const { perimeter, portal: expected } = call.chain
     if (perimeter !== 'portal') {
       call.portal = portalOfChain(call.chain)
-      return undefined
+      return
     }
     const named = call.headers.isRepeated(field) ? null : portalOf(call.headers.informative(field))
-    if (named === null || (expected !== 'code' && expected !== named)) return refuse(call)
+    if (named === null || (expected !== 'code' && expected !== named)) throw new Refusal('ACCESS.PORTAL_MISMATCH')
     call.portal = named
     if (expected === 'code') resolveClient(call, named)
-    return undefined
   }
 }
 

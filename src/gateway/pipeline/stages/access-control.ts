@@ -24,25 +24,6 @@ const bearerPattern = /^bearer +(.+)$/i
 /** Where authentication reads the session. Policies that require a step-up always read the store. */
 type SessionSource = 'cache' | 'store'
 
-export type IsCached = (call: Call) => boolean
-
-/** Whether the stages from `addressLimit` to `callerLimit` need no I/O, whether they refuse the call or not. */
-export function isCachedBy(
-  authentication: Pick<AuthenticationPort, 'cachedAccount'>,
-  access: Pick<AccessCache, 'isCached'>,
-): IsCached {
-  return (call) => {
-    const { policy, withoutEntry } = call.operation
-    const isSelfChain = call.portal === null
-    if (policy.caller === 'anonymous' || policy.stepUp === true || withoutEntry || isSelfChain) return false
-    if (call.headers.isRepeated(headers.workspaceId.field)) return false
-    const token = bearerPattern.exec(call.headers.informative('authorization'))?.[1]
-    const accountId = token === undefined ? undefined : authentication.cachedAccount(token, call.receivedAt)
-    if (accountId === undefined) return false
-    return policy.workspace === 'none' || access.isCached({ accountId }, requestedWorkspace(call))
-  }
-}
-
 export function authenticateStage(
   authentication: Pick<AuthenticationPort, 'accessToken' | 'apiKey'>,
   resolveClient: ResolveClient,

@@ -6,7 +6,6 @@ export { accessCodeStage } from './access-code.ts'
 export {
   authenticateStage,
   checkCallerBy,
-  isCachedBy,
   payoutHoldStage,
   permissionStage,
   reauthorizeAfter,
@@ -17,13 +16,7 @@ export { bodyStage } from './body.ts'
 export { dispatchStage } from './dispatch.ts'
 export { relayEventsStage } from './event-streams.ts'
 export { idempotencyStage, validateStage } from './input.ts'
-export {
-  addressLimitStage,
-  callerLimitStage,
-  createAddressSpender,
-  createUnmatchedLimit,
-  type LimitUnmatched,
-} from './limits.ts'
+export { addressGuardStage, createUncountedLimit, type LimitUncounted, limitsStage } from './limits.ts'
 export { clientHashStage, edgeStage, requiredHeadersStage } from './request-headers.ts'
 export { secureChannelStage } from './secure-channel.ts'
 export {

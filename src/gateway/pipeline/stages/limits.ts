@@ -1,28 +1,21 @@
-import { type Configuration, type LimitRule, limitsOf, type PortalLimits } from '../../../config/index.ts'
+import { type Configuration, limitsOf, type PortalLimits } from '../../../config/index.ts'
 import {
   type Caller,
+  type Chain,
   chains,
   type MaybePromise,
+  portals as names,
   type Portal,
   portalOfChain,
   type RateGroup,
   rateLimited,
   thenSync,
 } from '../../../kernel/index.ts'
-import type { Call, Stage } from '../call.ts'
+import { Call, type Stage } from '../call.ts'
 import type { ClientFacts, ResolveClient } from '../client-address.ts'
 import type { LimitPort, Spend, SpendResult } from '../ports.ts'
-import type { IsCached } from './access-control.ts'
 
 type Settings = Pick<Configuration, 'limits' | 'portals'>
-
-/** Portals without a configured address limit share one. Throws ACCESS.RATE_LIMITED. */
-export type SpendAddress = (request: Pick<Call, 'clientIp' | 'limit'>, portal: Portal | null) => MaybePromise<void>
-
-export function createAddressSpender(limits: LimitPort, settings: Settings): SpendAddress {
-  const addressOf = addressSpends(limits, settings)
-  return (request, portal) => spendAll(limits, request, [addressOf(request, portal)])
-}
 
 /**
  * The handler counts these totals, once it knows that a request is genuine. Otherwise, invalid requests from many
@@ -30,50 +23,77 @@ export function createAddressSpender(limits: LimitPort, settings: Settings): Spe
  */
 const totalsOfHandlers: ReadonlySet<RateGroup> = new Set(['channelOpen'])
 
-/**
- * Narrow limits are checked first, so that calls they reject do not count towards a shared limit.
- *
- * If the following stages need no I/O, callerLimit spends these limits together with its own, in one round trip.
- */
-export function addressLimitStage(limits: LimitPort, settings: Settings, isCached: IsCached): Stage {
-  const limitsAt = limitsByPortal(settings)
-  const addressOf = addressSpends(limits, settings)
-  const spendsOf = (call: Call): Spend[] => {
-    const group = call.operation.policy.rate
-    const rules = limitsAt(call.portal).groups.get(group)
-    const spends = [addressOf(call, call.portal)]
-    const add = (scope: 'address' | 'network' | 'total', key: string): void => {
-      const rule = rules?.[scope]
-      if (rule) spends.push({ name: `${group}-${scope}`, key, rule })
-    }
-    if (rules?.address) add('address', `${call.portal}:${limits.addressKey(call.clientIp)}`)
-    if (rules?.network) add('network', `${call.portal}:${limits.networkKey(call.clientIp)}`)
-    if (!totalsOfHandlers.has(group)) add('total', `${call.portal}`)
-    return spends
-  }
-  return (call) => {
-    const spends = spendsOf(call)
-    if (!limits.sharesRoundTrip || !isCached(call)) return spendAll(limits, call, spends)
-    call.postponedLimits = { spends, stageIndex: call.stageIndex, spend: () => spendAll(limits, call, spends) }
-    return undefined
-  }
-}
-
-/** A request with a 404, a 405 or a malformed path. */
-export type UnmatchedRequest = ClientFacts & Pick<Call, 'chainId' | 'limit'>
-export type LimitUnmatched = (request: UnmatchedRequest) => MaybePromise<void>
-
-/** These requests share the address limit of the operations of their chain. */
-export function createUnmatchedLimit(resolveClient: ResolveClient, spendAddress: SpendAddress): LimitUnmatched {
-  return (request) => {
-    const portal = portalOfChain(chains[request.chainId])
-    resolveClient(request, portal ?? 'CONSUMER')
-    return spendAddress(request, portal)
-  }
-}
-
 /** The account rules of these groups count sent emails, not calls. */
 const countedAsMails: ReadonlySet<RateGroup> = new Set(['mfaSend', 'forgot'])
+
+/**
+ * Precedes authentication: refuses an address that has used up its limit, as far as this process knows, without I/O.
+ * Throws ACCESS.RATE_LIMITED.
+ */
+export function addressGuardStage(limits: LimitPort, settings: Settings): Stage {
+  const addressOf = addressSpends(limits, settings)
+  return (call) => {
+    const spend = addressOf(call, limitPortalOf(call))
+    const result = limits.admit(spend)
+    if (result.allowed) return
+    call.isCounted = true
+    assertAllowed(call, spend, result)
+  }
+}
+
+/**
+ * Spends the limits of the address and of the caller, in one round trip. Narrow limits are first, so that calls they
+ * reject do not count towards a shared limit. Throws ACCESS.RATE_LIMITED.
+ */
+export function limitsStage(limits: LimitPort, settings: Settings): Stage {
+  const ofAddress = groupSpends(limits, settings)
+  const ofCaller = callerSpends(settings)
+  return (call) => {
+    call.isCounted = true
+    return spendAll(limits, call, [...ofAddress(call), ...ofCaller(call)])
+  }
+}
+
+/** A request with a 404, a 405 or a malformed path, or for a page. */
+export type UnmatchedRequest = ClientFacts & Pick<Call, 'chainId' | 'limit'>
+
+/** Counts a request that the stage `limits` has not counted. Throws ACCESS.RATE_LIMITED. */
+export type LimitUncounted = (request: UnmatchedRequest | Call) => MaybePromise<void>
+
+/** A call that an earlier stage refuses spends what it would have spent, except the limit of its caller. */
+export function createUncountedLimit(
+  limits: LimitPort,
+  settings: Settings,
+  resolveClient: ResolveClient,
+): LimitUncounted {
+  const addressOf = addressSpends(limits, settings)
+  const ofAddress = groupSpends(limits, settings)
+  const withOwnLimit = names.filter((portal) => settings.portals[portal].limits?.address !== undefined)
+  /**
+   * A wrong code counts towards every address limit that a valid code could count towards. Otherwise, a client that
+   * exceeds only some of them could recognize a valid code.
+   */
+  const possiblePortals = (chain: Chain): (Portal | null)[] =>
+    chain.portal === 'code' ? [...withOwnLimit, null] : [portalOfChain(chain)]
+  const spendAddress = (request: UnmatchedRequest, portal: Portal | null): MaybePromise<void> => {
+    resolveClient(request, portal ?? 'CONSUMER')
+    const spend = addressOf(request, portal)
+    const admitted = limits.admit(spend)
+    return admitted.allowed ? spendAll(limits, request, [spend]) : assertAllowed(request, spend, admitted)
+  }
+  return async (request) => {
+    if (request instanceof Call && hasPassedAccessCode(request)) return spendAll(limits, request, ofAddress(request))
+    let refusal: unknown
+    for (const portal of possiblePortals(chains[request.chainId])) {
+      try {
+        await spendAddress(request, portal)
+      } catch (error) {
+        refusal = error
+      }
+    }
+    if (refusal !== undefined) throw refusal
+  }
+}
 
 /**
  * The API keys of an account share a separate counter. Otherwise a leaked key could use up the limit and prevent its
@@ -84,27 +104,38 @@ export function spenderOf({ accountId, apiKeyId }: Caller): string {
 }
 
 /** Groups without an account rule share the general limit. */
-export function callerLimitStage(limits: LimitPort, settings: Settings): Stage {
+function callerSpends(settings: Settings): (call: Call) => Spend[] {
   const limitsAt = limitsByPortal(settings)
-  const spendOf = (caller: Caller, rate: RateGroup): Spend | undefined => {
+  return ({ caller, operation: { policy } }) => {
+    if (!caller) return []
     const { groups } = limitsAt(caller.portal)
-    const group = groups.get(rate)?.account && !countedAsMails.has(rate) ? rate : 'general'
+    const group = groups.get(policy.rate)?.account && !countedAsMails.has(policy.rate) ? policy.rate : 'general'
     const rule = groups.get(group)?.account
-    return rule && { name: `${group}-account`, key: spenderOf(caller), rule }
-  }
-  return (call) => {
-    const { postponedLimits } = call
-    call.postponedLimits = null
-    const own = call.caller && spendOf(call.caller, call.operation.policy.rate)
-    if (!postponedLimits) return own ? spendAll(limits, call, [own]) : undefined
-    if (!own) return postponedLimits.spend()
-    const { spends, stageIndex } = postponedLimits
-    return spendAll(limits, call, [...spends, own], (index) => {
-      if (index < spends.length) call.stageIndex = stageIndex
-    })
+    return rule ? [{ name: `${group}-account`, key: spenderOf(caller), rule }] : []
   }
 }
 
+/** The limits of the address, and those of the rate group that do not depend on the caller. */
+function groupSpends(limits: LimitPort, settings: Settings): (call: Call) => Spend[] {
+  const limitsAt = limitsByPortal(settings)
+  const addressOf = addressSpends(limits, settings)
+  return (call) => {
+    const portal = limitPortalOf(call)
+    const group = call.operation.policy.rate
+    const rules = limitsAt(portal).groups.get(group)
+    const spends = [addressOf(call, portal)]
+    const add = (scope: 'address' | 'network' | 'total', key: string): void => {
+      const rule = rules?.[scope]
+      if (rule) spends.push({ name: `${group}-${scope}`, key, rule })
+    }
+    if (rules?.address) add('address', `${portal}:${limits.addressKey(call.clientIp)}`)
+    if (rules?.network) add('network', `${portal}:${limits.networkKey(call.clientIp)}`)
+    if (!totalsOfHandlers.has(group)) add('total', `${portal}`)
+    return spends
+  }
+}
+
+/** Portals without a configured address limit share one. */
 function addressSpends(
   limits: LimitPort,
   settings: Settings,
@@ -117,6 +148,15 @@ function addressSpends(
   }
 }
 
+/** Refused and accepted calls share a counter, so a portal that only a valid token reveals has no limit of its own. */
+function limitPortalOf({ chain, portal }: Call): Portal | null {
+  return chain.portal === 'token' ? null : portal
+}
+
+function hasPassedAccessCode({ chain, portal }: Call): boolean {
+  return chain.perimeter !== 'portal' || portal !== null
+}
+
 /** While the portal is unknown, only the limits that both portals share apply. */
 function limitsByPortal(settings: Settings): (portal: Portal | null) => PortalLimits {
   const common = limitsOf(settings, null)
@@ -126,29 +166,22 @@ function limitsByPortal(settings: Settings): (portal: Portal | null) => PortalLi
 
 type LimitedRequest = Pick<Call, 'limit'>
 
-function spendAll(
-  limits: LimitPort,
-  request: LimitedRequest,
-  spends: readonly Spend[],
-  beforeRefusal: (index: number) => void = () => undefined,
-): MaybePromise<void> {
+function spendAll(limits: LimitPort, request: LimitedRequest, spends: readonly Spend[]): MaybePromise<void> {
   return thenSync(limits.spendAll(spends), (results) => {
     for (const [index, result] of results.entries()) {
       const spend = spends[index]
-      if (!result.allowed) beforeRefusal(index)
-      if (spend) assertAllowed(request, spend.name, spend.rule, result)
+      if (spend) assertAllowed(request, spend, result)
     }
   })
 }
 
 function assertAllowed(
   request: LimitedRequest,
-  name: string,
-  rule: LimitRule,
+  { name, rule: { windowMs } }: Spend,
   { allowed, limit, remaining, resetMs }: SpendResult,
 ): void {
   // Always report the limit that rejects the request, because the caller has to wait for it.
   if (!allowed || request.limit === null || remaining < request.limit.remaining)
-    request.limit = { name, windowMs: rule.windowMs, limit, remaining, resetMs }
+    request.limit = { name, windowMs, limit, remaining, resetMs }
   if (!allowed) throw rateLimited(resetMs, `limit ${name}`)
 }

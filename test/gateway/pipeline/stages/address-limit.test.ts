@@ -1,47 +1,53 @@
 import { hash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { unmatchedLimit } from '../../../../src/app.ts'
+import { uncountedLimit } from '../../../../src/app.ts'
 import { listTransfers } from '../../../../src/banking/transfers/contract.ts'
+import { createClientResolver } from '../../../../src/gateway/pipeline/client-address.ts'
 import { accessCodeStage } from '../../../../src/gateway/pipeline/stages/index.ts'
-import { type ChainId, type Portal, rateLimited } from '../../../../src/kernel/index.ts'
+import type { ChainId } from '../../../../src/kernel/index.ts'
 import { refusalOf } from '../../../banking/world.ts'
 import { arrivedCall, headersOf } from '../../../harness/call.ts'
 import { limitPort } from '../../../harness/limit-port.ts'
 import { testSettings } from '../../../harness/settings.ts'
 
 describe('a wrong access code', () => {
-  const { portals } = testSettings({})
+  const settings = testSettings({})
+  const { portals } = settings
   portals.CONSUMER.accessCodes = [hash('sha256', 'consumer')]
   portals.SYSTEM.accessCodes = [hash('sha256', 'system')]
   portals.SYSTEM.limits = { address: { limit: 1, windowMs: 1_000 } }
-  const spentBy = async (chainId: ChainId, code: string, exceeded: (Portal | null)[] = []) => {
+  portals.CONSUMER.edge = { kind: 'direct', trustedProxies: ['10.0.0.1'] }
+  portals.SYSTEM.edge = { kind: 'direct', trustedProxies: [] }
+  const resolveClient = createClientResolver(portals)
+  const spentBy = async (chainId: ChainId, code: string, exceeded: string[] = []) => {
     const spent: string[] = []
-    const resolveClient = (request: { clientIp: string }, portal: Portal) => {
-      request.clientIp = `by ${portal}`
-    }
-    const stage = accessCodeStage(portals, resolveClient, async ({ clientIp }, portal) => {
-      spent.push(`${portal} ${clientIp}`)
-      if (exceeded.includes(portal)) throw rateLimited(1_000, 'limit address')
+    const limits = limitPort((name, key) => {
+      spent.push(`${name} ${key}`)
+      return { allowed: !exceeded.includes(key), limit: 9, remaining: 5, resetMs: 1_000 }
     })
-    const call = arrivedCall(listTransfers, { chainId, headers: headersOf({ 'x-portal-access-code': code }) })
-    return [await refusalOf((async () => stage(call))()), spent]
+    const headers = headersOf({ 'x-portal-access-code': code, 'x-forwarded-for': '192.0.2.1' })
+    const call = arrivedCall(listTransfers, { chainId, headers, peer: '10.0.0.1' })
+    const refusal = await refusalOf((async () => accessCodeStage(portals, resolveClient)(call))())
+    if (refusal === 'none') return [refusal, spent]
+    const limited = await refusalOf((async () => uncountedLimit({ settings, limits })(call))())
+    return [limited === 'none' ? refusal : limited, spent]
   }
 
   test('403 ACCESS.PORTAL_MISMATCH spends the address limit of its chain; a right code spends nothing', async () => {
-    expect(await spentBy('consumer', 'system')).toEqual(['ACCESS.PORTAL_MISMATCH', ['CONSUMER by CONSUMER']])
-    expect(await spentBy('system', 'wrong')).toEqual(['ACCESS.PORTAL_MISMATCH', ['SYSTEM by SYSTEM']])
+    expect(await spentBy('consumer', 'system')).toEqual(['ACCESS.PORTAL_MISMATCH', ['address 192.0.2.1']])
+    expect(await spentBy('system', 'wrong')).toEqual(['ACCESS.PORTAL_MISMATCH', ['address SYSTEM:10.0.0.1']])
     expect(await spentBy('system', 'system')).toEqual(['none', []])
   })
 
   test('429 ACCESS.RATE_LIMITED once the address limit is exceeded', async () => {
-    expect((await spentBy('consumer', 'wrong', ['CONSUMER']))[0]).toBe('ACCESS.RATE_LIMITED')
+    expect((await spentBy('consumer', 'wrong', ['192.0.2.1']))[0]).toBe('ACCESS.RATE_LIMITED')
   })
 
   test('on the chain of both portals it spends every address limit, even after one of them refused', async () => {
-    const spent = ['SYSTEM by SYSTEM', 'null by CONSUMER']
+    const spent = ['address SYSTEM:10.0.0.1', 'address 192.0.2.1']
     expect(await spentBy('shared', 'wrong')).toEqual(['ACCESS.PORTAL_MISMATCH', spent])
-    for (const portal of ['SYSTEM', null] as const)
-      expect(await spentBy('shared', 'wrong', [portal])).toEqual(['ACCESS.RATE_LIMITED', spent])
+    for (const key of ['SYSTEM:10.0.0.1', '192.0.2.1'])
+      expect(await spentBy('shared', 'wrong', [key])).toEqual(['ACCESS.RATE_LIMITED', spent])
   })
 })
 
@@ -54,7 +60,7 @@ describe('a request that matches no operation', () => {
 
   test.each([
     ['consumer', '10.0.0.1', 'address 203.0.113.1'],
-    ['shared', '10.0.0.1', 'address 203.0.113.1'],
+    ['self', '10.0.0.1', 'address 203.0.113.1'],
     ['api', '10.0.0.1', 'address 203.0.113.1'],
     ['system', '10.0.0.2', 'address SYSTEM:203.0.113.2'],
     ['system', '10.0.0.1', 'address SYSTEM:10.0.0.1'],
@@ -65,7 +71,7 @@ describe('a request that matches no operation', () => {
       spent.push(`${name} ${key}`)
       return { allowed: false, limit: 2, remaining: 0, resetMs: 1_000 }
     }
-    const limit = unmatchedLimit({
+    const limit = uncountedLimit({
       settings,
       limits: limitPort(spend),
     })

@@ -2,15 +2,14 @@ import { describe, expect, test } from 'vitest'
 import { createTransfer, listTransfers } from '../../../../src/banking/transfers/contract.ts'
 import { type Call, runStages } from '../../../../src/gateway/pipeline/call.ts'
 import { Headers } from '../../../../src/gateway/pipeline/headers.ts'
-import type { Spend, SpendResult } from '../../../../src/gateway/pipeline/ports.ts'
-import { addressLimitStage, callerLimitStage, isCachedBy } from '../../../../src/gateway/pipeline/stages/index.ts'
+import type { LimitPort, SpendResult } from '../../../../src/gateway/pipeline/ports.ts'
+import { addressGuardStage, createUncountedLimit, limitsStage } from '../../../../src/gateway/pipeline/stages/index.ts'
 import { initiateLogin } from '../../../../src/identity/login/contract.ts'
 import { sendStepUpCode } from '../../../../src/identity/mfa/contract.ts'
-import { listSessions } from '../../../../src/identity/sessions/contract.ts'
 import { type Caller, type ChainId, type Operation, type Portal, Refusal } from '../../../../src/kernel/index.ts'
 import { systemIds } from '../../../../src/platform/runtime/index.ts'
 import { refusalOf } from '../../../banking/world.ts'
-import { arrivedCall, headersOf } from '../../../harness/call.ts'
+import { arrivedCall } from '../../../harness/call.ts'
 import { limitPort } from '../../../harness/limit-port.ts'
 import { testSettings } from '../../../harness/settings.ts'
 
@@ -43,7 +42,7 @@ describe('the limits of a group', () => {
     const call = arrivedCall(initiateLogin, { chainId: 'consumer', headers })
     call.portal = 'CONSUMER'
     call.clientIp = '192.0.2.1'
-    const stage = addressLimitStage(limitPort(spend), settings, () => false)
+    const stage = limitsStage(limitPort(spend), settings)
     return [await refusalOf((async () => stage(call))()), spent]
   }
 
@@ -63,18 +62,13 @@ describe('the limits of a group', () => {
 describe('the key of a limit', () => {
   const settings = testSettings({})
   settings.portals.SYSTEM.limits = { address: { limit: 1, windowMs: 1_000 } }
-  const counted = async (stage: 'addressLimit' | 'callerLimit', call: Call): Promise<string[]> => {
+  const counted = async (call: Call): Promise<string[]> => {
     const spent: string[] = []
     const spend = (name: string, key: string) => {
       spent.push(`${name} ${key}`)
       return { allowed: true, limit: 2, remaining: 1, resetMs: 0 }
     }
-    const limits = limitPort(spend)
-    const stages = {
-      addressLimit: addressLimitStage(limits, settings, () => false),
-      callerLimit: callerLimitStage(limits, settings),
-    }
-    await stages[stage](call)
+    await limitsStage(limitPort(spend), settings)(call)
     return spent
   }
   const from = (clientIp: string, portal: Portal | null, operation: Operation = listTransfers): Call => {
@@ -85,14 +79,14 @@ describe('the key of a limit', () => {
   }
 
   test('general address limit: one key for all portals, except one with its own limit', async () => {
-    expect(await counted('addressLimit', from('192.0.2.1', 'CONSUMER'))).toEqual(['address 192.0.2.1'])
-    expect(await counted('addressLimit', from('192.0.2.1', null))).toEqual(['address 192.0.2.1'])
-    expect(await counted('addressLimit', from('192.0.2.1', 'SYSTEM'))).toEqual(['address SYSTEM:192.0.2.1'])
+    expect(await counted(from('192.0.2.1', 'CONSUMER'))).toEqual(['address 192.0.2.1'])
+    expect(await counted(from('192.0.2.1', null))).toEqual(['address 192.0.2.1'])
+    expect(await counted(from('192.0.2.1', 'SYSTEM'))).toEqual(['address SYSTEM:192.0.2.1'])
   })
 
   test('group address limit: by group, portal and address', async () => {
     for (const portal of ['CONSUMER', 'SYSTEM'] as const) {
-      const [, group] = await counted('addressLimit', from('192.0.2.1', portal, initiateLogin))
+      const [, group] = await counted(from('192.0.2.1', portal, initiateLogin))
       expect(group).toBe(`login-address ${portal}:192.0.2.1`)
     }
   })
@@ -107,7 +101,7 @@ describe('the key of a limit', () => {
     ] as const) {
       const call = from('192.0.2.1', 'CONSUMER', operation)
       call.caller = by
-      expect(await counted('callerLimit', call)).toEqual([`${group}-account ${by.accountId}`])
+      expect((await counted(call)).at(-1)).toBe(`${group}-account ${by.accountId}`)
     }
   })
 
@@ -116,7 +110,7 @@ describe('the key of a limit', () => {
     for (const apiKeyId of [systemIds.next<'apiKey'>(), systemIds.next<'apiKey'>()]) {
       const call = from('192.0.2.1', 'CONSUMER', createTransfer)
       call.caller = { ...by, apiKeyId }
-      expect(await counted('callerLimit', call)).toEqual([`money-account ${by.accountId}:keys`])
+      expect((await counted(call)).at(-1)).toBe(`money-account ${by.accountId}:keys`)
     }
   })
 
@@ -124,11 +118,11 @@ describe('the key of a limit', () => {
     const at = testSettings({})
     at.portals.SYSTEM.limits = { groups: { money: { account: { limit: 7, windowMs: 1_000 } } } }
     const rules: number[] = []
-    const spend = (_name: string, _key: string, { limit }: { limit: number }) => {
-      rules.push(limit)
+    const spend = (name: string, _key: string, { limit }: { limit: number }) => {
+      if (name === 'money-account') rules.push(limit)
       return { allowed: true, limit, remaining: 1, resetMs: 0 }
     }
-    const stage = callerLimitStage(limitPort(spend), at)
+    const stage = limitsStage(limitPort(spend), at)
     for (const portal of ['CONSUMER', 'SYSTEM'] as const) {
       const call = callOf(createTransfer, 'self')
       call.caller = caller(portal)
@@ -145,7 +139,7 @@ describe('the limit of the RateLimit headers', () => {
     const spent = { allowed: true, limit: 9, remaining: 5, resetMs: 1_000 }
     const spend = (name: string) => ({ ...spent, ...(name === 'address' ? address : group) })
     const call = callOf(initiateLogin, 'consumer')
-    const stage = addressLimitStage(limitPort(spend), settings, () => false)
+    const stage = limitsStage(limitPort(spend), settings)
     return [await refusalOf((async () => stage(call))()), call.limit?.name, call.limit?.remaining]
   }
 
@@ -163,20 +157,21 @@ describe('the limit of the RateLimit headers', () => {
   })
 })
 
-describe('a call whose session and rights are cached, with shared counters', () => {
+describe('the limits of a call', () => {
   const settings = testSettings({})
-  /** `refusals` names the stage in between or the limits that refuse. */
-  const run = async (refusals: string[], isCached = true) => {
+  /** `refusals` names the stage before `limits`, the guard, or the limits that refuse. */
+  const run = async (...refusals: string[]) => {
     const spent: string[][] = []
-    const limits = limitPort((name) => {
+    const port = limitPort((name) => {
       spent.at(-1)?.push(name)
       return { allowed: !refusals.includes(name), limit: 9, remaining: 5, resetMs: 1_000 }
-    }, true)
-    const counted = {
-      ...limits,
-      spendAll: (spends: readonly Spend[]) => {
+    })
+    const limits: LimitPort = {
+      ...port,
+      admit: (spend) => ({ ...port.admit(spend), allowed: !refusals.includes('guard') }),
+      spendAll: (spends) => {
         spent.push([])
-        return limits.spendAll(spends)
+        return port.spendAll(spends)
       },
     }
     const call = callOf(listTransfers, 'consumer')
@@ -186,75 +181,34 @@ describe('a call whose session and rights are cached, with shared counters', () 
       if (refusals.includes('token')) throw new Refusal('ACCESS.TOKEN_INVALID')
       call.caller = caller('CONSUMER')
     }
-    const stages = [
-      addressLimitStage(counted, settings, () => isCached),
-      authenticate,
-      callerLimitStage(counted, settings),
-    ]
-    const code = await refusalOf(runStages(stages, call))
+    const stages = [addressGuardStage(limits, settings), authenticate, limitsStage(limits, settings)]
+    const refused = await refusalOf(runStages(stages, call))
+    const uncounted = createUncountedLimit(limits, settings, () => expect.fail())
+    const limited = call.isCounted ? 'none' : await refusalOf((async () => uncounted(call))())
+    const code = limited === 'none' ? refused : limited
     return { code, spent, stageIndex: call.stageIndex, limit: call.limit?.name }
   }
 
-  test('spends the limits of address and caller in one round trip', async () => {
+  test('are spent together, in one round trip', async () => {
     const spent = [['address', 'general-account']]
-    expect(await run([])).toEqual({ code: 'none', spent, stageIndex: 3, limit: 'address' })
-    expect(await run([], false)).toMatchObject({ code: 'none', spent: [['address'], ['general-account']] })
+    expect(await run()).toEqual({ code: 'none', spent, stageIndex: 3, limit: 'address' })
   })
 
-  test('a refused address spends nothing of the caller, and explains the same stage', async () => {
-    for (const isCached of [true, false])
-      expect(await run(['address'], isCached)).toEqual({
-        code: 'ACCESS.RATE_LIMITED',
-        spent: [['address']],
-        stageIndex: 0,
-        limit: 'address',
-      })
-    expect(await run(['general-account'])).toMatchObject({ code: 'ACCESS.RATE_LIMITED', stageIndex: 2 })
+  test('429 ACCESS.RATE_LIMITED of the address spends nothing of the caller', async () => {
+    const refused = { code: 'ACCESS.RATE_LIMITED', stageIndex: 2 }
+    expect(await run('address')).toEqual({ ...refused, spent: [['address']], limit: 'address' })
+    const spent = [['address', 'general-account']]
+    expect(await run('general-account')).toEqual({ ...refused, spent, limit: 'general-account' })
   })
 
-  test('a refusal in between spends the address only, whose own refusal takes precedence', async () => {
-    for (const isCached of [true, false]) {
-      const refused = { code: 'ACCESS.TOKEN_INVALID', spent: [['address']], stageIndex: 1, limit: 'address' }
-      expect(await run(['token'], isCached)).toEqual(refused)
-      const limited = { code: 'ACCESS.RATE_LIMITED', spent: [['address']], stageIndex: 0, limit: 'address' }
-      expect(await run(['token', 'address'], isCached)).toEqual(limited)
-    }
-  })
-})
-
-describe('isCachedBy', () => {
-  const { accountId } = caller('CONSUMER')
-  const token = { authorization: 'Bearer token' }
-  const isCached = (
-    operation: Operation,
-    { portal = 'CONSUMER' as Portal | null, headers = headersOf(token) } = {},
-  ) => {
-    const call = arrivedCall(operation, { headers })
-    call.portal = portal
-    return isCachedBy(
-      { cachedAccount: (presented) => (presented === 'token' ? accountId : undefined) },
-      { isCached: (by, workspaceId) => by.accountId === accountId && workspaceId === 'known' },
-    )(call)
-  }
-  const inWorkspace = (...ids: string[]) => {
-    const pairs = ids.flatMap((id) => ['X-Workspace-Id', id])
-    const received = { ...token, 'x-workspace-id': ids.join(', ') }
-    return new Headers({ headers: received, rawHeaders: ['Authorization', token.authorization, ...pairs] })
-  }
-
-  test('only with a cached session and cached rights in the requested workspace', () => {
-    expect(isCached(listTransfers, { headers: inWorkspace('KNOWN') })).toBe(true)
-    expect(isCached(listTransfers, { headers: inWorkspace('other') })).toBe(false)
-    expect(isCached(listTransfers)).toBe(false)
-    expect(isCached(listSessions)).toBe(true)
-    expect(isCached(listSessions, { headers: headersOf({ authorization: 'Bearer other' }) })).toBe(false)
-    expect(isCached(listSessions, { headers: headersOf({}) })).toBe(false)
+  test('401 before the limits spends those of the address, whose refusal takes precedence', async () => {
+    const refused = { spent: [['address']], stageIndex: 1, limit: 'address' }
+    expect(await run('token')).toEqual({ ...refused, code: 'ACCESS.TOKEN_INVALID' })
+    expect(await run('token', 'address')).toEqual({ ...refused, code: 'ACCESS.RATE_LIMITED' })
   })
 
-  test('never if the portal depends on the token, a header is repeated, or the policy needs the store', () => {
-    expect(isCached(listSessions, { portal: null })).toBe(false)
-    expect(isCached(listTransfers, { headers: inWorkspace('known', 'known') })).toBe(false)
-    expect(isCached(initiateLogin)).toBe(false)
-    expect(isCached({ ...listSessions, policy: { ...listSessions.policy, stepUp: true } })).toBe(false)
+  test('429 ACCESS.RATE_LIMITED of the guard: no authentication and no round trip', async () => {
+    const refused = { code: 'ACCESS.RATE_LIMITED', spent: [], stageIndex: 0, limit: 'address' }
+    expect(await run('guard', 'token')).toEqual(refused)
   })
 })

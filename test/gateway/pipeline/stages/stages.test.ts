@@ -51,11 +51,11 @@ test('stages run in order: authentication and permission precede the body', () =
   }
   const pipeline = gatewayPipeline({
     settings: testSettings({}),
-    limits: { spendAll: never, sharesRoundTrip: false, addressKey: never, networkKey: never },
+    limits: { spendAll: never, admit: never, addressKey: never, networkKey: never },
     channel: { open: never, sealer: never },
-    authentication: { accessToken: never, cachedAccount: never, apiKey: never },
+    authentication: { accessToken: never, apiKey: never },
     stepUps: { spend: never },
-    access: { enter: never, identify: never, isCached: never, invalidate: never },
+    access: { enter: never, identify: never, invalidate: never },
     backends: { backendOf: never, replace: never, close: never },
     recorded: {
       commands: { claim: never, succeed: never, refuse: never },
@@ -76,13 +76,13 @@ test('stages run in order: authentication and permission precede the body', () =
   expect(Object.keys(pipeline)).toEqual([
     'edge',
     'portalAccessCode',
-    'addressLimit',
+    'addressGuard',
     'requiredHeaders',
     'clientHash',
     'authenticate',
     'workspace',
     'permission',
-    'callerLimit',
+    'limits',
     'payoutHold',
     'transferLimit',
     'body',
@@ -134,11 +134,7 @@ describe('repeated headers, of which readers may use different values', () => {
   test('403 ACCESS.PORTAL_MISMATCH for two access codes', async () => {
     const { portals } = testSettings({})
     portals.CONSUMER.accessCodes = [hash('sha256', 'good')]
-    const stage = accessCodeStage(
-      portals,
-      () => undefined,
-      () => undefined,
-    )
+    const stage = accessCodeStage(portals, () => undefined)
     const run = async (call: Call) => stage(call)
     const name = 'x-portal-access-code'
     expect(await refusalOf(run(callOf(listTransfers, 'consumer', { [name]: 'good' })))).toBe('none')
