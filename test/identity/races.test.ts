@@ -331,7 +331,8 @@ describe.each(stores)('concurrency on $name', ({ open, rounds }) => {
         { mfaMethod: 'EMAIL', code: mailedCode(at, 'revoked@demo.test') },
         caller,
       )
-      const revoke = () => call(at.identity, revokeOtp, request, {}, caller)
+      const steppedUp = { ...caller, steppedUpAt: at.clock.now() }
+      const revoke = () => call(at.identity, revokeOtp, request, {}, steppedUp)
       const replacePending = async (tx: Tx) => {
         await lockAccount(tx, 'CONSUMER', accountId)
         await removeOtp(tx, 'CONSUMER', accountId)

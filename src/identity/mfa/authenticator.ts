@@ -1,11 +1,10 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
-import { areWithin, conflict, Refusal } from '../../kernel/index.ts'
+import { assertSteppedUp, conflict, Refusal } from '../../kernel/index.ts'
 import { auditContextOf, recordSuccess } from '../../platform/audit/index.ts'
 import { lockOwnAccount, ownAccount } from '../accounts/service.ts'
 import type { Account } from '../accounts/store.ts'
 import { queueNotice } from '../notices/service.ts'
 import type { CallerContext } from '../ports.ts'
-import { readLastStepUp } from '../sessions/activity-store.ts'
 import { assertSession } from '../sessions/rules.ts'
 import { keepFormerAuthenticator } from './recovery/young.ts'
 import { allowsMailCodes } from './rules.ts'
@@ -75,10 +74,7 @@ async function activate(
 
 async function removeByStepUp(ports: MfaPorts, context: CallerContext): Promise<void> {
   const { database, clock, settings } = ports
-  const isBoundToSession = settings.mfa.binding === 'session'
-  const session = assertSession(context.caller)
-  const at = isBoundToSession ? await readLastStepUp(database, session) : context.caller.steppedUpAt
-  if (at === null || !areWithin(settings.mfa.stepUpMs, at, clock.now())) throw new Refusal('ACCESS.STEP_UP_REQUIRED')
+  assertSteppedUp(context.caller, clock.now(), settings.mfa.stepUpMs)
   await inTransaction(database, async (tx) => remove(ports, tx, await lockOwnAccount(tx, context.caller), context))
 }
 

@@ -1,4 +1,4 @@
-import { type Database, query, type Statements, type Tx, timestamptz } from '../../database/index.ts'
+import { query, type Statements, type Tx, timestamptz } from '../../database/index.ts'
 import { type Instant, type Portal, type SessionId, toDate } from '../../kernel/index.ts'
 import type { OwnSession } from './rules.ts'
 
@@ -29,19 +29,4 @@ export async function recordStepUp(tx: Tx, { portal, accountId, sessionId }: Own
     .where('biz_id', '=', sessionId)
     .where('ended_at', 'is', null)
     .execute()
-}
-
-export async function readLastStepUp(
-  database: Database | Tx,
-  { portal, accountId, sessionId }: OwnSession,
-): Promise<Instant | null> {
-  const row = await database
-    .selectFrom('sessions')
-    .select('stepped_up_at')
-    .where('portal', '=', portal)
-    .where('account_biz_id', '=', accountId)
-    .where('biz_id', '=', sessionId)
-    .where('ended_at', 'is', null)
-    .executeTakeFirst()
-  return row?.stepped_up_at ?? null
 }

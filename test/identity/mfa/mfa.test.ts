@@ -164,7 +164,7 @@ describe('a step-up', () => {
       const proof = { mfaMethod: 'EMAIL', code: mailedCode(isolated, 'elsewhere@demo.test') } as const
       await call(identity, stepUp, createRequestContext(clock), proof, self)
       expect((await there(false)).steppedUpAt).toBe(before.steppedUpAt)
-      await call(other, revokeOtp, createRequestContext(clock), {}, before)
+      await call(other, revokeOtp, createRequestContext(clock), {}, await there(true))
       expect((await there(true)).steppedUpAt).toBe(clock.now())
       expect((await there(false)).steppedUpAt).toBe(clock.now())
       // An ended session is rejected with `bypassCache`, too.
@@ -176,7 +176,7 @@ describe('a step-up', () => {
     }
   })
 
-  test('mfa.otpRevoke 403 ACCESS.STEP_UP_REQUIRED: if the session ended during the request', async () => {
+  test('mfa.otpRevoke 403 ACCESS.STEP_UP_REQUIRED: without a step-up, after the session has ended', async () => {
     await newSecret()
     await invoke(logout)
     expect(await codeOf(invoke(revokeOtp, {}))).toBe('ACCESS.STEP_UP_REQUIRED')
@@ -186,10 +186,13 @@ describe('a step-up', () => {
     await newSecret()
     await invoke(sendStepUpCode, { mfaMethod: 'EMAIL' })
     await invoke(stepUp, { mfaMethod: 'EMAIL', code: mailedCode(at, email) })
+    // As the pipeline's `stepUp` stage reads it.
+    const steppedUp = { ...caller, steppedUpAt: at.clock.now() }
+    const revoke = () => call(at.identity, revokeOtp, createRequestContext(at.clock), {}, steppedUp)
     at.clock.advance(-3_600_000)
-    expect(await codeOf(invoke(revokeOtp, {}))).toBe('ACCESS.STEP_UP_REQUIRED')
+    expect(await codeOf(revoke())).toBe('ACCESS.STEP_UP_REQUIRED')
     at.clock.advance(3_600_000)
-    await invoke(revokeOtp, {})
+    await revoke()
   })
 
   test('mfa.stepUpSend 200: after the clock was set back by an hour; the previous code is invalid', async () => {

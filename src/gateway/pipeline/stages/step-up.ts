@@ -13,17 +13,16 @@ interface FoundStepUp {
 export type FindStepUp = (call: Call) => Promise<FoundStepUp>
 
 /**
- * For `mfa.binding: session`. Another replica may have verified it, so `authenticate` must read the session from the
- * store.
+ * For `mfa.binding: session`. Another replica may have verified it or ended the session, so `authenticate` must read the
+ * session from the store.
  */
 export function findStepUpBy(authenticate: Stage, stepUpMs: number): FindStepUp {
   return async (call) => {
     const { caller, workspace } = call
     if (!caller || caller.apiKeyId !== null) return { isFound: false }
-    if (isSteppedUp(caller, call.receivedAt, stepUpMs)) return { isFound: true }
     await authenticate(call)
     call.workspace = workspace
-    return { isFound: call.caller !== null && call.caller.steppedUpAt !== caller.steppedUpAt }
+    return { isFound: isSteppedUp(call.caller ?? caller, call.receivedAt, stepUpMs) }
   }
 }
 
