@@ -186,4 +186,20 @@ describe('limits of one portal', needsStore(), () => {
     expect(refusal(await open(system))).toEqual(limited)
     expect((await open('/web/v1/consumer')).status).toBe(200)
   })
+  test.each<[string, number, (at: Client) => Promise<Answer>]>([
+    ['a wrong token', 401, (at) => at.get(`${system}/profile`, 'wrong')],
+    ['a wrong access code', 403, (at) => at.get(`${system}/profile`, undefined, { 'x-portal-access-code': 'wrong' })],
+    ['a malformed header', 400, (at) => at.get(`${system}/profile`, undefined, { 'x-client-hash': ' ' })],
+    ['an unknown path', 404, (at) => at.get(`${system}/none`)],
+  ])(
+    '%s %i counts towards the address across replicas: 40 of 60 in parallel, then 429',
+    async (_name, status, send) => {
+      const at = client(portico)
+      const statuses = (await Promise.all(Array.from({ length: 60 }, () => send(at)))).map((each) => each.status)
+      expect(statuses.filter((each) => each === status)).toHaveLength(40)
+      expect(statuses.filter((each) => each === 429)).toHaveLength(20)
+      const { headers } = await send(at)
+      expect(headers.get('ratelimit')).toBe(`"address";r=0;t=${headers.get('retry-after')}`)
+    },
+  )
 })
