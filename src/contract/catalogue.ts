@@ -25,7 +25,7 @@ import {
   type PermissionList,
   type PermissionRow,
 } from './permissions.ts'
-import { confirmsErrors } from './step-up-purpose.ts'
+import { confirmsErrors, purposeErrors } from './step-up-purpose.ts'
 
 /** By owner, such as a domain. */
 export type Contracts = Readonly<Record<string, object>>
@@ -236,6 +236,7 @@ function assertPassedAndConfirmed(domains: Contracts, report: ReportError): void
       const errors = [
         ...passThroughErrors(operation),
         ...confirmsErrors(operation).map((message) => ['confirms', message] as const),
+        ...purposeErrors(operation).map((message) => ['purpose', message] as const),
       ]
       for (const [field, message] of errors)
         report({ owner, message: `operations.${name}.${field}: ${message}`, declared: operation })

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { canonicalJson, isRecord, type Operation, pathParamNames } from '../kernel/index.ts'
+import { canonicalJson, isRecord, type Operation, type Purpose, pathParamNames } from '../kernel/index.ts'
 import { pathParameterSchema } from './fields.ts'
 
 /** Members of a purpose that are not fields of the operation. */
@@ -21,6 +21,35 @@ export function confirmedNames({ confirms, path }: Pick<Operation, 'confirms' | 
 export function confirmedSchemas(operation: Operation): Record<string, z.ZodType> {
   const schemas = schemasOf(operation)
   return Object.fromEntries(confirmedNames(operation).flatMap((name) => (schemas[name] ? [[name, schemas[name]]] : [])))
+}
+
+/** Returns what the mail of a step-up names besides the operation. */
+export function purposeOf(operation: Operation, fields: Record<string, unknown>): Purpose {
+  const isText = (entry: [string, unknown]): entry is [string, string] => typeof entry[1] === 'string'
+  return operation.purpose?.(Object.fromEntries(Object.entries(fields).filter(isText))) ?? {}
+}
+
+/**
+ * Errors in `purpose`. A misspelled name would leave a gap in the mail, and the mail must show an amount (PSD2 RTS,
+ * article 5).
+ */
+export function purposeErrors(operation: Operation): string[] {
+  const names = confirmedNames(operation)
+  const read = new Set<string>()
+  const sample = new Proxy(Object.fromEntries(names.map((name) => [name, name])), {
+    get: (texts, name) => {
+      read.add(String(name))
+      return Reflect.get(texts, name)
+    },
+  })
+  operation.purpose?.(sample)
+  const amounts = canDemandStepUp(operation) ? names.filter((name) => /amount$/i.test(name)) : []
+  return [
+    ...[...read]
+      .filter((name) => !names.includes(name))
+      .map((name) => `reads ${name}, which is not among the confirmed fields`),
+    ...amounts.filter((name) => !read.has(name)).map((name) => `must show ${name}, which a step-up confirms`),
+  ]
 }
 
 /** Errors in `confirms`, and fields that it lacks. */

@@ -16,6 +16,7 @@ import {
 import { declarationsOf, differingFields, type GatewayDeclarations, withoutDeclared } from './gateway.ts'
 import { described, followReference, inlineReferences, sourceKey, toZod, withDefault } from './json-schema.ts'
 import { OperationMarks, RootMarks } from './marks.ts'
+import { purposeByNames } from './purpose.ts'
 
 const sealedNames = new Set(['#/components/schemas/SealedBody', '#/components/schemas/SealedReply'])
 
@@ -178,6 +179,7 @@ function toOperation(document: Json, { method, path, marks, source }: Documented
     ...(marks.withoutEntry && { withoutEntry: marks.withoutEntry }),
     ...(marks.auditsRefusals && { auditsRefusals: marks.auditsRefusals }),
     ...(marks.confirms && { confirms: marks.confirms }),
+    purpose: purposeByNames,
     ...(params && { params }),
     ...(marks.machineParams && { machineParams: marks.machineParams }),
     ...(query && { query }),

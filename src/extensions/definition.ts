@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { portNames } from '../api/ports.ts'
 import { permissionMarks } from '../contract/permissions.ts'
 import { PolicyShape, permissionMarkShape, RateGroupsShape } from '../contract/policy-shape.ts'
-import { chains, isRecord, methods, passThroughReplies } from '../kernel/index.ts'
+import { chains, isRecord, methods, type Operation, passThroughReplies } from '../kernel/index.ts'
 
 const zodSchema = z.instanceof(z.ZodType, { error: 'must be a zod schema of portico/contract' })
 
@@ -44,6 +44,7 @@ const OperationShape = z.strictObject({
   withoutEntry: z.literal(true).optional(),
   auditsRefusals: z.literal(true).optional(),
   confirms: z.array(z.string()).optional(),
+  purpose: z.custom<Operation['purpose']>((value) => typeof value === 'function', 'must be a function').optional(),
   malformedBody: code.optional(),
   machineParams: z.record(z.string(), z.string().regex(/^\w+$/, 'must be a name such as loanBizId')).optional(),
   reply: z.union([zodSchema, z.enum(byteReplies)], {

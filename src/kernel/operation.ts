@@ -123,6 +123,8 @@ export interface Operation {
    * be among them. Default: the path parameters.
    */
   confirms?: readonly string[]
+  /** What the mail of a step-up names besides the operation: the amount, the role and the payee. */
+  purpose?(confirmed: ConfirmedTexts): Purpose
   /**
    * Code for an invalid path parameter. Default: RESOURCE.NOT_FOUND if `refuses` lists it, otherwise
    * VALIDATION.INVALID_PARAMETER.
@@ -136,6 +138,33 @@ export interface Operation {
   reply: ReplyKind
   /** The operation's own codes, besides those that its policy implies. */
   refuses: readonly Code[]
+}
+
+/** The fields in `confirms` that are texts, such as ids and amounts, as validated. */
+export type ConfirmedTexts = Readonly<Record<string, string | undefined>>
+
+/**
+ * What a step-up confirms. Portico reads names and masked accounts from the store, and writes the text. An object that
+ * does not exist, or belongs to another workspace, gets RESOURCE.NOT_FOUND.
+ */
+export interface Purpose {
+  /** An order of the ledger. Its own amount and payee are shown. */
+  readonly order?: string | undefined
+  /** In the currency of `wallet`, or in `currency` without one. */
+  readonly amount?: string | undefined
+  readonly currency?: string | undefined
+  /** A wallet of the workspace. */
+  readonly wallet?: string | undefined
+  /** A role of the workspace. */
+  readonly role?: string | undefined
+  /** Who gets the money or the power: the first of these that is set. */
+  readonly payee?: {
+    readonly withdrawalChannel?: string | undefined
+    /** A wallet of any workspace. */
+    readonly wallet?: string | undefined
+    readonly account?: string | undefined
+    readonly email?: string | undefined
+  }
 }
 
 type ParamNames<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`

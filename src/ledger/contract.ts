@@ -4,7 +4,7 @@ import type { LedgerTypes } from '../contract/ledger/ledger-types.ts'
 import { listQuery, page } from '../contract/lists.ts'
 
 import { decision, member, money, operator } from '../contract/policies.ts'
-import { type CodeOf, codedFamily, type Permission } from '../kernel/index.ts'
+import { type CodeOf, type ConfirmedTexts, codedFamily, type Permission, type Purpose } from '../kernel/index.ts'
 
 export const codes = {
   'WALLET.INSUFFICIENT_FUNDS': { status: 422 },
@@ -108,10 +108,17 @@ export function orderDecision<O extends z.ZodObject, P extends Permission>(order
     method: 'POST',
     chains: ['system'],
     policy: { ...decision, permission },
+    purpose: ofOrder,
     body: 'none',
     reply: order,
     refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT'],
   } as const
+}
+
+/** The path has the order's id. An operation that confirms more than this declares its own purpose. */
+function ofOrder(confirmed: ConfirmedTexts): Purpose {
+  const [order, ...others] = Object.values(confirmed)
+  return others.length === 0 ? { order } : {}
 }
 
 /** Returns the parts of `orderDecision`, with a request body that requires a reason. */

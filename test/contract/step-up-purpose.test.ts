@@ -8,7 +8,10 @@ import {
   confirmedNames,
   confirmedSchemas,
   confirmsErrors,
+  purposeErrors,
+  purposeOf,
 } from '../../src/contract/step-up-purpose.ts'
+import { purposeByNames } from '../../src/documents/purpose.ts'
 import type { Operation } from '../../src/kernel/index.ts'
 
 const demanding = catalogue.filter(canDemandStepUp)
@@ -67,11 +70,91 @@ const gift: Operation = {
   summary: 'Send a gift',
   policy: { ...own, stepUp: true },
   confirms: ['gift_id', 'amount'],
+  purpose: ({ gift_id: order, amount }) => ({ order, amount }),
   query: z.strictObject({ tag: z.string() }),
   body: z.strictObject({ amount: z.string(), note: z.string(), tag: z.string().optional() }).optional(),
   reply: z.null(),
   refuses: [],
 }
+
+describe('the purpose of an operation', () => {
+  it('names amounts, roles and payees, and nothing of other fields', () => {
+    const shown = demanding.flatMap((operation) => {
+      const texts = Object.fromEntries(confirmedNames(operation).map((name) => [name, name]))
+      const { payee, ...purpose } = purposeOf(operation, { ...texts, list: ['not a text'] })
+      const parts = [
+        ...Object.entries(purpose),
+        ...Object.entries(payee ?? {}).map(([kind, name]) => [`to ${kind}`, name]),
+      ]
+      return parts.length === 0 ? [] : [[operation.id, parts.map((part) => part.join(' ')).join(', ')]]
+    })
+    expect(Object.fromEntries(shown)).toEqual({
+      'invitations.create': 'role roleBizId, to email email',
+      'operators.approveAccount': 'to account account_id',
+      'operators.reactivateAccount': 'to account account_id',
+      'operators.rejectAccount': 'to account account_id',
+      'operators.suspendAccount': 'to account account_id',
+      'operators.terminateAccountSessions': 'to account account_id',
+      'proposals.proposeOwner': 'to account userBizId',
+      'proposals.proposePermissions': 'to account account_id',
+      'proposals.resetFactor': 'to account account_id',
+      'proposals.revokePermissions': 'to account account_id',
+      'recharges.confirm': 'order recharge_id',
+      'recharges.reject': 'order recharge_id',
+      'roles.changeMember': 'role roleBizId, to account userBizId',
+      'roles.delete': 'role roleBizId',
+      'roles.restore': 'role roleBizId',
+      'roles.restoreMember': 'to account userBizId',
+      'roles.setPermissions': 'role roleBizId',
+      'roles.update': 'role roleBizId',
+      'transfers.approve': 'order order_id',
+      'transfers.create': 'wallet sourceWalletBizId, amount amount, currency currency, to wallet targetWalletBizId',
+      'transfers.reject': 'order order_id',
+      'wallets.close': 'wallet wallet_id',
+      'wallets.freeze': 'wallet wallet_id',
+      'wallets.unfreeze': 'wallet wallet_id',
+      'withdrawalChannels.reactivate': 'to withdrawalChannel withdrawal_channel_id',
+      'withdrawalChannels.reject': 'to withdrawalChannel withdrawal_channel_id',
+      'withdrawalChannels.reveal': 'to withdrawalChannel withdrawal_channel_id',
+      'withdrawalChannels.verify': 'to withdrawalChannel withdrawal_channel_id',
+      'withdrawals.approve': 'order withdrawal_id',
+      'withdrawals.complete': 'order withdrawal_id',
+      'withdrawals.create': 'wallet walletBizId, amount amount, to withdrawalChannel withdrawalChannelBizId',
+      'withdrawals.fail': 'order withdrawal_id',
+      'withdrawals.reject': 'order withdrawal_id',
+      'workspaces.limitMember': 'to account userBizId',
+    })
+  })
+
+  it('agrees with the names of the fields, by which an operation of a document is shown', () => {
+    for (const operation of demanding) {
+      const texts = Object.fromEntries(confirmedNames(operation).map((name) => [name, name]))
+      const { order, ...declared } = purposeOf(operation, texts)
+      const { currency, ...named } = purposeByNames(texts)
+      if (order !== undefined) continue
+      // Without an amount, the currency is not shown.
+      expect({ payee: {}, ...declared }, operation.id).toEqual(
+        named.amount === undefined ? named : { ...named, currency },
+      )
+    }
+  })
+
+  it.each<[string, Partial<Operation>, string[]]>([
+    ['complete', {}, []],
+    ['a misspelled name', { purpose: ({ amount, giftId }) => ({ amount, order: giftId }) }, ['reads giftId']],
+    ['an amount that is not shown', { purpose: ({ gift_id: order }) => ({ order }) }, ['must show amount']],
+    ['no purpose', { purpose: () => ({}) }, ['must show amount']],
+    ['an operation of a document', { purpose: purposeByNames }, []],
+    ['no step-up', { policy: own, confirms: [], purpose: () => ({}) }, []],
+  ])('%s: checked at start', (_name, changed, expected) => {
+    const errors = purposeErrors({ ...gift, ...changed })
+    expect(errors.map((error) => error.split(',')[0])).toEqual(expected)
+  })
+
+  it('every operation of Portico passes the check', () => {
+    expect(catalogue.flatMap(purposeErrors)).toEqual([])
+  })
+})
 
 describe('an operation whose `confirms` is wrong is refused at start', () => {
   it.each<[string, Partial<Operation>, string]>([

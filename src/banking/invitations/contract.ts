@@ -101,6 +101,7 @@ export const createInvitation = operation({
   summary: 'Invite a person to a workspace with a role',
   policy: { ...managing, stepUp: 'maybe' },
   confirms: ['email', 'roleBizId'],
+  purpose: ({ email, roleBizId: role }) => ({ role, payee: { email } }),
   body: z.strictObject({ email, roleBizId: id, message: text(512).optional() }),
   refuses: [...command.refuses, 'ACCESS.PAYOUT_HOLD'],
 })

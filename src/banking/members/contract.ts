@@ -158,6 +158,7 @@ export const limitMember = operation({
   summary: 'Set or remove the limits of a membership',
   policy: { ...operator, permission: 'member:limit', stepUp: true, changesRights: true },
   confirms: ['workspace_id', 'userBizId', 'policyConfig'],
+  purpose: ({ userBizId: account }) => ({ payee: { account } }),
   body: z.strictObject({ userBizId: id, policyConfig: PolicyConfig.nullable(), reason }),
   reply: Member,
   refuses: ['RESOURCE.NOT_FOUND'],

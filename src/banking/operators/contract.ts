@@ -5,7 +5,14 @@ import { listQuery, page } from '../../contract/lists.ts'
 import type { Permissions } from '../../contract/permissions.ts'
 import { operator } from '../../contract/policies.ts'
 import { Profile } from '../../contract/shared-schemas.ts'
-import { accountPortal, accountStatus, auditOutcome, operation } from '../../kernel/index.ts'
+import {
+  accountPortal,
+  accountStatus,
+  auditOutcome,
+  type ConfirmedTexts,
+  operation,
+  type Purpose,
+} from '../../kernel/index.ts'
 
 export const summary = 'Accounts, workspaces, ledger, and audit log, for operators.'
 
@@ -61,6 +68,7 @@ export const approveAccount = operation({
   path: '/accounts/{account_id}/approve',
   summary: 'Approve a pending account',
   policy: approving,
+  purpose: ofAccount,
   body: 'none',
 })
 
@@ -70,6 +78,7 @@ export const rejectAccount = operation({
   path: '/accounts/{account_id}/reject',
   summary: 'Reject a pending account',
   policy: approving,
+  purpose: ofAccount,
   body: ReasonBody,
 })
 
@@ -79,6 +88,7 @@ export const suspendAccount = operation({
   path: '/accounts/{account_id}/suspend',
   summary: 'Suspend an account and end its sessions',
   policy: suspending,
+  purpose: ofAccount,
   body: ReasonBody,
 })
 
@@ -88,6 +98,7 @@ export const reactivateAccount = operation({
   path: '/accounts/{account_id}/reactivate',
   summary: 'Reactivate a suspended account',
   policy: suspending,
+  purpose: ofAccount,
   body: 'none',
 })
 
@@ -97,6 +108,7 @@ export const terminateAccountSessions = operation({
   path: '/accounts/{account_id}/sessions/terminate',
   summary: 'End an account’s sessions and suspend its credentials',
   policy: { ...operator, permission: 'session:terminate', stepUp: true, changesRights: true },
+  purpose: ofAccount,
   body: 'none',
   reply: z.object({
     success: z.boolean(),
@@ -214,3 +226,7 @@ export const verifyAuditLog = operation({
   }),
   reply: ChainVerification,
 })
+
+function ofAccount({ account_id: account }: ConfirmedTexts): Purpose {
+  return { payee: { account } }
+}

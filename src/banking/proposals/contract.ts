@@ -3,7 +3,14 @@ import { bizId, coded, codeOf, id, reason, text, timestamp } from '../../contrac
 import { listQuery, page } from '../../contract/lists.ts'
 import { type Permissions, permissionCodes } from '../../contract/permissions.ts'
 import { operator } from '../../contract/policies.ts'
-import { accountStatus, type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
+import {
+  accountStatus,
+  type CodeOf,
+  type ConfirmedTexts,
+  codedFamily,
+  operation,
+  type Purpose,
+} from '../../kernel/index.ts'
 
 export const summary = 'Rights of operators and recovery of accounts, decided by two operators.'
 
@@ -101,6 +108,7 @@ export const proposePermissions = operation({
   summary: 'Propose the new permissions of an operator',
   policy: managing,
   confirms: ['account_id', 'permissionCodes'],
+  purpose: ofAccount,
   body: z.strictObject({ permissionCodes: permissionCodes('operatorPermissions'), reason }),
 })
 
@@ -111,6 +119,7 @@ export const revokeOperatorPermissions = operation({
   summary: 'Revoke permissions of an operator immediately',
   policy: managing,
   confirms: ['account_id', 'permissionCodes'],
+  purpose: ofAccount,
   body: z.strictObject({ permissionCodes: permissionCodes('operatorPermissions', 1), reason }),
 })
 
@@ -121,6 +130,7 @@ export const proposeOwner = operation({
   summary: 'Propose an owner for a workspace without one',
   policy: recovering,
   confirms: ['workspace_id', 'userBizId'],
+  purpose: ({ userBizId: account }) => ({ payee: { account } }),
   body: z.strictObject({ userBizId: id, reason }),
 })
 
@@ -130,6 +140,7 @@ export const resetAccountFactors = operation({
   path: '/accounts/{account_id}/factors/reset',
   summary: 'Request the reset of an account’s second factors',
   policy: recovering,
+  purpose: ofAccount,
   body: z.strictObject({ reason }),
 })
 
@@ -150,3 +161,7 @@ export const rejectProposal = operation({
   policy: { ...reading, stepUp: true },
   body: z.strictObject({ reason }),
 })
+
+function ofAccount({ account_id: account }: ConfirmedTexts): Purpose {
+  return { payee: { account } }
+}

@@ -4,7 +4,7 @@ import { bizId, changesSomething, coded, id, line, nothing, text, timestamp } fr
 import { type Permissions, permissionCodes as permissionCodesOf } from '../../contract/permissions.ts'
 
 import { member } from '../../contract/policies.ts'
-import { operation, roleType } from '../../kernel/index.ts'
+import { type ConfirmedTexts, operation, type Purpose, roleType } from '../../kernel/index.ts'
 
 export const summary = 'Roles of a workspace, their permissions, and their assignment to members.'
 
@@ -134,6 +134,7 @@ export const updateRole = operation({
   summary: 'Update the name or description of a role',
   policy: { ...post.policy, stepUp: 'maybe' },
   confirms: ['roleBizId', 'roleName', 'description'],
+  purpose: ofRole,
   body: z
     .strictObject({ roleBizId: id, roleName: roleName.optional(), description: description.optional() })
     .refine(({ roleBizId: _, ...changes }) => changesSomething(changes))
@@ -148,6 +149,7 @@ export const deleteRole = operation({
   summary: 'Delete an unused role',
   policy: { ...post.policy, stepUp: 'maybe' },
   confirms: ['roleBizId'],
+  purpose: ofRole,
   body: z.strictObject({ roleBizId: id }),
   reply: nothing,
 })
@@ -159,6 +161,7 @@ export const setRolePermissions = operation({
   summary: 'Replace the permissions of a role',
   policy: { ...managing, stepUp: true },
   confirms: ['roleBizId', 'permissionCodes'],
+  purpose: ofRole,
   body: z.strictObject({ roleBizId: id, permissionCodes }),
   reply: Role,
   refuses: ['RESOURCE.NOT_FOUND', 'ACCESS.PAYOUT_HOLD'],
@@ -171,6 +174,7 @@ export const restoreRolePermissions = operation({
   summary: 'Restore the suspended permissions of a role',
   policy: { ...managing, stepUp: true },
   confirms: ['roleBizId'],
+  purpose: ofRole,
   body: z.strictObject({ roleBizId: id }),
   reply: Role,
   refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT', 'ACCESS.PAYOUT_HOLD'],
@@ -191,6 +195,7 @@ export const changeMemberRole = operation({
   summary: 'Change the role of a member',
   policy: managingMembers,
   confirms: ['userBizId', 'roleBizId'],
+  purpose: ({ userBizId: account, roleBizId: role }) => ({ role, payee: { account } }),
   body: z.strictObject({ userBizId: id, roleBizId: id }),
   reply: MemberRole,
   refuses: ['RESOURCE.NOT_FOUND', 'WORKSPACE.LAST_OWNER', 'ACCESS.PAYOUT_HOLD'],
@@ -203,7 +208,12 @@ export const restoreMember = operation({
   summary: 'Restore a suspended member',
   policy: managingMembers,
   confirms: ['userBizId'],
+  purpose: ({ userBizId: account }) => ({ payee: { account } }),
   body: z.strictObject({ userBizId: id }),
   reply: MemberRole,
   refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT', 'ACCESS.PAYOUT_HOLD'],
 })
+
+function ofRole({ roleBizId: role }: ConfirmedTexts): Purpose {
+  return { role }
+}

@@ -119,6 +119,12 @@ export const createTransfer = operation({
   summary: 'Transfer funds between two wallets',
   policy: { ...orders.create.policy, workspace: 'optional', stepUp: 'maybe' },
   confirms: ['sourceWalletBizId', 'targetWalletBizId', 'amount', 'currency'],
+  purpose: ({ sourceWalletBizId, targetWalletBizId, amount, currency }) => ({
+    wallet: sourceWalletBizId,
+    amount,
+    currency,
+    payee: { wallet: targetWalletBizId },
+  }),
   body: TransferRequest,
   refuses: [
     'RESOURCE.NOT_FOUND',

@@ -4,7 +4,7 @@ import { listQuery, page } from '../../contract/lists.ts'
 
 import type { Permissions } from '../../contract/permissions.ts'
 import { member, operator } from '../../contract/policies.ts'
-import { operation } from '../../kernel/index.ts'
+import { type ConfirmedTexts, operation } from '../../kernel/index.ts'
 import { flowDirection, flowType, flowTypeCode, walletStatus } from '../../ledger/contract.ts'
 
 export const summary = 'Wallets, balances, and flows.'
@@ -114,6 +114,7 @@ const freezing = {
   method: 'POST',
   chains: ['system'],
   policy: { ...operator, permission: 'wallet:freeze', stepUp: true },
+  purpose: ({ wallet_id: wallet }: ConfirmedTexts) => ({ wallet }),
   body: z.strictObject({ reason }),
   reply: Wallet,
   refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT'],

@@ -16,7 +16,7 @@ import { listQuery, page } from '../../contract/lists.ts'
 import type { Permissions } from '../../contract/permissions.ts'
 import { member, money, operator } from '../../contract/policies.ts'
 import { channelType } from '../../contract/shared-schemas.ts'
-import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
+import { type CodeOf, type ConfirmedTexts, codedFamily, operation, type Purpose } from '../../kernel/index.ts'
 
 export const summary = 'Payout accounts. Operators verify them.'
 
@@ -134,6 +134,7 @@ export const reactivateWithdrawalChannel = operation({
   chains: ['consumer'],
   summary: 'Confirm a suspended withdrawal channel',
   policy: { ...member, workspace: 'optional', permission: 'withdrawal-channel:manage', stepUp: true },
+  purpose: ofChannel,
   body: 'none',
   reply: WithdrawalChannel,
   refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT', 'ACCESS.PAYOUT_HOLD'],
@@ -156,6 +157,7 @@ const verification = {
   method: 'POST',
   chains: ['system'],
   policy: { ...operator, permission: 'withdrawal-channel:verify', stepUp: true },
+  purpose: ofChannel,
   reply: WithdrawalChannel,
   refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT'],
 } as const
@@ -183,8 +185,13 @@ export const revealWithdrawalChannel = operation({
   chains: ['system'],
   summary: 'Reveal the account number of a channel',
   policy: { ...operator, permission: 'withdrawal-channel:reveal', stepUp: true, rate: 'reveal' },
+  purpose: ofChannel,
   auditsRefusals: true,
   body: z.strictObject({ reason }),
   reply: RevealedAccount,
   refuses: ['RESOURCE.NOT_FOUND'],
 })
+
+function ofChannel({ withdrawal_channel_id: withdrawalChannel }: ConfirmedTexts): Purpose {
+  return { payee: { withdrawalChannel } }
+}

@@ -137,6 +137,11 @@ export const createWithdrawal = operation({
   summary: 'Request a payout and hold its funds',
   policy: { ...orders.create.policy, workspace: 'optional', stepUp: 'maybe' },
   confirms: ['walletBizId', 'withdrawalChannelBizId', 'amount'],
+  purpose: ({ walletBizId: wallet, withdrawalChannelBizId: withdrawalChannel, amount }) => ({
+    wallet,
+    amount,
+    payee: { withdrawalChannel },
+  }),
   body: WithdrawalRequest,
   refuses: [
     'RESOURCE.NOT_FOUND',

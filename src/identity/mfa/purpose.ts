@@ -1,11 +1,10 @@
-import { canDemandStepUp, canonicalPurpose, confirmedSchemas } from '../../contract/step-up-purpose.ts'
+import { canDemandStepUp, canonicalPurpose, confirmedSchemas, purposeOf } from '../../contract/step-up-purpose.ts'
 import {
   type AccountId,
   bizId,
   type Caller,
   chains,
   denied,
-  domainOf,
   formatMoney,
   invalid,
   isCurrency,
@@ -14,6 +13,7 @@ import {
   notFound,
   type Operation,
   type OrderId,
+  type Purpose,
   parseMoney,
   portalOfChain,
   type RoleId,
@@ -45,7 +45,7 @@ export interface PurposeDetails {
 }
 
 /** The command that a step-up confirms. */
-export interface Purpose {
+export interface ConfirmedCommand {
   operation: Operation
   workspaceId: WorkspaceId | null
   fields: Record<string, unknown>
@@ -61,7 +61,7 @@ export async function parsePurpose(
   ports: PurposePorts,
   { operationId, workspaceBizId, ...given }: StepUpPurpose,
   caller: Caller,
-): Promise<Purpose> {
+): Promise<ConfirmedCommand> {
   const operation = findOperation(ports, operationId, caller)
   const isOfWorkspace = operation.policy.workspace !== 'none'
   if (!isOfWorkspace && workspaceBizId !== undefined) throw invalid('purpose', 'the operation has no workspace')
@@ -73,9 +73,6 @@ export async function parsePurpose(
   return { operation, workspaceId, fields, digest: digestOfPurpose(canonicalPurpose(operation, workspaceId, fields)) }
 }
 
-/** The domains whose path parameters name orders of the ledger. In other domains, they may name something else. */
-const orderDomains: ReadonlySet<string> = new Set(['recharges', 'transfers', 'withdrawals'])
-
 /**
  * Returns a description for the mail, such as `Withdraw money (250.00 USD → DE89 **** 3000)` or
  * `Invite a person (Clerks → nora@example.com)`. Throws VALIDATION.INVALID_PARAMETER or
@@ -83,7 +80,7 @@ const orderDomains: ReadonlySet<string> = new Set(['recharges', 'transfers', 'wi
  */
 export async function describePurpose(
   ports: PurposePorts & { words: Words },
-  purpose: Purpose | null,
+  purpose: ConfirmedCommand | null,
   locale: Locale,
 ): Promise<string> {
   if (!purpose) return ports.words.text('purpose.unspecified', locale)
@@ -136,39 +133,35 @@ function assertPermission({ policy: { permission } }: Operation, rights: Workspa
 }
 
 /** Reads names and amounts from the store, so that the mail contains no free text of the client. */
-async function readDetails(ports: PurposePorts, purpose: Purpose): Promise<PurposeDetails> {
-  const { operation, workspaceId, fields } = purpose
-  const order = textOf(fields, 'order_id', 'recharge_id', 'withdrawal_id')
-  if (order !== undefined && orderDomains.has(domainOf(operation.id)))
-    return found(await ports.readOrder(bizId<'order'>(order)), 'order')
-  const walletId = textOf(fields, 'sourceWalletBizId', 'walletBizId', 'wallet_id')
+async function readDetails(
+  ports: PurposePorts,
+  { operation, workspaceId, fields }: ConfirmedCommand,
+): Promise<PurposeDetails> {
+  const { order, wallet: walletId, role: roleId, amount, currency, payee } = purposeOf(operation, fields)
+  if (order !== undefined) return found(await ports.readOrder(bizId<'order'>(order)), 'order')
   const wallet = walletId === undefined ? undefined : await readWallet(ports, workspaceId, walletId)
-  const roleId = textOf(fields, 'roleBizId')
   const role = roleId && workspaceId ? found(await ports.roleName(workspaceId, bizId(roleId)), 'role') : undefined
-  return { amount: moneyIn(fields, wallet?.currency), role, payee: await readPayee(ports, purpose) }
+  const money = amount === undefined ? undefined : toMoney(amount, wallet?.currency ?? currency)
+  return { amount: money, role, payee: await readPayee(ports, workspaceId, payee) }
 }
 
-function textOf(fields: Record<string, unknown>, ...names: string[]): string | undefined {
-  return names.map((name) => fields[name]).find((value) => typeof value === 'string')
-}
-
-function moneyIn({ amount, ...fields }: Record<string, unknown>, walletCurrency?: string): Money | undefined {
-  const currency = walletCurrency ?? textOf(fields, 'currency')
-  if (typeof amount !== 'string' || currency === undefined || !isCurrency(currency)) return undefined
+function toMoney(amount: string, currency: string | undefined): Money | undefined {
+  if (currency === undefined || !isCurrency(currency)) return undefined
   const money = parseMoney(amount, currency)
   if (!money) throw invalid('purpose', 'an amount that the currency does not have')
   return money
 }
 
-/** The account that gets the money or the power. */
-async function readPayee(ports: PurposePorts, { workspaceId, fields }: Purpose): Promise<string | undefined> {
-  const channel = textOf(fields, 'withdrawalChannelBizId', 'withdrawal_channel_id')
-  if (channel !== undefined) return found(await ports.maskedAccountOf(workspaceId, channel), 'withdrawal channel')
-  const target = textOf(fields, 'targetWalletBizId')
-  if (target !== undefined) return found(await ports.readWallet(bizId<'wallet'>(target)), 'wallet') && target
-  const person = textOf(fields, 'userBizId', 'account_id')
-  if (person !== undefined) return ports.memberEmail(workspaceId, bizId<'account'>(person))
-  return textOf(fields, 'email')
+async function readPayee(
+  ports: PurposePorts,
+  workspaceId: WorkspaceId | null,
+  { withdrawalChannel, wallet, account, email }: Purpose['payee'] = {},
+): Promise<string | undefined> {
+  if (withdrawalChannel !== undefined)
+    return found(await ports.maskedAccountOf(workspaceId, withdrawalChannel), 'withdrawal channel')
+  if (wallet !== undefined) return found(await ports.readWallet(bizId<'wallet'>(wallet)), 'wallet') && wallet
+  if (account !== undefined) return ports.memberEmail(workspaceId, bizId<'account'>(account))
+  return email
 }
 
 /** An extension's operation may have only a summary. */

@@ -22,7 +22,7 @@ import type { SessionPorts } from '../sessions/service.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { recordPurpose } from '../step-ups/service.ts'
 import type { MfaMethod, StepUpPurpose } from './contract.ts'
-import { describePurpose, type Purpose, parsePurpose } from './purpose.ts'
+import { type ConfirmedCommand, describePurpose, parsePurpose } from './purpose.ts'
 import { allowsMailCodes } from './rules.ts'
 import { type BackupCodeCounts, backupCodeCounts, type OtpFactor, otpOf, readOtp } from './store.ts'
 import { assertMailAllowed, factorOf, type PresentedFactor, verifyCode } from './verify.ts'
@@ -160,7 +160,7 @@ async function requestedPurpose(
   { purposes, settings }: MfaPorts,
   requested: StepUpPurpose | undefined,
   caller: Caller,
-): Promise<Purpose | null> {
+): Promise<ConfirmedCommand | null> {
   if (requested) return parsePurpose(purposes, requested, caller)
   if (settings.mfa.binding === 'purpose') throw invalid('purpose', 'a step-up needs a purpose')
   return null
@@ -169,7 +169,7 @@ async function requestedPurpose(
 /** With `mfa.binding: session`, a code confirms any command, regardless of its mail. */
 function stepUpCodeOwner(
   { portal, sessionId }: OwnSession,
-  purpose: Purpose | null,
+  purpose: ConfirmedCommand | null,
   { binding }: IdentitySettings['mfa'],
 ): CodeOwner {
   return {

@@ -33,6 +33,7 @@ const gifts = domain({
       summary: 'Send a gift',
       policy: { ...own, stepUp: true },
       confirms: ['amount', 'email'],
+      purpose: ({ amount, email }) => ({ amount, currency: 'EUR', payee: { email } }),
       body: z.strictObject({ amount, email: z.email() }),
       reply: z.null(),
       refuses: [],
