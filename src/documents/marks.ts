@@ -4,9 +4,11 @@ import { marksOf, type PermissionRow } from '../contract/permissions.ts'
 import { PolicyShape, permissionMarkShape, RateGroupsShape } from '../contract/policy-shape.ts'
 import { canDemandStepUp, confirmedNames } from '../contract/step-up-purpose.ts'
 import {
+  type ConfirmedTexts,
   chainIds,
   isPassThrough,
   type Operation,
+  type Purpose,
   passThroughReplies,
   type RateRule,
   type RateRules,
@@ -96,6 +98,25 @@ export function rootMarks(
     }),
     codes: Object.fromEntries(codes.map((code) => [code, { status: statusOf(code) }])),
     ...(Object.keys(texts).length > 0 && { texts }),
+  }
+}
+
+/** A document has no functions. Instead, the names of its confirmed fields tell what they are. */
+export function purposeByNames({ ...confirmed }: ConfirmedTexts): Purpose {
+  const { amount, currency, email, roleBizId, userBizId, account_id, withdrawalChannelBizId, withdrawal_channel_id } =
+    confirmed
+  const { sourceWalletBizId, targetWalletBizId, walletBizId, wallet_id } = confirmed
+  return {
+    amount,
+    currency,
+    wallet: sourceWalletBizId ?? walletBizId ?? wallet_id,
+    role: roleBizId,
+    payee: {
+      withdrawalChannel: withdrawalChannelBizId ?? withdrawal_channel_id,
+      wallet: targetWalletBizId,
+      account: userBizId ?? account_id,
+      email,
+    },
   }
 }
 

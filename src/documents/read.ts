@@ -15,8 +15,7 @@ import {
 } from '../kernel/index.ts'
 import { declarationsOf, differingFields, type GatewayDeclarations, withoutDeclared } from './gateway.ts'
 import { described, followReference, inlineReferences, sourceKey, toZod, withDefault } from './json-schema.ts'
-import { OperationMarks, RootMarks } from './marks.ts'
-import { purposeByNames } from './purpose.ts'
+import { OperationMarks, purposeByNames, RootMarks } from './marks.ts'
 
 const sealedNames = new Set(['#/components/schemas/SealedBody', '#/components/schemas/SealedReply'])
 

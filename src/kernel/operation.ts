@@ -123,7 +123,7 @@ export interface Operation {
    * be among them. Default: the path parameters.
    */
   confirms?: readonly string[]
-  /** What the mail of a step-up names besides the operation: the amount, the role and the payee. */
+  /** Returns the amount, role and payee for the mail of a step-up. Without it, the mail names the operation only. */
   purpose?(confirmed: ConfirmedTexts): Purpose
   /**
    * Code for an invalid path parameter. Default: RESOURCE.NOT_FOUND if `refuses` lists it, otherwise
@@ -144,7 +144,7 @@ export interface Operation {
 export type ConfirmedTexts = Readonly<Record<string, string | undefined>>
 
 /**
- * What a step-up confirms. Portico reads names and masked accounts from the store, and writes the text. An object that
+ * The amount, role and payee that a step-up confirms. Portico reads names and masked accounts from the store, and writes the text. An object that
  * does not exist, or belongs to another workspace, gets RESOURCE.NOT_FOUND.
  */
 export interface Purpose {

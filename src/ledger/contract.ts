@@ -115,12 +115,6 @@ export function orderDecision<O extends z.ZodObject, P extends Permission>(order
   } as const
 }
 
-/** The path has the order's id. An operation that confirms more than this declares its own purpose. */
-function ofOrder(confirmed: ConfirmedTexts): Purpose {
-  const [order, ...others] = Object.values(confirmed)
-  return others.length === 0 ? { order } : {}
-}
-
 /** Returns the parts of `orderDecision`, with a request body that requires a reason. */
 export function reasonedOrderDecision<O extends z.ZodObject, P extends Permission>(order: O, permission: P) {
   return { ...orderDecision(order, permission), body: z.strictObject({ reason }) } as const
@@ -174,4 +168,10 @@ export function orderOperations<S extends z.ZodRawShape, F extends z.ZodRawShape
     approve: orderDecision(order, `${group}:approve`),
     reject: reasonedOrderDecision(order, `${group}:approve`),
   } as const
+}
+
+/** The path has the order's id. An operation that confirms more than this declares its own purpose. */
+function ofOrder(confirmed: ConfirmedTexts): Purpose {
+  const [order, ...others] = Object.values(confirmed)
+  return others.length === 0 ? { order } : {}
 }

@@ -11,7 +11,7 @@ import {
   purposeErrors,
   purposeOf,
 } from '../../src/contract/step-up-purpose.ts'
-import { purposeByNames } from '../../src/documents/purpose.ts'
+import { purposeByNames } from '../../src/documents/marks.ts'
 import type { Operation } from '../../src/kernel/index.ts'
 
 const demanding = catalogue.filter(canDemandStepUp)

@@ -253,6 +253,8 @@ describe('a step-up with mfa.binding: purpose', needsStore(), () => {
       sendDirectly(portico.url, 'POST', '/web/v1/consumer/gifts', { token, workspace, body })
     const gift = { amount: '12.50', email: 'ada@people.test' }
     await confirm({ operationId: 'gifts.send', ...gift })
+    const { text } = await portico.mailTo(owner, 'step-up-code')
+    expect(text).toContain('It confirms: Send a gift (12.50 EUR → ada@people[.]test)')
     expect(outcome(await give({ ...gift, amount: '13.00' }))).toEqual(required)
     expect(outcome(await give(gift))).toBe(200)
     expect(outcome(await give(gift))).toEqual(required)

@@ -163,19 +163,6 @@ describe.each([
     limits.close()
   })
 
-  test('admit: refuses what another replica has used up, once `spendAll` has counted it', async () => {
-    const [a, b] = [one(), other()].map((each) =>
-      createLimits(1, systemClock, createRedisCounters(each, systemClock, { cluster })),
-    )
-    const address = { name: 'admitted', key: '203.0.113.7', rule: { limit: 3, windowMs: 60_000 } }
-    for (let request = 0; request < 3; request++) await a?.spendAll([address])
-    expect(b?.admit(address)).toMatchObject({ allowed: true, remaining: 2 })
-    expect(await b?.spendAll([address])).toMatchObject([{ allowed: false }])
-    const refused = b?.admit(address)
-    expect(refused).toMatchObject({ allowed: false, remaining: 0 })
-    expect(refused?.resetMs).toBeGreaterThan(50_000)
-  })
-
   test('spendAll: resets a TTL longer than its window, and starts a new window after the last', async () => {
     const limits = createLimits(1, systemClock, createRedisCounters(one(), systemClock, { cluster }))
     const spends = ['one', 'two'].map((key) => ({ name: 'login', key, rule: { limit: 2, windowMs: 5_000 } }))

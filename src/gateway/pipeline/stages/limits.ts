@@ -148,7 +148,7 @@ function addressSpends(
   }
 }
 
-/** Refused and accepted calls share a counter, so a portal that only a valid token reveals has no limit of its own. */
+/** Null if only a valid token reveals the portal, so that refused and accepted calls share a counter. */
 function limitPortalOf({ chain, portal }: Call): Portal | null {
   return chain.portal === 'token' ? null : portal
 }
