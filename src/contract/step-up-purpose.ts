@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { canonicalJson, isRecord, type Operation, type Purpose, pathParamNames } from '../kernel/index.ts'
+import { canonicalJson, isRecord, messageOf, type Operation, type Purpose, pathParamNames } from '../kernel/index.ts'
 import { pathParameterSchema } from './fields.ts'
 
 /** Members of a purpose that are not fields of the operation. */
@@ -42,9 +42,15 @@ export function purposeErrors(operation: Operation): string[] {
       return Reflect.get(texts, name)
     },
   })
-  operation.purpose?.(sample)
+  const thrown: string[] = []
+  try {
+    operation.purpose?.(sample)
+  } catch (error) {
+    thrown.push(`throws: ${messageOf(error)}`)
+  }
   const amounts = canDemandStepUp(operation) ? names.filter((name) => /amount$/i.test(name)) : []
   return [
+    ...thrown,
     ...[...read]
       .filter((name) => !names.includes(name))
       .map((name) => `reads ${name}, which is not among the confirmed fields`),

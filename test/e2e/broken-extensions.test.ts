@@ -231,6 +231,8 @@ describe('a broken extension', () => {
       'ledger.orders.CARD.final: SENT is open, too',
     ],
     ['no reply schema', 'o.reply = {}', 'operations.readCard.reply: must be a zod schema'],
+    ['a purpose that is a list', "o.purpose = ['amount']", 'operations.readCard.purpose: must be a function'],
+    ['a purpose of other fields', 'o.purpose = ({ payee }) => ({ payee })', 'operations.readCard.purpose: reads payee'],
     ['a module that throws', "throw new Error('out of cards')", 'out of cards'],
   ])('config check names the file and the cause of %s: exit code 2', async (_name, change, message) => {
     const file = await extension(change)
