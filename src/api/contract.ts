@@ -27,13 +27,15 @@ export {
   workspaceFields,
   workspaceFilters,
 } from '../contract/fields.ts'
-export type { LedgerTypes, OrderTypeDeclaration } from '../contract/ledger/ledger-types.ts'
+export type { LedgerTypes } from '../contract/ledger/ledger-types.ts'
 export {
+  type Expiry,
   expiryOf,
   fieldsSetLater,
   type LifeCycle,
   type Move,
   type OrderColumn,
+  type OrderTypeDeclaration,
   waitingStatuses,
 } from '../contract/ledger/life-cycle.ts'
 export { interval, isForward, listQuery, page } from '../contract/lists.ts'

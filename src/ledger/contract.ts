@@ -39,26 +39,6 @@ export const codeDomains = {
 }
 
 export const ledgerTypes = {
-  orders: {
-    TRANSFER: {
-      prefix: 'TRF',
-      open: ['PENDING_APPROVAL', 'PROCESSING'],
-      final: ['COMPLETED', 'FAILED'],
-      outgoing: true,
-    },
-    EXCHANGE: { prefix: 'EXC', open: ['PROCESSING'], final: ['COMPLETED', 'FAILED'] },
-    RECHARGE: {
-      prefix: 'RCH',
-      open: ['PENDING_PAYMENT', 'PROOF_SUBMITTED'],
-      final: ['COMPLETED', 'REJECTED', 'CANCELLED', 'EXPIRED'],
-    },
-    WITHDRAWAL: {
-      prefix: 'WDR',
-      open: ['PENDING_APPROVAL', 'PROCESSING'],
-      final: ['COMPLETED', 'CANCELLED', 'REJECTED', 'FAILED'],
-      outgoing: true,
-    },
-  },
   flowTypes: flowType.values,
   houseAccounts: ['LIQUIDITY', 'FEE', 'CLEARING'],
 } as const satisfies LedgerTypes
@@ -68,7 +48,7 @@ declare global {
   interface PorticoLedger {}
 }
 
-/** An owner merges its types into this interface, so that an undeclared type does not compile. */
+/** An owner merges its `ledgerTypes` and order types into this interface, so that an undeclared type does not compile. */
 export interface LedgerTypesByOwner extends PorticoLedger {
   ledger: typeof ledgerTypes
 }
@@ -82,7 +62,7 @@ type Declared<Key extends keyof LedgerTypes> = TypesOfOwner extends infer Types
     : never
   : never
 
-export type OrderType = KeysOf<Declared<'orders'>>
+export type OrderType = KeysOf<Declared<'orders'>> | Extract<TypesOfOwner, { name: string; prefix: string }>['name']
 export type FlowType = KeysOf<Declared<'flowTypes'>>
 /** There is one of each kind per currency. */
 export type HouseAccount = ItemsOf<Declared<'houseAccounts'>>

@@ -1,9 +1,9 @@
-import type { LifeCycle } from '../contract/ledger/life-cycle.ts'
+import { isLifeCycle, type LifeCycle } from '../contract/ledger/life-cycle.ts'
 import type { Database } from '../database/index.ts'
 import type { AccountId, Instant, Money, OrderId, Page, WorkspaceId } from '../kernel/index.ts'
 import { invalid } from '../kernel/index.ts'
 import type { IdempotencyKey, OrderCommand } from './commands/command.ts'
-import { executeOrder, type LedgerPorts, ledgerTypesOf } from './commands/execute-store.ts'
+import { executeOrder, type LedgerPorts } from './commands/execute-store.ts'
 import { assertDifferentPerson, assertOutsider } from './commands/four-eyes-store.ts'
 import {
   ensureHouseAccounts,
@@ -203,7 +203,7 @@ export function createLedger(ports: LedgerPorts): Ledger {
     execute: executeOrder.bind(null, ports),
     registerTypes: registerTypes.bind(null, ports),
     now: () => ports.clock.now(),
-    lifeCycleOf: (type) => ledgerTypesOf(ports).lifeCycles.get(type),
+    lifeCycleOf: lifeCycleOf.bind(null, ports),
     parseFlowType: parseFlowType.bind(null, ports),
     fundWallet: fundWallet.bind(null, ports),
     ensureHouseAccounts: ensureHouseAccounts.bind(null, ports),
@@ -239,8 +239,13 @@ export function createLedger(ports: LedgerPorts): Ledger {
   }
 }
 
+function lifeCycleOf({ types }: LedgerPorts, type: OrderType): LifeCycle | undefined {
+  const declared = types.orders.get(type)
+  return isLifeCycle(declared) ? declared : undefined
+}
+
 function parseFlowType(ports: LedgerPorts, text: string, field = 'flowType'): FlowType {
-  const found = [...ledgerTypesOf(ports).flowTypes.keys()].find((name): name is FlowType => name === text)
+  const found = [...ports.types.flowTypes.keys()].find((name): name is FlowType => name === text)
   if (found === undefined) throw invalid(field, 'no domain declares this flow type')
   return found
 }

@@ -44,6 +44,9 @@ export const {
   mfa: { stepUpMs },
 } = testSettings({})
 
+/** The order types of the banking domains, with the flow types and house accounts of the ledger. */
+export const { ledgerTypes: types } = bankingCatalogue
+
 /** The port `transaction` of domains. */
 export function transactionOf(database: Database): DomainPorts['transaction'] {
   return (work) => inTransaction(database, work)

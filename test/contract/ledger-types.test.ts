@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import * as transfers from '../../src/banking/transfers/contract.ts'
 import { catalogueWith } from '../../src/contract/index.ts'
 import { collectLedgerTypes } from '../../src/contract/ledger/ledger-types.ts'
 import * as ledger from '../../src/ledger/contract.ts'
@@ -12,8 +13,9 @@ const loans = {
 }
 
 test('ledger types: the table has those of the ledger and of every domain, with their owner', () => {
-  const { orders, flowTypes, houseAccounts } = collectLedgerTypes({ ledger, loans })
-  expect([...orders.keys()]).toEqual(['TRANSFER', 'EXCHANGE', 'RECHARGE', 'WITHDRAWAL', 'LOAN'])
+  const { orders, flowTypes, houseAccounts } = collectLedgerTypes({ ledger, transfers, loans })
+  expect([...orders.keys()]).toEqual(['TRANSFER', 'LOAN'])
+  expect(orders.get('TRANSFER')).toMatchObject({ owner: 'transfers', prefix: 'TRF', final: ['COMPLETED', 'FAILED'] })
   expect(orders.get('LOAN')).toEqual({ owner: 'loans', ...loans.ledgerTypes.orders.LOAN })
   expect(flowTypes.get('LOAN_PAYOUT')).toEqual({ owner: 'loans', value: 20000201 })
   expect(houseAccounts.get('LOANS')).toEqual({ owner: 'loans' })
@@ -30,17 +32,28 @@ test.each([
     'order type',
     { orders: { TRANSFER: { prefix: 'XYZ', open: [], final: ['DONE'] } } },
     'ledger.orders.TRANSFER: order type TRANSFER',
+    'transfers',
   ],
   [
     'prefix',
     { orders: { LOAN: { prefix: 'TRF', open: [], final: ['DONE'] } } },
     'ledger.orders.LOAN.prefix: prefix of order numbers TRF',
+    'transfers',
   ],
   ['flow type', { flowTypes: { FEE: 20000201 } }, 'ledger.flowTypes.FEE: flow type FEE'],
   ['number', { flowTypes: { LOAN_FEE: 10090305 } }, 'ledger.flowTypes.LOAN_FEE: number of flow types 10090305'],
   ['house account', { houseAccounts: ['CLEARING'] }, 'ledger.houseAccounts: house account CLEARING'],
-])('ledger types: a %s that two owners declare is an error that names both', (_name, ledgerTypes, declared) => {
-  expect(() => collectLedgerTypes({ ledger, cards: { ledgerTypes } })).toThrow(
-    `${declared} is declared by ledger and by cards`,
+])(
+  'ledger types: a %s that two owners declare is an error that names both',
+  (_name, ledgerTypes, declared, owner = 'ledger') => {
+    expect(() => collectLedgerTypes({ ledger, transfers, cards: { ledgerTypes } })).toThrow(
+      `${declared} is declared by ${owner} and by cards`,
+    )
+  },
+)
+
+test('ledger types: the name of an order type differs from its key in `orders`', () => {
+  expect(() => collectLedgerTypes({ cards: { ledgerTypes: { orders: { CARD: transfers.transfers } } } })).toThrow(
+    'ledger.orders.CARD: is the order type TRANSFER',
   )
 })

@@ -17,6 +17,7 @@ import {
   type TestClock,
   testClock,
   transactionOf,
+  types,
   unlimitedOutgoing,
   unlimitedPayouts,
   walletMembers,
@@ -63,6 +64,7 @@ export async function createTestBank(
     database,
     clock,
     ids,
+    types,
     separationOfDuties,
     outgoing: { ...unlimitedOutgoing, ...outgoing },
   })

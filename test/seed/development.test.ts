@@ -6,7 +6,7 @@ import { createLedger, type Ledger } from '../../src/ledger/index.ts'
 
 import { systemIds } from '../../src/platform/runtime/index.ts'
 import { developmentIds, type SeedPorts, seedDevelopment } from '../../src/seed/development.ts'
-import { callerOf, createWorld, type World } from '../banking/world.ts'
+import { callerOf, createWorld, types, type World } from '../banking/world.ts'
 
 let world: World
 let ledger: Ledger
@@ -16,7 +16,7 @@ const accounts = new Map<string, AccountId>()
 beforeAll(async () => {
   world = await createWorld()
   const { database, clock, workspaces } = world
-  ledger = createLedger({ database, clock, ids: systemIds })
+  ledger = createLedger({ database, clock, ids: systemIds, types })
   await ledger.ensureHouseAccounts(['USD', 'EUR'])
   ports = {
     database,

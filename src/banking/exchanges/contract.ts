@@ -140,6 +140,12 @@ export const exchanges = orderType('EXCHANGE', {
   moves: { create: { by: 'member', from: [], to: ['PROCESSING', 'COMPLETED'] } },
 })
 
+declare module '../../ledger/contract.ts' {
+  interface LedgerTypesByOwner {
+    exchanges: typeof exchanges
+  }
+}
+
 const orders = exchanges.operations
 
 export const listExchanges = operation({

@@ -85,6 +85,8 @@ const RechargeChannel = z.object({
   enabled: z.boolean(),
 })
 
+export const expiryJob = 'recharges.expire'
+
 /** A recharge with a submitted proof of payment does not expire. */
 export const recharges = orderType('RECHARGE', {
   prefix: 'RCH',
@@ -113,7 +115,7 @@ export const recharges = orderType('RECHARGE', {
       to: ['PROOF_SUBMITTED'],
       sets: ['proofFileBizId', 'proofSha256'],
     },
-    expire: { by: 'clock', from: ['PENDING_PAYMENT'], to: ['EXPIRED'] },
+    expire: { by: 'clock', job: expiryJob, from: ['PENDING_PAYMENT'], to: ['EXPIRED'] },
     confirm: {
       by: 'operator',
       permission: 'recharge:approve',
@@ -132,6 +134,12 @@ export const recharges = orderType('RECHARGE', {
     drop: { by: 'sandbox', from: ['PENDING_PAYMENT', 'PROOF_SUBMITTED'], to: ['CANCELLED'], reason: 'cancelReason' },
   },
 })
+
+declare module '../../ledger/contract.ts' {
+  interface LedgerTypesByOwner {
+    recharges: typeof recharges
+  }
+}
 
 const orders = recharges.operations
 const confirmation = recharges.decision('confirm')

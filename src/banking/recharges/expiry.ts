@@ -3,8 +3,6 @@ import { expireOrders, expiryBatchSize, type Ledger } from '../../ledger/index.t
 import type { JobFacts } from '../../platform/jobs/index.ts'
 import { recharges } from './contract.ts'
 
-export const expiryJob = 'recharges.expire'
-
 /** Reads show an expired recharge as such before the job has recorded it. */
 export const expiryIntervalMs = minutes(1)
 
@@ -15,7 +13,7 @@ export function expireRecharges(
   { ledger }: ExpiryPorts,
   run: { workspace: WorkspaceId | null; requestId: string; signal?: AbortSignal },
 ): Promise<number> {
-  return expireOrders(ledger, recharges, { ...run, action: expiryJob })
+  return expireOrders(ledger, recharges, run)
 }
 
 export function runExpiryJob(ports: ExpiryPorts, { jobId, signal }: Pick<JobFacts, 'jobId' | 'signal'>): Promise<void> {

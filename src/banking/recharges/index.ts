@@ -7,7 +7,7 @@ import type { Tx } from '../../database/index.ts'
 import type { HandlerTable, Words, WorkspaceId } from '../../kernel/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
 import * as contract from './contract.ts'
-import { expiryIntervalMs, expiryJob, runExpiryJob } from './expiry.ts'
+import { expiryIntervalMs, runExpiryJob } from './expiry.ts'
 import { createHandlers } from './handlers.ts'
 import {
   type ChannelSettings,
@@ -37,7 +37,14 @@ export function createRecharges({ settings, ...infrastructure }: RechargesOption
   const ports = { ...infrastructure, channels: parseChannels(settings.channels), lifeMs, referenceRequired }
   return {
     handlers: createHandlers(ports),
-    jobs: [{ name: expiryJob, attempts: 1, everyMs: expiryIntervalMs, work: (_, facts) => runExpiryJob(ports, facts) }],
+    jobs: [
+      {
+        name: contract.expiryJob,
+        attempts: 1,
+        everyMs: expiryIntervalMs,
+        work: (_, facts) => runExpiryJob(ports, facts),
+      },
+    ],
     clean: (tx, { workspaceId }) => deleteProofsAndReferences(tx, workspaceId),
   }
 }

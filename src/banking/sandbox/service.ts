@@ -11,7 +11,6 @@ import {
   type WorkspaceId,
   type WorkspaceKind,
 } from '../../kernel/index.ts'
-import { ledgerTypes } from '../../ledger/contract.ts'
 import { expiredAt, type Ledger, type OrderMove } from '../../ledger/index.ts'
 import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
 import { lockOpenOrders, lockWallets, type OpenOrder, type SandboxWallet } from './store.ts'
@@ -114,7 +113,7 @@ function endOrder(ledger: Ledger, workspace: WorkspaceId, order: OpenOrder, { ac
 /** An order has the status of its expiry from then on, even if no job has stored that status yet. */
 function endingOf(
   ledger: Pick<Ledger, 'lifeCycleOf'>,
-  { type, status, expiresAt }: OpenOrder,
+  { type, status, expiresAt, ending }: OpenOrder,
   at: Instant,
 ): Pick<OrderMove, 'steps' | 'data'> {
   const lifeCycle = ledger.lifeCycleOf(type)
@@ -124,16 +123,7 @@ function endingOf(
   const move = Object.values(lifeCycle?.moves ?? {}).find(({ by, from }) => by === 'sandbox' && from.includes(status))
   const field = move?.reason
   return {
-    steps: [{ status: move?.to[0] ?? defaultEnding(type), reason }],
+    steps: [{ status: move?.to[0] ?? ending, reason }],
     ...(field && { data: { [field]: reason } }),
   }
-}
-
-/** For orders of a type without a life cycle, such as those of a domain that is off. */
-function defaultEnding(type: OpenOrder['type']): string {
-  return Object.entries(ledgerTypes.orders).some(
-    ([name, { final }]) => name === type && !final.some((status) => status === 'CANCELLED'),
-  )
-    ? 'FAILED'
-    : 'CANCELLED'
 }

@@ -36,6 +36,8 @@ export interface OpenOrder {
   status: string
   /** ISO 8601. Null if the order never expires. */
   expiresAt: string | null
+  /** The status that ends an order of a type without a life cycle, such as one of a domain that is off. */
+  ending: string
   /** Whether the order holds funds. */
   holds: boolean
 }
@@ -62,6 +64,9 @@ export async function lockOpenOrders(tx: Tx, workspaceId: WorkspaceId): Promise<
       'o.order_type as type',
       'o.status',
       sql<string | null>`o.data->>'expiresAt'`.as('expiresAt'),
+      sql<string>`(SELECT s.status FROM ledger_types t, jsonb_each_text(t.statuses) AS s(status, final)
+         WHERE t.kind = 'ORDER' AND t.name = o.order_type AND s.final = 'true'
+         ORDER BY s.status <> 'CANCELLED', s.status <> 'FAILED', s.status LIMIT 1)`.as('ending'),
       eb
         .exists(
           eb

@@ -107,6 +107,12 @@ export const transfers = orderType('TRANSFER', {
   },
 })
 
+declare module '../../ledger/contract.ts' {
+  interface LedgerTypesByOwner {
+    transfers: typeof transfers
+  }
+}
+
 const chains = ['consumer', 'api'] as const
 const orders = transfers.operations
 const approval = transfers.decision('approve')

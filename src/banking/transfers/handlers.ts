@@ -1,4 +1,5 @@
 import { moneyOf } from '../../contract/fields.ts'
+import { waitingStatuses } from '../../contract/ledger/life-cycle.ts'
 import {
   type AccountId,
   bizId,
@@ -69,7 +70,7 @@ export function createHandlers(ports: TransfersPorts): HandlerTable {
     listPendingTransfers: async (request) => {
       const { workspaceId, ...query } = request.query
       const participant = workspaceId === undefined ? undefined : bizId<'workspace'>(workspaceId)
-      const found = await orders.page(query, null, { participant, statuses: ['PENDING_APPROVAL'] })
+      const found = await orders.page(query, null, { participant, statuses: waitingStatuses(contract.transfers) })
       return mapPage(found, (order) => orders.showToOperator(order, request))
     },
 

@@ -113,6 +113,12 @@ export const withdrawals = orderType('WITHDRAWAL', {
   },
 })
 
+declare module '../../ledger/contract.ts' {
+  interface LedgerTypesByOwner {
+    withdrawals: typeof withdrawals
+  }
+}
+
 const orders = withdrawals.operations
 
 export const listWithdrawals = operation({

@@ -55,7 +55,7 @@ export interface Hold {
 }
 
 /**
- * A rolling sum of 24 hours to which a new order adds its amount. Cancelled, rejected, failed and expired orders do not
+ * A rolling sum of 24 hours to which an order adds its amount. Cancelled, rejected, failed and expired orders do not
  * count. Sandboxes and live workspaces have separate sums.
  */
 export interface Usage {
@@ -127,6 +127,10 @@ export interface OrderMove {
   data?: OrderData
   /** Ends all holds of the order. Fails with STATE.CONFLICT if there are none. */
   endHolds?: 'RELEASED' | 'CAPTURED'
+  /** Ends the amounts that the order added to rolling sums. */
+  returnsUsage?: true
+  /** Amounts that count for the workspace and the creator of the order. The first exceeded sum refuses the command. */
+  usage?: readonly Usage[]
   /** Further accounts that count as earlier actors, such as the operator who verified the payout account. */
   priorActors?: readonly AccountId[]
   /** Fails with STATE.CONFLICT if a workspace of the order is frozen, or its creator is suspended. */

@@ -1,16 +1,16 @@
 import { sql } from 'kysely'
 import { z } from 'zod'
-import { collectLedgerTypes, type LedgerTypeTable } from '../../contract/ledger/ledger-types.ts'
+import type { LedgerTypeTable } from '../../contract/ledger/ledger-types.ts'
 import { type Database, retryOnConflict } from '../../database/index.ts'
 import { type Clock, type Ids, invalid, Refusal, toIso } from '../../kernel/index.ts'
 import { markRecorded } from '../../platform/audit/index.ts'
-import * as contract from '../contract.ts'
 import { type OutgoingRules, outgoingUsage } from '../limits.ts'
 import { type Order, orderNumber, storedOrder } from '../order.ts'
 import type { SeparationOfDuties } from '../separation.ts'
 import {
   type NewOrder,
   type OrderCommand,
+  type OrderMove,
   type Party,
   type PostingCommand,
   type Usage,
@@ -23,18 +23,12 @@ export interface LedgerPorts {
   database: Database
   clock: Clock
   ids: Ids
-  /** The types of all owners. Default: those of Portico. */
-  types?: LedgerTypeTable
+  /** The types of all owners. */
+  types: LedgerTypeTable
   /** Default: applies to every amount. */
   separationOfDuties?: SeparationOfDuties
   /** Without it, outgoing orders cannot be created. */
   outgoing?: OutgoingRules
-}
-
-const porticoTypes = collectLedgerTypes({ ledger: contract })
-
-export function ledgerTypesOf({ types = porticoTypes }: LedgerPorts): LedgerTypeTable {
-  return types
 }
 
 /**
@@ -135,10 +129,11 @@ function usageExceeded(used: Usage | undefined): Error {
 
 /** Fails closed: an outgoing type without its value would escape the sum. */
 async function usageOf(command: PostingCommand | OrderCommand, ports: LedgerPorts): Promise<readonly Usage[]> {
+  if ('move' in command) return command.move.usage ?? []
   if (!('create' in command)) return []
   const { type, usage = [], outgoing } = command.create
   if (outgoing === undefined) {
-    if (ledgerTypesOf(ports).orders.get(type)?.outgoing) throw new RangeError(`${type} is outgoing: name the amount`)
+    if (ports.types.orders.get(type)?.outgoing) throw new RangeError(`${type} is outgoing: name the amount`)
     return usage
   }
   if (!ports.outgoing) throw new Error('this ledger has no rules for outgoing orders')
@@ -162,7 +157,7 @@ async function runCommand(ports: LedgerPorts, command: PostingCommand | OrderCom
 
 /** Replaces account labels with indexes, and formats amounts as strings of minor units. */
 function toCommandJson(command: PostingCommand | OrderCommand, usage: readonly Usage[], ports: LedgerPorts): object {
-  const { clock, ids } = ports
+  const { clock, ids, types } = ports
   const { parties, entries = [], holds = [], ...rest } = command
   const separation = separationJson(ports)
   const at = clock.now()
@@ -179,17 +174,18 @@ function toCommandJson(command: PostingCommand | OrderCommand, usage: readonly U
   const toOrderJson = ({ usage: _, outgoing: __, ...order }: NewOrder) => {
     const id = ids.next<'order'>()
     const wallets = { source: walletIndex('source'), target: walletIndex('target') }
-    const type = ledgerTypesOf(ports).orders.get(order.type)
+    const type = types.orders.get(order.type)
     if (!type) throw new RangeError(`no domain of this process declares the order type ${order.type}`)
     return { ...order, ...wallets, id, orderNo: orderNumber(type.prefix, id, at) }
   }
+  const toMoveJson = ({ usage: _, ...move }: OrderMove) => ({ ...move, ...(separation && { separation }) })
   return {
     ...rest,
     at: toIso(at),
     transaction: ids.next(),
     accounts: parties,
     ...('create' in command ? { create: toOrderJson(command.create) } : {}),
-    ...('move' in command ? { move: { ...command.move, ...(separation && { separation }) } } : {}),
+    ...('move' in command ? { move: toMoveJson(command.move) } : {}),
     ...(usage.length > 0 ? { usage: usage.map(toUsageJson) } : {}),
     ...(entries.length > 0 ? { entries: entries.map(toPostingJson) } : {}),
     ...(holds.length > 0 ? { holds: holds.map(toPostingJson) } : {}),

@@ -3,7 +3,7 @@ import { type Database, inTransaction } from '../../database/index.ts'
 import { type AccountId, type Money, toDate, type WalletId, type WorkspaceId } from '../../kernel/index.ts'
 import type { HouseAccount } from '../contract.ts'
 import type { HouseParty, Party } from './command.ts'
-import { executePosting, type LedgerPorts, ledgerTypesOf } from './execute-store.ts'
+import { executePosting, type LedgerPorts } from './execute-store.ts'
 
 /* Opening funds are posted from the CLEARING account without an order. */
 
@@ -17,7 +17,7 @@ export async function ensureHouseAccounts(ports: LedgerPorts, currencies: readon
   const isOpen = new Set(existing.map(({ kind, currency }) => `${kind} ${currency}`))
   const at = toDate(clock.now())
   // `HouseAccount` lists the names of the table.
-  const kinds = [...ledgerTypesOf(ports).houseAccounts.keys()] as HouseAccount[]
+  const kinds = [...ports.types.houseAccounts.keys()] as HouseAccount[]
   const missing = currencies.flatMap((currency) =>
     kinds
       .filter((kind) => !isOpen.has(`${kind} ${currency}`))

@@ -1,5 +1,4 @@
 import type * as z from 'zod'
-import type { OrderTypeDeclaration } from '../../contract/ledger/ledger-types.ts'
 import { type LifeCycle, lifeCycleErrors, type Move, statusesOf } from '../../contract/ledger/life-cycle.ts'
 import type { CodedFamily } from '../../kernel/index.ts'
 import { orderDecision, orderOperations, reasonedOrderDecision } from '../contract.ts'
@@ -10,8 +9,7 @@ interface Declaration<
   Filters extends z.ZodRawShape,
   Group extends string,
   Name extends string,
-> extends Pick<LifeCycle, 'wallets' | 'columns'>,
-    Pick<OrderTypeDeclaration, 'prefix' | 'outgoing'> {
+> extends Pick<LifeCycle, 'wallets' | 'columns' | 'prefix' | 'outgoing'> {
   /** The permission group of members and operators. */
   group: Group
   statuses: CodedFamily<Status>
@@ -38,6 +36,7 @@ export function orderType<
 >(name: Type, declared: Declaration<Status, Reply, Filters, Group, Name>) {
   const { moves, reply, filters, group } = declared
   const errors = lifeCycleErrors(declared)
+  if (!/^[A-Z]{3}$/.test(declared.prefix)) errors.push('prefix: must be three capital letters')
   if (errors.length > 0) throw new TypeError(`order type ${name}: ${errors.join('; ')}`)
   const permissionOf = (name: Name, hasReason: boolean) => {
     const move = moves[name]

@@ -1,5 +1,6 @@
-import { expiryOf, type LifeCycle } from '../../contract/ledger/life-cycle.ts'
-import { type Instant, Refusal, type WorkspaceId } from '../../kernel/index.ts'
+import { type Expiry, expiryOf, type LifeCycle, type Move } from '../../contract/ledger/life-cycle.ts'
+import { type Instant, type OrderId, Refusal, type WorkspaceId } from '../../kernel/index.ts'
+import type { OrderMove } from '../commands/command.ts'
 import type { OrderType } from '../contract.ts'
 import type { Ledger } from '../ledger.ts'
 import { expiredAt, type Order } from '../order.ts'
@@ -20,8 +21,6 @@ export function withExpiry<O extends Order>(type: LifeCycle, order: O, now: Inst
 export const expiryBatchSize = 200
 
 interface ExpiryRun {
-  /** The action in the audit log. */
-  action: string
   requestId: string
   /** Null for all workspaces. */
   workspace: WorkspaceId | null
@@ -35,27 +34,41 @@ interface ExpiryRun {
 export async function expireOrders(
   ledger: Ledger,
   type: NamedLifeCycle,
-  { action, requestId, workspace, signal }: ExpiryRun,
+  { requestId, workspace, signal }: ExpiryRun,
 ): Promise<number> {
   const expiry = expiryOf(type)
   if (!expiry) return 0
-  const audit = { portal: 'SYSTEM', action, requestId, clientIp: '' } as const
   const due = { type: type.name, status: expiry.from, workspace, limit: expiryBatchSize } as const
   const orders = await ledger.listDueOrders({ ...due, at: ledger.now() })
   for (const id of orders) {
     if (signal?.aborted) break
-    const move = {
-      id,
-      type: type.name,
-      workspace: null,
-      expected: [expiry.from],
-      steps: [{ status: expiry.to }],
-    } as const
-    try {
-      await ledger.execute({ actor: null, audit, parties: [], move })
-    } catch (error) {
-      if (!(error instanceof Refusal) || error.code !== 'STATE.CONFLICT') throw error
-    }
+    await expireOrder(ledger, type, { id, expiry, requestId })
   }
   return orders.length
+}
+
+/** Records the expiry of an order. Does nothing if another command has changed the order. */
+export async function expireOrder(
+  ledger: Ledger,
+  type: NamedLifeCycle,
+  { id, requestId, expiry: { from, to, holds, job } }: { id: OrderId; requestId: string; expiry: Expiry },
+): Promise<void> {
+  const audit = { portal: 'SYSTEM', action: job, requestId, clientIp: '' } as const
+  const move = {
+    id,
+    type: type.name,
+    workspace: null,
+    expected: [from],
+    steps: [{ status: to }],
+    ...endOf(holds),
+  } as const
+  try {
+    await ledger.execute({ actor: null, audit, parties: [], move })
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.code !== 'STATE.CONFLICT') throw error
+  }
+}
+
+export function endOf(holds: Move['holds']): Pick<OrderMove, 'endHolds'> {
+  return holds === 'RELEASED' || holds === 'CAPTURED' ? { endHolds: holds } : {}
 }

@@ -28,7 +28,7 @@ import { expiredAt, type Order } from '../order.ts'
 import { toOperatorOrderView, type Viewer, viewerOf } from '../order-view.ts'
 import type { ListedOrder } from '../reads/orders-store.ts'
 import { type OrderListRequest, type OrderQuery, toOrderQuery } from '../reads/queries.ts'
-import { type NamedLifeCycle, withExpiry } from './expiry.ts'
+import { endOf, expireOrder, type NamedLifeCycle, withExpiry } from './expiry.ts'
 
 type ViewRequest = Pick<RequestContext, 'locale'> & { workspace: WorkspaceAccess | null }
 type OrderRequest = ViewRequest & { params: Readonly<Record<string, string>> }
@@ -46,11 +46,14 @@ export interface Opening extends Effect, Pick<PostingCommand, 'holds' | 'parties
   order: Pick<NewOrder, 'data' | 'usage' | 'outgoing'>
 }
 
-/** The effect of a move. Its statuses and holds are declared. */
+/**
+ * The effect of a move. Its statuses and the end of its holds are declared. `holds` and `usage` are the amounts of a move
+ * that is declared with `holds: 'HELD'` and `limits: 'COUNTED'`.
+ */
 export interface Change
   extends Effect,
-    Partial<Pick<PostingCommand, 'parties'>>,
-    Pick<OrderMove, 'data' | 'priorActors'> {
+    Partial<Pick<PostingCommand, 'parties' | 'holds'>>,
+    Pick<OrderMove, 'data' | 'priorActors' | 'usage'> {
   /** Fewer statuses than the `from` of the move, if this order needs more than others. */
   from?: readonly string[]
   reason?: string
@@ -105,8 +108,8 @@ export function createOrders<Type extends NamedLifeCycle, View extends object>(
 
   const makeMove = async (name: MoveName, id: OrderId, context: CommandContext, change: Change): Promise<Order> => {
     const declared = moveOf(name)
-    const { parties = [], entries, data, reason, from = declared.from, priorActors } = change
-    if (declared.reason !== undefined && reason === undefined) throw new TypeError(`${name} needs a reason`)
+    const { parties = [], entries, holds, usage, data, reason, from = declared.from, priorActors } = change
+    assertDeclared(name, declared, change)
     const move: OrderMove = {
       id,
       type: type.name,
@@ -116,9 +119,12 @@ export function createOrders<Type extends NamedLifeCycle, View extends object>(
       data: { ...(declared.reason && reason !== undefined && { [declared.reason]: reason }), ...data },
       ...(priorActors && { priorActors }),
       ...(declared.by === 'operator' && !declared.whileFrozen && { whileActive: true }),
-      ...((declared.holds === 'RELEASED' || declared.holds === 'CAPTURED') && { endHolds: declared.holds }),
+      ...(declared.limits === 'RETURNED' && { returnsUsage: true }),
+      ...(usage && { usage }),
+      ...endOf(declared.holds),
     }
-    return execute({ ...commandOrigin(context), parties, move, ...(entries && { entries }) }, change)
+    const postings = { ...(entries && { entries }), ...(holds && { holds }) }
+    return execute({ ...commandOrigin(context), parties, move, ...postings }, change)
   }
 
   return {
@@ -157,7 +163,10 @@ export function createOrders<Type extends NamedLifeCycle, View extends object>(
         return show(await ledger.replayOnRefusal(context.key, () => work(request, context)), request)
       },
 
-    /** Returns the handler of a move. `toChange` reads the order only if it needs it. Refuses an expired order. */
+    /**
+     * Returns the handler of a move. `toChange` reads the order only if it needs it. Refuses an expired order, unless the
+     * move leaves the status of the expiry.
+     */
     move:
       <R extends Command & OrderRequest>(
         name: MoveName,
@@ -176,13 +185,31 @@ export function createOrders<Type extends NamedLifeCycle, View extends object>(
           return found
         }
         const order = await ledger.replayOnRefusal(context.key, async () => {
-          if (expiry && expiredAt(await read(), expiry, ledger.now()) !== null)
-            throw new Refusal('STATE.CONFLICT', { internal: 'the order has expired' })
+          if (expiry && expiredAt(await read(), expiry, ledger.now()) !== null) {
+            if (!moveOf(name).from.includes(expiry.to))
+              throw new Refusal('STATE.CONFLICT', { internal: 'the order has expired' })
+            // The job may not have recorded the expiry yet.
+            await expireOrder(ledger, type, { id, expiry, requestId: request.requestId })
+            found = undefined
+          }
           return makeMove(name, id, context, await toChange(request, context, read))
         })
         return show(order, request)
       },
   }
+}
+
+/** A change that its declaration does not allow is a mistake of the domain. */
+function assertDeclared(name: string, declared: Move, { holds, usage, data = {}, reason, from = [] }: Change): void {
+  const fields: readonly string[] = declared.sets ?? []
+  const mistakes = [
+    [declared.reason !== undefined && reason === undefined, 'needs a reason'],
+    [(holds !== undefined) !== (declared.holds === 'HELD'), "needs `holds` if it is declared with 'HELD'"],
+    [(usage !== undefined) !== (declared.limits === 'COUNTED'), "needs `usage` if it is declared with 'COUNTED'"],
+    [Object.keys(data).some((field) => !fields.includes(field)), 'changes a field that `sets` does not declare'],
+    [from.some((status) => !declared.from.includes(status)), 'leaves a status that `from` does not declare'],
+  ] as const
+  for (const [isMistake, message] of mistakes) if (isMistake) throw new TypeError(`${name} ${message}`)
 }
 
 function toSteps({ to: [first, ...rest] }: Move, reason?: string): Steps {

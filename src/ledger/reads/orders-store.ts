@@ -245,6 +245,7 @@ async function isWalletOf(database: Database, wallet: WalletId, workspace: Works
 function matchingOrders(database: Database, query: OrderQuery) {
   const { type, workspaceKind, statuses, expiry, from, to, data } = query
   let found = database.selectFrom('orders').where('order_type', '=', type)
+  if (statuses?.length === 0) return found.where(sql.lit(false))
   if (workspaceKind !== undefined) found = found.where('workspace_kind', '=', workspaceKind)
   if (statuses !== undefined) found = found.where(currentStatus(expiry), 'in', statuses)
   if (statuses !== undefined && expiry !== undefined)

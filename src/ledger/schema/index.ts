@@ -6,13 +6,13 @@ import { execute } from './execute.ts'
 import { holds } from './holds.ts'
 import { idempotency } from './idempotency.ts'
 import { orderLists } from './order-lists.ts'
-import { orderJson, orders } from './orders.ts'
+import { orderJson, orders, ordersGuard } from './orders.ts'
 import { sandbox } from './sandbox.ts'
 import type {} from './tables.ts'
-import { types } from './types.ts'
-import { oneOutgoingSum, usage } from './usage.ts'
+import { corrections, types } from './types.ts'
+import { oneOutgoingSum, usage, usageOfMoves } from './usage.ts'
 import { objection, validate } from './validate.ts'
-import { write } from './write.ts'
+import { returnedLimits, write } from './write.ts'
 
 /** Its successor is `objection` in validate.ts. */
 const objectionByRank = `CREATE FUNCTION ledger_objection(ids uuid[], locked ledger_accounts[], command jsonb, freed jsonb)
@@ -116,4 +116,5 @@ export const migrations = [
   sqlMigration('005-one-outgoing-sum', oneOutgoingSum),
   sqlMigration('006-former-deciders', formerDeciders),
   sqlMigration('007-outcomes-by-name', [objection]),
+  sqlMigration('008-corrections', [...corrections, ordersGuard('CREATE OR REPLACE'), returnedLimits, ...usageOfMoves]),
 ]

@@ -1,9 +1,8 @@
-import { ledgerTypes } from '../contract.ts'
 import { endedStatuses } from '../order.ts'
+import { baselineOrderTypes, baselineStatuses, quoted } from './types.ts'
 
-const ownTypes = quoted(Object.keys(ledgerTypes.orders))
-const statusOfType = Object.entries(ledgerTypes.orders)
-  .map(([type, { open, final }]) => `(type = '${type}' AND status IN (${quoted([...open, ...final])}))`)
+const statusOfType = Object.entries(baselineStatuses)
+  .map(([type, statuses]) => `(type = '${type}' AND status IN (${quoted(statuses)}))`)
   .join(' OR ')
 const ended = quoted(endedStatuses)
 
@@ -15,7 +14,7 @@ export const orders = [
   // A function, because PostgreSQL parses a CHECK constraint again for each statement.
   `CREATE FUNCTION is_order_status(type text, status text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
   BEGIN
-    RETURN ${statusOfType} OR type NOT IN (${ownTypes});
+    RETURN ${statusOfType} OR type NOT IN (${baselineOrderTypes});
   END $$`,
   `CREATE TABLE orders (
     workspace_biz_id uuid NOT NULL,
@@ -47,22 +46,13 @@ export const orders = [
   // For operators, who list these orders of all workspaces.
   `CREATE INDEX orders_of_all ON orders (order_type, created_at, biz_id)
     WHERE order_type NOT IN ('TRANSFER', 'EXCHANGE')`,
-  `CREATE FUNCTION orders_guard() RETURNS trigger LANGUAGE plpgsql AS $$
-  BEGIN
-    IF OLD.status IN (${ended}) AND NEW.status <> OLD.status THEN
+  ordersGuard(
+    'CREATE',
+    `IF OLD.status IN (${ended}) AND NEW.status <> OLD.status THEN
       RAISE EXCEPTION 'order % has ended as %', OLD.biz_id, OLD.status USING ERRCODE = 'integrity_constraint_violation';
     END IF;
-    IF (NEW.workspace_biz_id, NEW.biz_id, NEW.counterparty_workspace_biz_id, NEW.order_type, NEW.order_no,
-        NEW.source_wallet_biz_id, NEW.target_wallet_biz_id, NEW.created_by, NEW.created_at)
-       IS DISTINCT FROM
-       (OLD.workspace_biz_id, OLD.biz_id, OLD.counterparty_workspace_biz_id, OLD.order_type, OLD.order_no,
-        OLD.source_wallet_biz_id, OLD.target_wallet_biz_id, OLD.created_by, OLD.created_at)
-       OR NEW.version <> OLD.version + 1 THEN
-      RAISE EXCEPTION 'the identity of order % cannot change, and its version grows by one', OLD.biz_id
-        USING ERRCODE = 'integrity_constraint_violation';
-    END IF;
-    RETURN NEW;
-  END $$`,
+    `,
+  ),
   `CREATE TRIGGER orders_guard BEFORE UPDATE ON orders FOR EACH ROW EXECUTE FUNCTION orders_guard()`,
   `CREATE TRIGGER orders_append_only BEFORE DELETE OR TRUNCATE ON orders FOR EACH STATEMENT EXECUTE FUNCTION ledger_reject()`,
   `CREATE FUNCTION orders_history_guard() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -96,6 +86,18 @@ export const orderJson = [
   END $$`,
 ]
 
-function quoted(words: readonly string[]): string {
-  return words.map((word) => `'${word}'`).join(', ')
+export function ordersGuard(create: string, rule = ''): string {
+  return `${create} FUNCTION orders_guard() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    ${rule}IF (NEW.workspace_biz_id, NEW.biz_id, NEW.counterparty_workspace_biz_id, NEW.order_type, NEW.order_no,
+        NEW.source_wallet_biz_id, NEW.target_wallet_biz_id, NEW.created_by, NEW.created_at)
+       IS DISTINCT FROM
+       (OLD.workspace_biz_id, OLD.biz_id, OLD.counterparty_workspace_biz_id, OLD.order_type, OLD.order_no,
+        OLD.source_wallet_biz_id, OLD.target_wallet_biz_id, OLD.created_by, OLD.created_at)
+       OR NEW.version <> OLD.version + 1 THEN
+      RAISE EXCEPTION 'the identity of order % cannot change, and its version grows by one', OLD.biz_id
+        USING ERRCODE = 'integrity_constraint_violation';
+    END IF;
+    RETURN NEW;
+  END $$`
 }

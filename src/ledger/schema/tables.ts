@@ -1,4 +1,4 @@
-import type { Generated } from 'kysely'
+import type { ColumnType, Generated } from 'kysely'
 import type { Json, Minor, NullableTimestamp, Timestamp } from '../../database/index.ts'
 import type { AccountId, OrderId, WalletId, WorkspaceId, WorkspaceKind } from '../../kernel/index.ts'
 import type { FlowType, HouseAccount, OrderType, WalletStatus } from '../contract.ts'
@@ -95,6 +95,8 @@ interface LedgerTypesTable {
   owner: string
   /** Maps each status of an order type to whether it is final. */
   statuses: Json
+  /** Changes that leave a final status, such as `COMPLETED RETURNED`. */
+  corrections: ColumnType<unknown, string | undefined, string>
 }
 
 interface LedgerCheckTable {

@@ -146,3 +146,46 @@ export const oneOutgoingSum = [
   END $$`,
   `UPDATE ledger_usage SET usage_of = 'OUTGOING' WHERE counted_by = 'PERSON' AND usage_of IN ('TRANSFER', 'WITHDRAWAL')`,
 ]
+
+/** A move can count amounts, too: for the workspace and the creator of the order, at the time of the move. */
+export const usageOfMoves = [
+  `CREATE OR REPLACE FUNCTION ledger_usage_resolve(command jsonb, target uuid) RETURNS jsonb
+  LANGUAGE plpgsql STABLE AS $$
+  DECLARE
+    v_used jsonb;
+    v_order orders;
+    v_workspace uuid := (command->'create'->>'workspace')::uuid;
+    v_person uuid := (command->>'actor')::uuid;
+    v_target uuid := target;
+    v_resolved jsonb := '[]';
+  BEGIN
+    IF command ? 'move' THEN
+      SELECT * INTO v_order FROM orders
+       WHERE biz_id = (command->'move'->>'id')::uuid AND order_type = command->'move'->>'type';
+      v_workspace := v_order.workspace_biz_id;
+      v_person := v_order.created_by;
+      v_target := CASE WHEN v_order.target_wallet_biz_id IS NOT NULL
+        THEN coalesce(v_order.counterparty_workspace_biz_id, v_workspace) END;
+    END IF;
+    FOR i IN 0 .. jsonb_array_length(command->'usage') - 1 LOOP
+      v_used := command->'usage'->i;
+      -- Replicas of an earlier release name a sum for transfers and another one for withdrawals.
+      IF v_used->>'of' = 'PERSON' AND v_used->>'usageOf' IN ('TRANSFER', 'WITHDRAWAL') THEN
+        v_used := v_used || '{"usageOf": "OUTGOING"}';
+      END IF;
+      IF NOT coalesce((v_used->>'leaving')::boolean AND v_target = v_workspace, false) THEN
+        v_resolved := v_resolved || (v_used || jsonb_build_object('index', i,
+          'subject', ledger_usage_subject(v_used, v_workspace, v_person)));
+      END IF;
+    END LOOP;
+    RETURN v_resolved;
+  END $$`,
+  `CREATE OR REPLACE FUNCTION ledger_write_usage(resolved jsonb, used_by orders) RETURNS void LANGUAGE plpgsql AS $$
+  BEGIN
+    INSERT INTO ledger_usage
+      (order_biz_id, counted_by, subject, usage_of, currency, workspace_biz_id, amount, created_at)
+    SELECT used_by.biz_id, u."of", u.subject, u."usageOf", u.currency, used_by.workspace_biz_id, u.amount,
+           used_by.updated_at
+      FROM jsonb_to_recordset(resolved) AS u("of" text, subject text, "usageOf" text, currency text, amount minor_units);
+  END $$`,
+]

@@ -1,38 +1,6 @@
 /** The functions that write the rows of an accepted command. `ledger_execute` calls them. */
 export const write = [
-  // "target" is the workspace of the target wallet.
-  `CREATE FUNCTION ledger_write_order(command jsonb, existing orders, ids uuid[], target uuid, at timestamptz)
-  RETURNS orders LANGUAGE plpgsql AS $$
-  DECLARE
-    v_new jsonb := command->'create';
-    v_move jsonb := command->'move';
-    v_steps jsonb := coalesce(v_new, v_move)->'steps';
-    v_status text := v_steps->-1->>'status';
-    v_actor uuid := (command->>'actor')::uuid;
-    v_order orders;
-    v_history jsonb := '[]';
-  BEGIN
-    FOR i IN 0 .. jsonb_array_length(v_steps) - 1 LOOP
-      v_history := v_history || jsonb_build_object('status', v_steps->i->'status', 'at', iso_utc(at),
-        'actorBizId', v_actor, 'reason', v_steps->i->'reason');
-    END LOOP;
-    IF v_new IS NOT NULL THEN
-      INSERT INTO orders (workspace_biz_id, biz_id, counterparty_workspace_biz_id, order_type, order_no, status,
-        source_wallet_biz_id, target_wallet_biz_id, created_by, data, history, created_at,
-        updated_at)
-      VALUES ((v_new->>'workspace')::uuid, (v_new->>'id')::uuid, nullif(target, (v_new->>'workspace')::uuid),
-        v_new->>'type', v_new->>'orderNo', v_status, ids[(v_new->>'source')::integer + 1],
-        ids[(v_new->>'target')::integer + 1], v_actor, v_new->'data', v_history, at, at)
-      RETURNING * INTO v_order;
-    ELSE
-      UPDATE orders
-         SET status = v_status, version = version + 1, data = data || coalesce(v_move->'data', '{}'),
-             history = history || v_history, updated_at = at
-       WHERE workspace_biz_id = existing.workspace_biz_id AND biz_id = existing.biz_id
-      RETURNING * INTO v_order;
-    END IF;
-    RETURN v_order;
-  END $$`,
+  writeOrder('CREATE'),
   // Use one statement, because the zero-sum trigger checks the entries of one statement. Credits come before debits,
   // because the balance may not become negative.
   `CREATE FUNCTION ledger_write_entries(command jsonb, ids uuid[], order_id uuid, at timestamptz)
@@ -63,3 +31,47 @@ export const write = [
             coalesce(v_facts->'detail', '{}'));
   END $$`,
 ]
+
+export const returnedLimits = writeOrder(
+  'CREATE OR REPLACE',
+  `      IF v_move ? 'returnsUsage' THEN
+        DELETE FROM ledger_usage WHERE order_biz_id = existing.biz_id;
+      END IF;
+`,
+)
+
+/** "target" is the workspace of the target wallet. */
+function writeOrder(create: string, returnUsage = ''): string {
+  return `${create} FUNCTION ledger_write_order(command jsonb, existing orders, ids uuid[], target uuid, at timestamptz)
+  RETURNS orders LANGUAGE plpgsql AS $$
+  DECLARE
+    v_new jsonb := command->'create';
+    v_move jsonb := command->'move';
+    v_steps jsonb := coalesce(v_new, v_move)->'steps';
+    v_status text := v_steps->-1->>'status';
+    v_actor uuid := (command->>'actor')::uuid;
+    v_order orders;
+    v_history jsonb := '[]';
+  BEGIN
+    FOR i IN 0 .. jsonb_array_length(v_steps) - 1 LOOP
+      v_history := v_history || jsonb_build_object('status', v_steps->i->'status', 'at', iso_utc(at),
+        'actorBizId', v_actor, 'reason', v_steps->i->'reason');
+    END LOOP;
+    IF v_new IS NOT NULL THEN
+      INSERT INTO orders (workspace_biz_id, biz_id, counterparty_workspace_biz_id, order_type, order_no, status,
+        source_wallet_biz_id, target_wallet_biz_id, created_by, data, history, created_at,
+        updated_at)
+      VALUES ((v_new->>'workspace')::uuid, (v_new->>'id')::uuid, nullif(target, (v_new->>'workspace')::uuid),
+        v_new->>'type', v_new->>'orderNo', v_status, ids[(v_new->>'source')::integer + 1],
+        ids[(v_new->>'target')::integer + 1], v_actor, v_new->'data', v_history, at, at)
+      RETURNING * INTO v_order;
+    ELSE
+      UPDATE orders
+         SET status = v_status, version = version + 1, data = data || coalesce(v_move->'data', '{}'),
+             history = history || v_history, updated_at = at
+       WHERE workspace_biz_id = existing.workspace_biz_id AND biz_id = existing.biz_id
+      RETURNING * INTO v_order;
+${returnUsage}    END IF;
+    RETURN v_order;
+  END $$`
+}

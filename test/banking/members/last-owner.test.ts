@@ -25,6 +25,7 @@ import {
   createWorld,
   refusalOf,
   transactionOf,
+  types,
   type World,
   words,
 } from '../world.ts'
@@ -59,7 +60,7 @@ describe.each(stores)('the last owner on $name', (store) => {
       freezeOwnWorkspace,
       onSessionsEnded: () => undefined,
       mailer,
-      ledger: createLedger(shared),
+      ledger: createLedger({ ...shared, types }),
       withoutTimeouts: world.withoutTimeouts,
     }
     handlers = new Map([

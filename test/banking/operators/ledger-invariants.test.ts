@@ -10,7 +10,7 @@ import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { schemaOwners } from '../../harness/domains.ts'
 import { needsPostgres } from '../../harness/needs.ts'
 import { emptyPostgres } from '../../harness/prepared-postgres.ts'
-import { callerOf, createWorld, type World } from '../world.ts'
+import { callerOf, createWorld, types, type World } from '../world.ts'
 
 const server = await emptyPostgres()
 const statementTimeoutMs = 600
@@ -53,7 +53,7 @@ test(
       checksStarted.push(clock.now())
       return store.withoutTimeouts(work)
     }
-    const ledger = createLedger({ database, clock, ids: systemIds })
+    const ledger = createLedger({ database, clock, ids: systemIds, types })
     const handlers = createLedgerHandlers({ ledger, clock, withoutTimeouts: withoutTimeouts })
     const check = () => world.call(handlers, contract.checkLedgerInvariants, { as: operator })
     // Takes longer than the statement timeout.

@@ -7,7 +7,7 @@ import { type AccountId, addMs, hours, minutes, type Permission, toDate } from '
 import { createLedger } from '../../../src/ledger/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { everyStore } from '../../ledger/stores.ts'
-import { callerOf, createWorld, refusalOf, transactionOf, type World, words } from '../world.ts'
+import { callerOf, createWorld, refusalOf, transactionOf, types, type World, words } from '../world.ts'
 
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
@@ -24,7 +24,7 @@ describe.each(stores)('proposals on $name', (store) => {
   beforeAll(async () => {
     world = await createWorld(async () => store)
     const { database, clock, members } = world
-    const ledger = createLedger({ database, clock, ids: systemIds })
+    const ledger = createLedger({ database, clock, ids: systemIds, types })
     proposals = createProposals({
       database,
       transaction: transactionOf(database),

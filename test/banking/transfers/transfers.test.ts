@@ -6,7 +6,7 @@ import { executePosting } from '../../../src/ledger/commands/execute-store.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { everyStore } from '../../ledger/stores.ts'
 import { createTestBank, type TestBank, type TestWallet } from '../../ledger/test-bank.ts'
-import { refusalOf } from '../world.ts'
+import { refusalOf, types } from '../world.ts'
 
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
@@ -233,7 +233,7 @@ describe.each(stores)('transfers on $name', ({ database }) => {
     const [a, b] = [await bank.wallet('USD', '5.00'), await bank.wallet('USD')]
     const party = { currency: 'USD', active: true, currencyField: 'currency' }
     await executePosting(
-      { database, clock: bank.clock, ids: systemIds },
+      { database, clock: bank.clock, ids: systemIds, types },
       {
         actor: null,
         parties: [

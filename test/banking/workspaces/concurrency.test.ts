@@ -36,6 +36,7 @@ import {
   createWorld,
   refusalOf,
   transactionOf,
+  types,
   type World,
   words,
 } from '../world.ts'
@@ -63,7 +64,7 @@ describe.each(stores)('concurrency on $name', (store) => {
       permissionTable: permissionTable.workspace,
       settings: accessSettings.roles,
     }
-    ledger = createLedger({ database, clock, ids: systemIds })
+    ledger = createLedger({ database, clock, ids: systemIds, types })
     await ledger.ensureHouseAccounts(['USD'])
     const mailer = { send: async () => undefined, close: async () => undefined }
     handlers = new Map([
@@ -230,7 +231,7 @@ describe.each(stores)('concurrency on $name', (store) => {
     await reset()
     const transfer = (by: Database, from: WalletId, to: WalletId) =>
       executePosting(
-        { database: by, clock: world.clock, ids: systemIds },
+        { database: by, clock: world.clock, ids: systemIds, types },
         {
           actor: as,
           parties: [

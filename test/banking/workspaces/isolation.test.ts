@@ -29,6 +29,7 @@ import {
   createWorld,
   refusalOf,
   transactionOf,
+  types,
   type World,
   words,
 } from '../world.ts'
@@ -158,7 +159,7 @@ describe('isolation: an operation changes no rows of other workspaces, accounts 
       assertAddressAllowed: async () => undefined,
       onError,
     })
-    const ledger = createLedger({ database, clock, ids })
+    const ledger = createLedger({ database, clock, ids, types })
     const { withoutTimeouts } = world
     const operatorPorts = {
       signInUrl: () => '',

@@ -2,6 +2,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { executePosting } from '../../../src/ledger/commands/execute-store.ts'
 import type { HouseParty, Party } from '../../../src/ledger/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
+import { types } from '../../banking/world.ts'
 import { everyStore } from '../stores.ts'
 import { createTestBank, type TestWallet } from '../test-bank.ts'
 
@@ -47,7 +48,7 @@ describe.each(stores)('contended accounts on $name', ({ database }) => {
       // The ledger does not retry inside a transaction, so a deadlock would fail the test.
       return database.transaction().execute((tx) =>
         executePosting(
-          { database: tx, clock: bank.clock, ids: systemIds },
+          { database: tx, clock: bank.clock, ids: systemIds, types },
           {
             actor: null,
             parties: turn % 3 === 0 ? parties.toReversed() : parties,
@@ -72,7 +73,7 @@ describe.each(stores)('contended accounts on $name', ({ database }) => {
     const move = (parties: readonly TestWallet[]) =>
       database.transaction().execute((tx) =>
         executePosting(
-          { database: tx, clock: bank.clock, ids: systemIds },
+          { database: tx, clock: bank.clock, ids: systemIds, types },
           {
             actor: null,
             parties: parties.map(({ id, workspace, currency }, place) => ({

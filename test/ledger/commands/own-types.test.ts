@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import * as transfers from '../../../src/banking/transfers/contract.ts'
 import { collectLedgerTypes, type LedgerTypes } from '../../../src/contract/ledger/ledger-types.ts'
 import { type AccountId, type Money, type OrderId, Refusal } from '../../../src/kernel/index.ts'
 import * as contract from '../../../src/ledger/contract.ts'
@@ -31,7 +32,7 @@ declare global {
   }
 }
 
-const types = collectLedgerTypes({ ledger: contract, credits: { ledgerTypes } })
+const types = collectLedgerTypes({ ledger: contract, transfers, credits: { ledgerTypes } })
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
 

@@ -4,6 +4,7 @@ import type { Database } from '../../../src/database/index.ts'
 import { addMs, type Instant } from '../../../src/kernel/index.ts'
 import { createLedger, type Ledger } from '../../../src/ledger/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
+import { types } from '../../banking/world.ts'
 import { rowsRead } from '../../harness/rows-read.ts'
 import { everyStore } from '../stores.ts'
 import { createTestBank, type TestBank, type TestWallet } from '../test-bank.ts'
@@ -39,7 +40,7 @@ describe.each(stores)('a wallet with thousands of entries on $name', ({ database
   let wallet: TestWallet
   let start: Instant
   const countRows = (work: (ledger: Ledger) => Promise<unknown>) =>
-    rowsRead(database, (watched) => work(createLedger({ database: watched, clock: bank.clock, ids: systemIds })))
+    rowsRead(database, (watched) => work(createLedger({ database: watched, clock: bank.clock, ids: systemIds, types })))
 
   beforeAll(async () => {
     bank = await createTestBank(database)
