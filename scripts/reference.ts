@@ -4,6 +4,7 @@ import { clientReference } from './reference/client.ts'
 import { configurationReference } from './reference/configuration.ts'
 import { environmentReference } from './reference/environment.ts'
 import { limitsReference } from './reference/limits.ts'
+import { orderStatusReference } from './reference/order-statuses.ts'
 import { prometheusRule } from './reference/prometheus-rule.ts'
 import { refusalCodeReference } from './reference/refusal-codes.ts'
 
@@ -12,6 +13,7 @@ export const generatedPages: Readonly<Record<string, () => string>> = {
   'docs/reference/configuration.md': configurationReference,
   'docs/reference/environment.md': environmentReference,
   'docs/reference/limits.md': limitsReference,
+  'docs/reference/order-statuses.md': orderStatusReference,
   'docs/reference/refusal-codes.md': refusalCodeReference,
   'deploy/kubernetes/monitoring/prometheus-rule.yaml': prometheusRule,
 }

@@ -11,7 +11,16 @@ import { refusalOf, transactionOf } from '../../banking/world.ts'
 import { embeddedStore, type TestStore } from '../stores.ts'
 import { createTestBank, type TestBank, type TestWallet } from '../test-bank.ts'
 import { declaredTypes } from './bonds.ts'
-import { amount, createDesk, entriesOf, lastOf, lifeMs, replicaOf, type TestedType } from './desk.ts'
+import {
+  amount,
+  createDesk,
+  disableDomainRules,
+  entriesOf,
+  lastOf,
+  lifeMs,
+  replicaOf,
+  type TestedType,
+} from './desk.ts'
 
 const seed = Number(process.env.FC_SEED ?? Date.now() % 2 ** 31)
 
@@ -48,11 +57,7 @@ beforeAll(async () => {
   bank = await createTestBank(store.database)
   ledger = replicaOf(store.database, bank)
   await ledger.registerTypes()
-  // The rules of domains need their own rows, such as a quote or a payout account.
-  const { rows } = await sql<{ name: string }>`SELECT tgname AS name FROM pg_trigger
-    WHERE tgrelid = 'orders'::regclass AND NOT tgisinternal AND tgname !~ '^(orders|ledger)_'`.execute(store.database)
-  expect(rows.length).toBeGreaterThan(0)
-  for (const { name } of rows) await sql.raw(`ALTER TABLE orders DISABLE TRIGGER ${name}`).execute(store.database)
+  await disableDomainRules(store.database)
   process.stdout.write(`fast-check seed ${seed} (FC_SEED repeats it)\n`)
 })
 afterAll(() => store.close())
