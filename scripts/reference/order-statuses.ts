@@ -9,8 +9,8 @@ export function orderStatusReference(): string {
   return `${generatedFrom('the order types of the contracts')}# Order statuses
 
 A move changes the status of an order. From another status, it gets 409 \`STATE.CONFLICT\`. The history of the order and the audit
-log record each move. [The ledger](../concepts/ledger.md#orders) explains orders. [Orders in your own
-domain](../guides/orders.md#declare-a-life-cycle) describes how to declare them.
+log record each move. [The ledger](../concepts/ledger.md#orders) explains orders. [The life cycle of an
+order](../guides/order-life-cycle.md) describes how to declare them.
 
 ${types.map(toSection).join('\n')}`
 }

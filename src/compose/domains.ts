@@ -261,7 +261,8 @@ class DomainBuilder {
   }
 
   #checks(logger: Logger): HandlerChecks {
-    return { executed: this.#executed, checkReply: this.#checkReply, deadline: this.#deadline, logger }
+    const { ledger } = this.#shared
+    return { executed: this.#executed, ledger, checkReply: this.#checkReply, deadline: this.#deadline, logger }
   }
 
   async build(domain: LoadedDomain, settings: unknown, logger: Logger): Promise<void> {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { portNames } from '../api/ports.ts'
+import { isLifeCycle } from '../contract/ledger/life-cycle.ts'
 import { permissionMarks } from '../contract/permissions.ts'
 import { PolicyShape, permissionMarkShape, RateGroupsShape } from '../contract/policy-shape.ts'
 import { chains, isRecord, methods, type Operation, passThroughReplies } from '../kernel/index.ts'
@@ -60,18 +61,14 @@ const operationName = named(/^[a-z][A-Za-z0-9]*$/, 'applyForLoan').refine(
 )
 
 const typeName = named(/^[A-Z][A-Z0-9_]{1,31}$/, 'LOAN_PAYOUT')
+const OrderTypeShape = z.strictObject({
+  prefix: named(/^[A-Z]{3}$/, 'LON'),
+  open: z.array(typeName),
+  final: z.array(typeName).min(1),
+  outgoing: z.boolean().optional(),
+})
 const LedgerShape = z.strictObject({
-  orders: z
-    .record(
-      typeName,
-      z.strictObject({
-        prefix: named(/^[A-Z]{3}$/, 'LON'),
-        open: z.array(typeName),
-        final: z.array(typeName).min(1),
-        outgoing: z.boolean().optional(),
-      }),
-    )
-    .optional(),
+  orders: z.record(typeName, z.preprocess(withoutLifeCycle, OrderTypeShape)).optional(),
   flowTypes: z.record(typeName, z.int().positive()).optional(),
   houseAccounts: z.array(typeName.refine((name) => name !== 'WALLET', 'is reserved')).optional(),
 })
@@ -146,4 +143,11 @@ function groupsOf<Shape extends z.ZodType>(shape: Shape) {
 
 function isFunction(value: unknown): boolean {
   return typeof value === 'function'
+}
+
+/** `orderType` has checked the other fields. */
+function withoutLifeCycle(type: unknown): unknown {
+  if (!isLifeCycle(type)) return type
+  const { prefix, open, final, outgoing } = type
+  return { prefix, open, final, outgoing }
 }

@@ -11,6 +11,7 @@ import {
   Refusal,
   withCallSite,
 } from '../kernel/index.ts'
+import type { Ledger } from '../ledger/index.ts'
 import { inOperation } from '../platform/telemetry/index.ts'
 
 interface Executed {
@@ -53,6 +54,7 @@ export class ExecutedOnce {
 
 export interface HandlerChecks {
   executed: ExecutedOnce
+  ledger: Pick<Ledger, 'findStoredResult'>
   /** Throws if the reply of an operation is invalid. */
   checkReply(operationId: string, reply: unknown): unknown
   deadline: HandlerDeadline
@@ -69,7 +71,7 @@ export function withChecks(handlers: HandlerTable, checks: HandlerChecks): Handl
         // A handler in JavaScript can return a plain value.
         const signal = AbortSignal.any([request.signal, expired])
         const run = () => inOperation(id, async () => handler({ ...request, signal }))
-        return idempotency ? runIdempotent(id, run, idempotency, checks) : run()
+        return idempotency ? runIdempotent(request, run, idempotency, checks) : run()
       })
   return new Map([...handlers].map(([id, handler]) => [id, checked(id, handler)]))
 }
@@ -93,22 +95,23 @@ export function selectPorts(domain: LoadedDomain, ports: DomainPorts): DomainPor
 }
 
 /**
- * Throws if the handler of an idempotent operation does not call `once`, or if `once` fails, even if the handler does not
- * wait for it. If the handler fails after the commit, resolves with the stored reply, as a retry would: the command has
+ * Throws if the handler of an idempotent operation neither calls `once` nor sends a command with the request's key to the
+ * ledger, or if `once` fails, even if the handler does not wait for it. If the handler fails after the commit, resolves with the stored reply, as a retry would: the command has
  * taken effect.
  */
 async function runIdempotent(
-  id: string,
+  request: AnyRequest,
   run: () => Promise<unknown>,
   idempotency: Idempotency,
-  { executed, checkReply, logger }: HandlerChecks,
+  { executed, ledger, checkReply, logger }: HandlerChecks,
 ): Promise<unknown> {
+  const { operationId: id } = request
   try {
     const reply = await run()
     const done = executed.get(idempotency)
-    if (!done) throw new Error(`${id} did not call once`)
-    await done.running
-    if (reply !== done.committed) checkReply(id, reply)
+    if (!done && !(await isStored(ledger, request, idempotency))) throw new Error(`${id} did not call once`)
+    await done?.running
+    if (!done || reply !== done.committed) checkReply(id, reply)
     return reply
   } catch (error) {
     const done = executed.get(idempotency)
@@ -118,6 +121,23 @@ async function runIdempotent(
     return done.committed
   } finally {
     executed.end(idempotency)
+  }
+}
+
+/** Whether a command of the ledger stored the result of the request. */
+async function isStored(
+  ledger: HandlerChecks['ledger'],
+  { caller, workspace, operationId }: AnyRequest,
+  idempotency: Idempotency,
+): Promise<boolean> {
+  if (caller === null) return false
+  const key = { account: caller.accountId, workspace: workspace?.id ?? null, operation: operationId, ...idempotency }
+  try {
+    return (await ledger.findStoredResult(key)) !== undefined
+  } catch (error) {
+    // A repeated request has the lock on the key.
+    if (error instanceof Refusal && error.code === 'REQUEST.IN_PROGRESS') return true
+    throw error
   }
 }
 

@@ -37,6 +37,7 @@ const examples: Example[] = [
   { name: 'loans', gateway: library('loans'), config: 'library.yaml', reads: '/loans' },
   { name: 'loans', gateway: serve, config: 'portico.yaml', reads: '/loans' },
   { name: 'invoices', gateway: serve, config: 'portico.yaml', reads: '/invoices' },
+  { name: 'deposits', gateway: serve, config: 'portico.yaml', reads: '/deposits' },
   {
     name: 'notifications',
     gateway: serve,
