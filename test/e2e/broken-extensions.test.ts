@@ -196,7 +196,7 @@ describe('a broken extension', () => {
     [
       'an order type of Portico',
       "d.ledger = { orders: { TRANSFER: { prefix: 'CRD', open: [], final: ['DONE'] } } }",
-      'ledger.orders.TRANSFER: order type TRANSFER is declared by ledger and by cards',
+      'ledger.orders.TRANSFER: order type TRANSFER is declared by transfers and by cards',
     ],
     [
       'a house account of Portico',
