@@ -22,6 +22,7 @@ import { outboxPage } from '../platform/mail/index.ts'
 import {
   createApprovalMetrics,
   createBackgroundMetrics,
+  createClockMetrics,
   createExchangeMetrics,
   createLedgerMetrics,
   createMetrics,
@@ -197,6 +198,7 @@ function createMetricsOfParts({ infrastructure, logger, metrics, identity, domai
       onFault: (error) => logger.warn({ err: error }, 'exchange rates could not be read for metrics'),
     })
   createBackgroundMetrics(metrics.registry, infrastructure.droppedTasks)
+  createClockMetrics(metrics.registry, () => infrastructure.clockSkew?.aheadMs() ?? 0)
   createRedisMetrics(metrics.registry, infrastructure.redisMemory)
   createQueueMetrics(metrics.registry, {
     ...identity.queueLengths,

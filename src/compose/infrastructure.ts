@@ -5,12 +5,11 @@ import {
   assertWritable,
   createSnapshotReader,
   type Database,
-  measureClockSkew,
   type OpenDatabase,
   openDatabase,
   type ReadSnapshot,
 } from '../database/index.ts'
-import { type Clock, hours, type Ids, type Randomness, type Words } from '../kernel/index.ts'
+import type { Clock, Ids, Randomness, Words } from '../kernel/index.ts'
 import { type BackgroundWork, createBackgroundWork } from '../platform/background-work.ts'
 import { type Blobs, openBlobs } from '../platform/blobs/index.ts'
 import type { Cache } from '../platform/cache/index.ts'
@@ -34,20 +33,15 @@ import {
   type ReadableOutbox,
 } from '../platform/mail/index.ts'
 import type { PubSub } from '../platform/pubsub.ts'
-import { systemIds, systemRandomness } from '../platform/runtime/index.ts'
+import { systemClock, systemIds, systemRandomness } from '../platform/runtime/index.ts'
 import { mailTextsOf, wordsOf } from './catalogue.ts'
+import { type ClockSkew, watchClockSkew } from './clock-skew.ts'
 import type { Loaded } from './extensions.ts'
 import { openSharedState, type SharedState } from './shared-state.ts'
 import { databaseTarget } from './store.ts'
 
-/** Above this, one replica may reject tokens that another one has just issued. */
-const warnSkewMs = 1_000
-
 /** Clients give up before a longer queue reaches them. */
 const waitingHashes = 500
-
-/** With a clock that is a day ahead, sessions and keys expire too early. */
-const maxSkewMs = hours(12)
 
 export interface Infrastructure {
   database: Database
@@ -57,6 +51,10 @@ export interface Infrastructure {
   storeFailure: OpenDatabase['fatal']
   inSnapshot: ReadSnapshot
   blobs: Blobs
+  /** Null without PostgreSQL. */
+  clockSkew: ClockSkew | null
+  /** Whether commands of the ledger can rely on the clock of the database instead of the one of this process. */
+  usesDatabaseClock: boolean
   probes: (SharedState['probes'][number] & { isReadOnly?(): boolean })[]
   redisMemory: SharedState['redisMemory']
   cache: Cache
@@ -97,9 +95,12 @@ export async function openInfrastructure(
   const store = await openDatabase(databaseTarget(settings, onConnectionBroken, onDiskFull))
   stack.defer(() => store.close())
   await assertWritable(store.database)
-  const aheadMs = -(await measureClockSkew(store.database, clock))
-  if (Math.abs(aheadMs) >= maxSkewMs) throw new Error(`clock skew: this process is ${aheadMs} ms ahead of the database`)
-  if (Math.abs(aheadMs) >= warnSkewMs) logger.warn({ aheadMs }, 'clock skew between this process and the database')
+  // A test moves its clock, and the embedded store has the clock of this process.
+  const usesDatabaseClock = store.kind === 'postgres' && clock === systemClock
+  const clockSkew = usesDatabaseClock
+    ? await watchClockSkew({ database: store.database, clock, logger }, settings.database.maxClockSkewMs)
+    : null
+  stack.defer(() => clockSkew?.close())
   const migrated = await store.migrate(owners)
   if (migrated.length > 0) logger.info({ migrated }, 'schema migrated')
   const shared = await openSharedState(settings, allowReplicas, clock, logger, stack)
@@ -120,7 +121,12 @@ export async function openInfrastructure(
     storeFailure: store.fatal,
     inSnapshot: createSnapshotReader(store, clock),
     blobs,
-    probes: [{ name: 'store', check: store.check, isReadOnly: () => isDiskFull }, ...shared.probes],
+    probes: [
+      { name: 'store', check: store.check, isReadOnly: () => isDiskFull },
+      ...(clockSkew ? [{ name: 'clock', check: clockSkew.check }] : []),
+      ...shared.probes,
+    ],
+    clockSkew,
     redisMemory: shared.redisMemory,
     cache: shared.cache,
     pubsub: shared.pubsub,
@@ -130,6 +136,7 @@ export async function openInfrastructure(
     droppedTasks: () => background.dropped() + (queue?.dropped() ?? 0),
     words: wordsOf(catalogue, domains, settings.codedValues),
     clock,
+    usesDatabaseClock,
     ids: systemIds,
     randomness: systemRandomness,
     secretBox: createSecretBox(keys, systemRandomness),

@@ -15,6 +15,7 @@ import {
 } from '../platform/jobs/index.ts'
 import { expiredCommandCleanup } from '../platform/service-commands/index.ts'
 import { createJobMetrics } from '../platform/telemetry/index.ts'
+import { skippedWhileSkewed } from './clock-skew.ts'
 import type { Domains } from './domains.ts'
 import type { Infrastructure } from './infrastructure.ts'
 
@@ -54,7 +55,7 @@ export async function startJobs(parts: Parts, stack: AsyncDisposableStack): Prom
   const { everyMs: intervals = {}, ...poll } = parts.pace
   const kinds = kindsOf(parts).map((kind): JobKind => {
     const everyMs = intervals[kind.name] ?? kind.everyMs
-    return everyMs === undefined ? kind : { ...kind, everyMs }
+    return everyMs === undefined ? kind : skippedWhileSkewed({ ...kind, everyMs }, infrastructure.clockSkew)
   })
   declareJobKinds(infrastructure.database, allKindsOf(parts))
   const metrics = createJobMetrics(registry, [queueFailureKind, ...kinds.map(({ name }) => name)])

@@ -18,6 +18,9 @@ export const databaseSettings = z.strictObject({
   lockTimeoutMs: timeoutMs(0).describe(
     'Time limit in milliseconds for an SQL statement to wait for a lock. When it expires, the request gets 503. It must be less than `statementTimeoutMs`. With 0, only `statementTimeoutMs` applies.',
   ),
+  maxClockSkewMs: lifetimeMs(1_000).describe(
+    'Maximum difference in milliseconds between the clocks of a process and of PostgreSQL. It is measured every minute. Above it, the process is not ready and starts no recurring job. From 1 s, it logs a warning.',
+  ),
   minimumFreeBytes: z
     .int()
     .min(0)

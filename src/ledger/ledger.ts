@@ -44,6 +44,7 @@ import {
   type BalanceScope,
   type DefaultWalletScope,
   listWallets,
+  type PastBalance,
   readBalance,
   readBalanceAt,
   readDefaultWallet,
@@ -148,7 +149,7 @@ export interface Ledger {
   readBalance(scope: BalanceScope): Promise<Balance | undefined>
 
   /** Returns a wallet's balance at an instant, including changes with exactly this timestamp. */
-  readBalanceAt(scope: BalanceScope, instant: Instant): Promise<Balance | undefined>
+  readBalanceAt(scope: BalanceScope, instant: Instant): Promise<PastBalance | undefined>
 
   /** Returns one page and the total number of flows. Outgoing amounts are negative. */
   listFlows(query: FlowQuery): Promise<Page<Flow>>
@@ -220,7 +221,7 @@ export function createLedger(ports: LedgerPorts): Ledger {
     readWallet: readWallet.bind(null, database),
     readDefaultWallet: readDefaultWallet.bind(null, database),
     readBalance: readBalance.bind(null, database),
-    readBalanceAt: readBalanceAt.bind(null, database),
+    readBalanceAt: readBalanceAt.bind(null, ports),
     listFlows: listFlows.bind(null, database),
     readFlows: readFlows.bind(null, database),
     listPostings: listPostings.bind(null, database),

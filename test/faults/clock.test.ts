@@ -53,6 +53,30 @@ describe.each([
   })
 })
 
+test(
+  'a replica whose clock is 8 h fast: not ready, recurring jobs wait, and its commands have the time of PostgreSQL',
+  needsPostgres(postgres),
+  async () => {
+    const shifted = `data:text/javascript,const now = Date.now; Date.now = () => now() + ${hours(8)}`
+    const variables = { DATABASE_URL: postgres?.url ?? '', PORTICO_RATE_LIMIT_SCALE: '1000', LOG_LEVEL: 'warn' }
+    const gateway = await startProcess(variables, 'gateway', ['--import', shifted])
+    try {
+      const ready = await fetch(`${gateway.operationsUrl}/health/ready`)
+      expect(ready.status).toBe(503)
+      expect(await ready.json()).toMatchObject({ checks: { clock: 'failed', store: 'ok' } })
+      const metrics = await (await fetch(`${gateway.operationsUrl}/metrics`)).text()
+      expect(metrics).toMatch(/^portico_clock_skew_seconds 28[78]\d\d(\.\d+)?$/m)
+      const user = await signedIn(createClient(() => [gateway]))
+      const { status, orderId } = await transfer(user)
+      expect(status).toBe(200)
+      const { body } = await sendRequest(user, 'GET', `/transfer/query/orders/${orderId}`)
+      expect(Math.abs(Date.parse(body.data.createdAt) - Date.now())).toBeLessThan(minutes(5))
+    } finally {
+      await gateway.stop()
+    }
+  },
+)
+
 test.each([
   [0, /^(?!.*ANOTHER TIME)/s],
   [120_000, /"aheadMs":1(1\d|20)\d{3},"msg":"clock skew between this process and the database/],

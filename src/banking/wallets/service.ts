@@ -94,12 +94,8 @@ export async function readBalance(
   { at, ...scope }: WalletScope & { at: Instant | undefined },
 ): Promise<{ balance: Balance; asOf: Instant }> {
   const now = clock.now()
-  const isPast = at !== undefined && at < now
-  const balance = assertFound(
-    await (isPast ? ledger.readBalanceAt(scope, at) : ledger.readBalance(scope)),
-    'no such wallet',
-  )
-  return { balance, asOf: isPast ? at : now }
+  if (at !== undefined && at < now) return assertFound(await ledger.readBalanceAt(scope, at), 'no such wallet')
+  return { balance: assertFound(await ledger.readBalance(scope), 'no such wallet'), asOf: now }
 }
 
 export async function listFlows(ports: WalletsPorts, query: FlowQuery): Promise<Page<Flow>> {

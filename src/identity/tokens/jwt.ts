@@ -26,6 +26,14 @@ export interface TokenSubject {
 
 const maxTokenLength = 2_048
 
+/** Another replica, or a service, accepts a token that is issued by a clock that is ahead by at most this time. */
+const minEarlyMs = 5_000
+
+/** The accepted time before `nbf` and `iat`, in seconds. */
+export function earlySeconds({ clockSkewMs }: Pick<IdentitySettings['tokens'], 'clockSkewMs'>): number {
+  return Math.max(clockSkewMs, minEarlyMs) / 1_000
+}
+
 /** Issues and verifies access tokens (RFC 9068). */
 export class AccessTokens {
   readonly #ports: Pick<IdentityPorts, 'clock' | 'ids' | 'digest'>
@@ -73,12 +81,19 @@ export class AccessTokens {
     const key = kid === undefined ? undefined : await this.#keys.verifying(kid)
     if (!key) return undefined
     const { issuer } = this.#settings
-    const clockTolerance = this.#settings.clockSkewMs / 1_000
-    const checks = { algorithms: ['EdDSA'], typ: accessTokenType, issuer, currentDate: toDate(at), clockTolerance }
+    const early = earlySeconds(this.#settings)
+    const checks = {
+      algorithms: ['EdDSA'],
+      typ: accessTokenType,
+      issuer,
+      currentDate: toDate(at),
+      clockTolerance: early,
+    }
     try {
       const { payload } = await jwtVerify(token, key.publicKey, checks)
       const claims = parseClaims(payload, issuer)
-      if (!claims || claims.issuedAt > epochSeconds(at) + clockTolerance) return undefined
+      if (!claims || claims.issuedAt > epochSeconds(at) + early) return undefined
+      if (claims.expires <= epochSeconds(at) - this.#settings.clockSkewMs / 1_000) return undefined
       return { ...claims, kid: key.kid }
     } catch {
       return undefined
@@ -104,7 +119,7 @@ export function createAssertionSigner(
         .setAudience(audience)
         .setJti(ids.next<'assertion'>())
         .setIssuedAt(issued)
-        .setNotBefore(issued)
+        .setNotBefore(issued - minEarlyMs / 1_000)
         .setExpirationTime(Math.ceil(addMs(now, ttl) / 1_000))
         .sign(privateKey)
     },

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Instant, MaybePromise } from '../../kernel/index.ts'
 import type { IdentitySettings } from '../settings.ts'
-import type { AccessTokens } from './jwt.ts'
+import { type AccessTokens, earlySeconds } from './jwt.ts'
 import type { AccessClaims } from './rules.ts'
 import type { SigningKeys } from './signing-keys.ts'
 
@@ -12,13 +12,15 @@ export class VerifiedTokens {
   readonly #tokens: AccessTokens
   readonly #keys: SigningKeys
   readonly #clockSkew: number
+  readonly #early: number
   readonly #verified: LRUCache<string, VerifiedClaims>
 
-  constructor(tokens: AccessTokens, keys: SigningKeys, { cacheSize, clockSkewMs }: IdentitySettings['tokens']) {
+  constructor(tokens: AccessTokens, keys: SigningKeys, settings: IdentitySettings['tokens']) {
     this.#tokens = tokens
     this.#keys = keys
-    this.#clockSkew = clockSkewMs / 1_000
-    this.#verified = new LRUCache({ max: cacheSize })
+    this.#clockSkew = settings.clockSkewMs / 1_000
+    this.#early = earlySeconds(settings)
+    this.#verified = new LRUCache({ max: settings.cacheSize })
   }
 
   /** Does not check the session. */
@@ -30,7 +32,7 @@ export class VerifiedTokens {
   /** The times and the key can change between uses. */
   #isValid({ notBefore, expires, kid }: VerifiedClaims, at: Instant): boolean {
     const now = Math.floor(at / 1_000)
-    return notBefore <= now + this.#clockSkew && expires > now - this.#clockSkew && this.#keys.isAccepted(kid)
+    return notBefore <= now + this.#early && expires > now - this.#clockSkew && this.#keys.isAccepted(kid)
   }
 
   async #verify(token: string, at: Instant): Promise<AccessClaims | undefined> {

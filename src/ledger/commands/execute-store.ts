@@ -22,6 +22,8 @@ export interface LedgerPorts {
   /** A transaction if the command is part of a larger one. */
   database: Database
   clock: Clock
+  /** Rows have the database's time, whatever the clock of this process says. Default: the time of `clock`. */
+  usesDatabaseClock?: boolean
   ids: Ids
   /** The types of all owners. */
   types: LedgerTypeTable
@@ -182,6 +184,7 @@ function toCommandJson(command: PostingCommand | OrderCommand, usage: readonly U
   return {
     ...rest,
     at: toIso(at),
+    ...(ports.usesDatabaseClock && { databaseClock: true }),
     transaction: ids.next(),
     accounts: parties,
     ...('create' in command ? { create: toOrderJson(command.create) } : {}),

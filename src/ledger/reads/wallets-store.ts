@@ -94,12 +94,19 @@ export async function readBalance(
   return row && toBalance(wallet, row)
 }
 
+export interface PastBalance {
+  balance: Balance
+  /** The requested instant, or an earlier one up to which the past no longer changes. */
+  asOf: Instant
+}
+
 export async function readBalanceAt(
-  database: Database,
+  { database, usesDatabaseClock = false }: { database: Database; usesDatabaseClock?: boolean },
   { wallet, workspace }: BalanceScope,
   instant: Instant,
-): Promise<Balance | undefined> {
-  const at = toDate(instant)
+): Promise<PastBalance | undefined> {
+  const asOf = usesDatabaseClock ? await earlierOf(database, { wallet, workspace }, instant) : instant
+  const at = toDate(asOf)
   const { rows } = await sql<Row>`
     SELECT a.currency, coalesce(e.balance_after, 0) AS balance, h.held, coalesce(e.sequence, 0) + h.changes AS version
       FROM ledger_accounts a
@@ -111,7 +118,15 @@ export async function readBalanceAt(
                count(*) + count(ended_at) FILTER (WHERE ended_at <= ${at}) AS changes
           FROM ledger_holds WHERE account_biz_id = a.biz_id AND created_at <= ${at}) h
      WHERE a.biz_id = ${wallet} AND a.workspace_biz_id = ${workspace} AND a.kind = 'WALLET'`.execute(database)
-  return rows[0] && toBalance(wallet, rows[0])
+  return rows[0] && { balance: toBalance(wallet, rows[0]), asOf }
+}
+
+/** Returns the instant, or the end of the settled past if it is earlier. */
+async function earlierOf(database: Database, { wallet, workspace }: BalanceScope, instant: Instant): Promise<Instant> {
+  const { rows } = await sql<{ settled: Instant }>`
+    SELECT ledger_settled(${wallet}::uuid, ${workspace}::uuid) AS settled`.execute(database)
+  const settled = rows[0]?.settled
+  return settled !== undefined && settled < instant ? settled : instant
 }
 
 function selectWallets(store: Database) {

@@ -30,9 +30,40 @@ export const execute = [
       refusal := 'MAKER_NOT_ACTIVE';
     END IF;
   END $$`,
-  `CREATE FUNCTION ledger_execute(command jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+  executeBy('CREATE', { start: "(command->>'at')::timestamptz", locked: '' }),
+]
+
+/**
+ * With `databaseClock`, the rows of a command have the database's time after the locks. A command of a process whose clock
+ * is wrong, or that waited for locks, would otherwise be dated wrongly.
+ *
+ * `ledger_settled` waits for the commands that have locked the account, and returns the time up to which its past no longer
+ * changes.
+ */
+export const databaseClock = [
+  `CREATE FUNCTION ledger_now() RETURNS timestamptz LANGUAGE sql VOLATILE AS $$
+    SELECT date_trunc('milliseconds', clock_timestamp())
+  $$`,
+  `CREATE FUNCTION ledger_settled(account uuid, workspace uuid) RETURNS timestamptz LANGUAGE plpgsql VOLATILE AS $$
+  BEGIN
+    IF NOT current_setting('transaction_read_only')::boolean THEN
+      PERFORM FROM ledger_accounts WHERE biz_id = account AND workspace_biz_id = workspace FOR SHARE;
+    END IF;
+    RETURN ledger_now() - interval '1 millisecond';
+  END $$`,
+  executeBy('CREATE OR REPLACE', {
+    start: "CASE WHEN command ? 'databaseClock' THEN ledger_now() ELSE (command->>'at')::timestamptz END",
+    locked: `
+    IF command ? 'databaseClock' THEN
+      v_at := greatest(v_at, ledger_now());
+    END IF;`,
+  }),
+]
+
+function executeBy(create: string, time: { start: string; locked: string }): string {
+  return `${create} FUNCTION ledger_execute(command jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
   DECLARE
-    v_now timestamptz := (command->>'at')::timestamptz;
+    v_now timestamptz := ${time.start};
     v_at timestamptz := v_now;
     v_key jsonb := command->'idempotency';
     v_end_status text := command->'move'->>'endHolds';
@@ -73,7 +104,7 @@ export const execute = [
       END IF;
     END IF;
 
-    v_locked := ledger_lock(v_affected);
+    v_locked := ledger_lock(v_affected);${time.locked}
     IF is_operator((command->>'actor')::uuid)
        AND is_person_in((command->>'actor')::uuid, ARRAY(SELECT workspace_biz_id FROM unnest(v_locked))) THEN
       RETURN jsonb_build_object('outcome', 'OWN_WORKSPACE');
@@ -120,5 +151,5 @@ export const execute = [
       PERFORM idempotency_end(v_key, v_result, v_now);
     END IF;
     RETURN jsonb_build_object('outcome', 'DONE', 'result', v_result);
-  END $$`,
-]
+  END $$`
+}

@@ -2,7 +2,7 @@ import { sqlMigration } from '../../database/index.ts'
 import { accounts } from './accounts.ts'
 import { duties, formerDeciders, formerMembers } from './duties.ts'
 import { entries } from './entries.ts'
-import { execute } from './execute.ts'
+import { databaseClock, execute } from './execute.ts'
 import { holds } from './holds.ts'
 import { idempotency } from './idempotency.ts'
 import { orderLists } from './order-lists.ts'
@@ -117,4 +117,5 @@ export const migrations = [
   sqlMigration('006-former-deciders', formerDeciders),
   sqlMigration('007-outcomes-by-name', [objection]),
   sqlMigration('008-corrections', [...corrections, ordersGuard('CREATE OR REPLACE'), returnedLimits, ...usageOfMoves]),
+  sqlMigration('009-database-clock', databaseClock),
 ]

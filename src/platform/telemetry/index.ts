@@ -7,6 +7,7 @@
 export { createApprovalMetrics } from './approval-metrics.ts'
 export {
   createBackgroundMetrics,
+  createClockMetrics,
   createJobMetrics,
   createLedgerMetrics,
   createQueueMetrics,

@@ -71,7 +71,8 @@ describe.each(stores)('a wallet with thousands of entries on $name', ({ database
   test('wallets.readBalance 200: a past balance reads the last entry before the instant', async () => {
     const scope = { wallet: wallet.id, workspace: wallet.workspace }
     const at = addMs(start, 2_500_500)
-    expect(await bank.ledger.readBalanceAt(scope, at)).toMatchObject({ total: { minor: 2_500n }, version: 2_500 })
+    const past = await bank.ledger.readBalanceAt(scope, at)
+    expect(past).toMatchObject({ asOf: at, balance: { total: { minor: 2_500n }, version: 2_500 } })
     const read = await countRows((ledger) => ledger.readBalanceAt(scope, at))
     expect(read('ledger_entries')).toBeLessThan(10)
   })

@@ -1,0 +1,76 @@
+import type { Logger } from 'pino'
+import { type Database, measureClockSkew } from '../database/index.ts'
+import { type Clock, hours, minutes } from '../kernel/index.ts'
+import type { JobKind } from '../platform/jobs/index.ts'
+
+export interface ClockSkew {
+  /** Rejects while the clocks differ by more than `maxMs`, so that load balancers send no requests. */
+  check(): Promise<void>
+  /** How far this process is ahead of the database in milliseconds; negative if it is behind. */
+  aheadMs(): number
+  close(): Promise<void>
+}
+
+/** Above this, one replica may reject tokens that another one has just issued. */
+const warnMs = 1_000
+
+const measureEveryMs = minutes(1)
+
+/** With a clock that is a day ahead, sessions and keys expire too early. */
+const maxAtStartMs = hours(12)
+
+/**
+ * Throws if the clocks differ by half a day or more. If a later measurement fails, the last result remains, because the
+ * store's own probe reports the failure.
+ */
+export async function watchClockSkew(
+  { database, clock, logger }: { database: Database; clock: Clock; logger: Pick<Logger, 'info' | 'warn'> },
+  maxMs: number,
+  everyMs = measureEveryMs,
+): Promise<ClockSkew> {
+  let aheadMs = 0
+  let hasWarned = false
+  const measure = async (): Promise<void> => {
+    aheadMs = -(await measureClockSkew(database, clock))
+    const isSkewed = Math.abs(aheadMs) >= warnMs
+    if (isSkewed) logger.warn({ aheadMs }, 'clock skew between this process and the database')
+    else if (hasWarned) logger.info({ aheadMs }, 'the clocks of this process and the database agree again')
+    hasWarned = isSkewed
+  }
+  await measure()
+  if (Math.abs(aheadMs) >= maxAtStartMs)
+    throw new Error(`clock skew: this process is ${aheadMs} ms ahead of the database`)
+  let measuring: Promise<void> | undefined
+  const timer = setInterval(() => {
+    measuring ??= measure()
+      .catch((error: unknown) => logger.warn({ err: error }, 'clock skew could not be measured'))
+      .finally(() => {
+        measuring = undefined
+      })
+  }, everyMs).unref()
+  return {
+    check: async () => {
+      if (Math.abs(aheadMs) >= maxMs) throw new Error(`clock skew: ${aheadMs} ms ahead of the database`)
+    },
+    aheadMs: () => aheadMs,
+    close: async () => {
+      clearInterval(timer)
+      await measuring
+    },
+  }
+}
+
+/** Recurring work, such as the expiry of orders, waits until the clock is right. Other replicas do it meanwhile. */
+export function skippedWhileSkewed(kind: JobKind, skew: ClockSkew | null): JobKind {
+  if (!skew) return kind
+  return {
+    ...kind,
+    work: async (payload, facts) => {
+      const isRight = await skew.check().then(
+        () => true,
+        () => false,
+      )
+      if (isRight) await kind.work(payload, facts)
+    },
+  }
+}
