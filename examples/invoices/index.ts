@@ -52,12 +52,12 @@ export default domain({
   migrations,
   needs: ['blobs', 'clock', 'database', 'ids', 'ledger', 'once', 'transaction', 'words'],
   create: ({ blobs, clock, database, ids, ledger, once, settings, transaction, words }) => {
-    const view = ({ biz_id, amount, currency, due_on, status, created_at }: Invoice, locale: Locale) => ({
-      bizId: biz_id,
+    const view = ({ bizId, amount, currency, dueOn, status, createdAt }: Invoice, locale: Locale) => ({
+      bizId: bizId,
       amount,
       currency,
-      dueOn: due_on,
-      createdAt: toIso(created_at),
+      dueOn: dueOn,
+      createdAt: toIso(createdAt),
       invoiceStatus: words.coded(contract.invoiceStatus, status, locale),
     })
     return {
@@ -74,15 +74,15 @@ export default domain({
             // Refuses an amount with more decimal places than the currency has.
             moneyOf(amount, currency)
             const row = {
-              workspace_biz_id: workspace.id,
-              biz_id: ids.next(),
+              workspaceBizId: workspace.id,
+              bizId: ids.next(),
               amount,
               currency,
-              due_on: dueOn,
+              dueOn: dueOn,
               status: 'OPEN',
               scan: null,
-              created_by: caller.accountId,
-              created_at: toDate(receivedAt),
+              createdBy: caller.accountId,
+              createdAt: toDate(receivedAt),
             } as const
             return view(await tx.insertInto('invoices').values(row).returningAll().executeTakeFirstOrThrow(), locale)
           }),
@@ -102,7 +102,7 @@ export default domain({
             const within = ledger.within(tx)
             // In a currency without these decimal places, every invoice needs a second person.
             const limit = parseMoney(settings.secondPersonFrom, currency)?.minor ?? 0n
-            if (minor >= limit) await within.assertDifferentPerson(invoice.created_by, actor)
+            if (minor >= limit) await within.assertDifferentPerson(invoice.createdBy, actor)
             const wallet = await within.readDefaultWallet({ workspace, currency })
             if (!wallet) throw new Refusal('INVOICE.NOT_OPEN', { internal: 'no default wallet in the currency' })
             const fee = money(multiplyRoundingUp(minor, onePercent), currency)
@@ -132,7 +132,7 @@ export default domain({
                 ...feeEntries('source', fee),
               ],
             })
-            await markPaid(tx, workspace, invoice.biz_id)
+            await markPaid(tx, workspace, invoice.bizId)
             return view({ ...invoice, status: 'PAID' }, request.locale)
           }),
         uploadScan: async (request) => {

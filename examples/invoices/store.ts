@@ -15,21 +15,21 @@ import {
 import { z } from 'portico/contract'
 
 export interface Invoice {
-  workspace_biz_id: WorkspaceId
-  biz_id: string
+  workspaceBizId: WorkspaceId
+  bizId: string
   amount: string
   currency: string
-  due_on: string
+  dueOn: string
   status: 'OPEN' | 'PAID' | 'OVERDUE'
   /** See `scanOf`. */
   scan: string | null
-  created_by: AccountId
-  created_at: Instant
+  createdBy: AccountId
+  createdAt: Instant
 }
 
 declare global {
   interface PorticoTables {
-    invoices: Omit<Invoice, 'created_at'> & { created_at: Timestamp }
+    invoices: Omit<Invoice, 'createdAt'> & { createdAt: Timestamp }
   }
 }
 export const migrations = [
@@ -43,7 +43,7 @@ export const migrations = [
 ]
 
 export function findInvoice(store: Database, workspace: WorkspaceId, id: string) {
-  return store.selectFrom('invoices').where(inWorkspace(workspace)).where('biz_id', '=', id).selectAll()
+  return store.selectFrom('invoices').where(inWorkspace(workspace)).where('bizId', '=', id).selectAll()
 }
 
 interface Query {
@@ -58,10 +58,10 @@ interface Query {
 export function listInvoices(database: Database, workspace: WorkspaceId, query: Query) {
   let found = database.selectFrom('invoices').where(inWorkspace(workspace))
   if (query.status) found = found.where('status', '=', query.status)
-  if (query.from !== undefined) found = found.where('created_at', '>=', timestamptz(query.from))
-  if (query.to !== undefined) found = found.where('created_at', '<=', timestamptz(query.to))
-  const column = query.sortBy === 'dueOn' ? 'due_on' : 'created_at'
-  return readPage(found, found.selectAll().orderBy(column, query.sortOrder).orderBy('biz_id', query.sortOrder), query)
+  if (query.from !== undefined) found = found.where('createdAt', '>=', timestamptz(query.from))
+  if (query.to !== undefined) found = found.where('createdAt', '<=', timestamptz(query.to))
+  const column = query.sortBy === 'dueOn' ? 'dueOn' : 'createdAt'
+  return readPage(found, found.selectAll().orderBy(column, query.sortOrder).orderBy('bizId', query.sortOrder), query)
 }
 /** The database compares dates in ISO form as texts. */
 export function markOverdue(database: Database, today: string) {
@@ -69,7 +69,7 @@ export function markOverdue(database: Database, today: string) {
     .updateTable('invoices')
     .set({ status: 'OVERDUE' })
     .where('status', '=', 'OPEN')
-    .where('due_on', '<', today)
+    .where('dueOn', '<', today)
     .execute()
 }
 
@@ -100,5 +100,5 @@ export function scanKeys(invoices: readonly (Pick<Invoice, 'scan'> | undefined)[
 }
 
 function updateInvoice(tx: Tx, workspace: WorkspaceId, id: string) {
-  return tx.updateTable('invoices').where(inWorkspace(workspace)).where('biz_id', '=', id)
+  return tx.updateTable('invoices').where(inWorkspace(workspace)).where('bizId', '=', id)
 }

@@ -61,12 +61,12 @@ export default domain({
     )
 
     const toView = (loan: LoanRow, locale: Locale) => ({
-      bizId: loan.biz_id,
+      bizId: loan.bizId,
       amount: formatMoney({ minor: loan.amount, currency: loan.currency }),
       repaidAmount: formatMoney({ minor: loan.repaid, currency: loan.currency }),
       currency: loan.currency,
       loanStatus: words.coded(contract.loanStatus, loan.status, locale),
-      createdAt: toIso(loan.created_at),
+      createdAt: toIso(loan.createdAt),
     })
 
     const mailPaidOut = async (payload: unknown): Promise<void> => {
@@ -91,12 +91,12 @@ export default domain({
               throw new Refusal('LOAN.NOT_ELIGIBLE', { internal: 'above maxAmount' })
             if (!wallet) throw new Refusal('LOAN.NOT_ELIGIBLE', { internal: 'no default wallet in the currency' })
             const loan = await insertLoan(tx, {
-              workspace_biz_id: workspace.id,
-              biz_id: ids.next(),
+              workspaceBizId: workspace.id,
+              bizId: ids.next(),
               amount: requested.minor,
               currency: body.currency,
-              created_by: caller.accountId,
-              created_at: clock.now(),
+              createdBy: caller.accountId,
+              createdAt: clock.now(),
             })
             return toView(loan, locale)
           }),
@@ -111,8 +111,8 @@ export default domain({
             if (!loan) throw notFound()
             const within = ledger.within(tx)
             // A person can have an account on both portals, so comparing the account ids is not enough.
-            await within.assertDifferentPerson(loan.created_by, caller.accountId)
-            const workspace = loan.workspace_biz_id
+            await within.assertDifferentPerson(loan.createdBy, caller.accountId)
+            const workspace = loan.workspaceBizId
             const wallet = await within.readDefaultWallet({ workspace, currency: loan.currency })
             if (loan.status !== 'REQUESTED' || !wallet) throw new Refusal('STATE.CONFLICT')
             const money = { minor: loan.amount, currency: loan.currency }
@@ -120,9 +120,9 @@ export default domain({
             const paidOut = { ...loan, status: 'PAID_OUT' as const }
             await updateLoan(tx, paidOut)
             // The request of an operator names no workspace, so `once` cannot record it.
-            await recordSuccess(tx, auditContextOf(request), { workspaceId: workspace, targetId: loan.biz_id })
+            await recordSuccess(tx, auditContextOf(request), { workspaceId: workspace, targetId: loan.bizId })
             // The job and the payment share one transaction, so a mail is sent if and only if the loan was paid out.
-            const payload = { accountId: loan.created_by, amount: `${formatMoney(money)} ${loan.currency}` }
+            const payload = { accountId: loan.createdBy, amount: `${formatMoney(money)} ${loan.currency}` }
             await enqueueJob(tx, ids, { kind: 'loans.mailPaidOut', payload, at: receivedAt })
             return toView(paidOut, locale)
           }),

@@ -66,7 +66,7 @@ function walletOf({ loan, wallet }: Movement, label: 'source' | 'target'): Walle
   return {
     label,
     wallet,
-    workspace: loan.workspace_biz_id,
+    workspace: loan.workspaceBizId,
     currency: loan.currency,
     active: true,
     currencyField: 'amount',
@@ -75,9 +75,9 @@ function walletOf({ loan, wallet }: Movement, label: 'source' | 'target'): Walle
 
 function orderOf({ loan, amount }: Movement, type: keyof typeof ledgerTypes.orders): NewOrder {
   return {
-    workspace: loan.workspace_biz_id,
+    workspace: loan.workspaceBizId,
     type,
-    data: { loanBizId: loan.biz_id, amount: String(amount), currency: loan.currency },
+    data: { loanBizId: loan.bizId, amount: String(amount), currency: loan.currency },
     steps: [{ status: 'COMPLETED' }],
   }
 }

@@ -3,14 +3,14 @@ import { type AccountId, type Database, type Instant, sql, type Tx, type Workspa
 
 /** A loan as it is stored. Amounts are in minor units. */
 export interface LoanRow {
-  workspace_biz_id: WorkspaceId
-  biz_id: string
+  workspaceBizId: WorkspaceId
+  bizId: string
   amount: bigint
   repaid: bigint
   currency: string
   status: 'REQUESTED' | 'PAID_OUT' | 'REPAID' | 'EXPIRED'
-  created_by: AccountId
-  created_at: Instant
+  createdBy: AccountId
+  createdAt: Instant
 }
 
 export const migrations = [
@@ -35,10 +35,10 @@ export const migrations = [
 ]
 
 export async function insertLoan(tx: Tx, loan: Omit<LoanRow, 'status' | 'repaid'>): Promise<LoanRow> {
-  const { workspace_biz_id, biz_id, amount, currency, created_by, created_at } = loan
+  const { workspaceBizId, bizId, amount, currency, createdBy, createdAt } = loan
   await sql`
     INSERT INTO loans (workspace_biz_id, biz_id, amount, currency, status, created_by, created_at)
-    VALUES (${workspace_biz_id}, ${biz_id}, ${String(amount)}, ${currency}, 'REQUESTED', ${created_by}, ${new Date(created_at)})`.execute(
+    VALUES (${workspaceBizId}, ${bizId}, ${String(amount)}, ${currency}, 'REQUESTED', ${createdBy}, ${new Date(createdAt)})`.execute(
     tx,
   )
   return { ...loan, status: 'REQUESTED', repaid: 0n }
@@ -59,10 +59,10 @@ export async function lockLoan(tx: Tx, id: string, workspace: WorkspaceId | null
 }
 
 /** Stores the status and the repaid amount of a locked loan. */
-export async function updateLoan(tx: Tx, { workspace_biz_id, biz_id, status, repaid }: LoanRow): Promise<void> {
+export async function updateLoan(tx: Tx, { workspaceBizId, bizId, status, repaid }: LoanRow): Promise<void> {
   await sql`
     UPDATE loans SET status = ${status}, repaid = ${String(repaid)}
-    WHERE workspace_biz_id = ${workspace_biz_id} AND biz_id = ${biz_id}`.execute(tx)
+    WHERE workspace_biz_id = ${workspaceBizId} AND biz_id = ${bizId}`.execute(tx)
 }
 
 /** Expires the loans that were requested before an instant. */

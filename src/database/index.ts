@@ -2,7 +2,7 @@
  * The database: PGlite in this process (`embedded/`) or a PostgreSQL server (`postgres/`), with the same schema. Start
  * with open-database.ts, which returns an `OpenDatabase` (port.ts). Owners of tables declare their types in `Tables`
  * and pass their migrations to the migrator (`migrator/`). Stores build SQL with Kysely, predicates.ts and queries.ts.
- * Depends on the kernel only.
+ * Columns are in camel case outside of SQL text (column-names.ts). Depends on the kernel only.
  */
 
 export { hasEmbeddedStore, makeDirectory } from './embedded/data-directory.ts'

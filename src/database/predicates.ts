@@ -6,10 +6,10 @@ import { areWithin, canonicalEmail, type Instant, toDate, type WorkspaceId } fro
  * `table` if the statement has several tables.
  */
 export function inWorkspace(id: WorkspaceId, table?: string): RawBuilder<SqlBool> {
-  return sql<SqlBool>`${sql.ref(table === undefined ? 'workspace_biz_id' : `${table}.workspace_biz_id`)} = ${id}::uuid`
+  return sql<SqlBool>`${sql.ref(table === undefined ? 'workspaceBizId' : `${table}.workspaceBizId`)} = ${id}::uuid`
 }
 
-/** Compares a column with an instant: `where('expires_at', '<=', timestamptz(at))`. */
+/** Compares a column with an instant: `where('expiresAt', '<=', timestamptz(at))`. */
 export function timestamptz(at: Instant | RawBuilder<Date>): RawBuilder<Instant> {
   return sql<Instant>`${typeof at === 'number' ? toDate(at) : at}::timestamptz`
 }

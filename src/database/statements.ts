@@ -5,11 +5,11 @@ import {
   Kysely,
   PostgresAdapter,
   PostgresIntrospector,
-  PostgresQueryCompiler,
   type QueryResult,
   type RawBuilder,
   sql,
 } from 'kysely'
+import { ColumnCompiler } from './column-names.ts'
 import type { Database, Tables, Tx } from './tables.ts'
 
 type Send = <Row>(query: CompiledQuery<Row>) => Promise<QueryResult<Row>>
@@ -63,7 +63,7 @@ const builder = new Kysely<Tables>({
     createAdapter: () => new PostgresAdapter(),
     createDriver: () => new DummyDriver(),
     createIntrospector: (database) => new PostgresIntrospector(database),
-    createQueryCompiler: () => new PostgresQueryCompiler(),
+    createQueryCompiler: () => new ColumnCompiler(),
   },
 })
 

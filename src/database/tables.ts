@@ -19,7 +19,7 @@ declare global {
 }
 
 /**
- * All tables by name. An owner adds its tables in its own `schema.ts`, next to the SQL that creates them:
+ * All tables by name, with columns in camel case: `createdAt` is the column created_at. An owner adds its tables in its own `schema.ts`, next to the SQL that creates them:
  *
  *     declare module '../../database/tables.ts' {
  *       interface Tables {
@@ -34,7 +34,7 @@ export interface Tables extends PorticoTables {
 interface MigrationsTable {
   owner: string
   name: string
-  applied_at: Generated<Timestamp>
+  appliedAt: Generated<Timestamp>
   checksum: string | null
 }
 

@@ -20,7 +20,7 @@ interface ExpiredRows {
     | 'known_devices'
     | 'step_ups'
   /** An indexed column. Rows whose value is earlier than `before` are deleted. */
-  column: 'expires_at' | 'window_started_at' | 'last_seen_at'
+  column: 'expiresAt' | 'windowStartedAt' | 'lastSeenAt'
   before: Instant
   where?: RawBuilder<SqlBool>
 }
@@ -39,14 +39,14 @@ export async function deleteExpired(
   const failuresBefore = addMs(now, -failureRetentionMs(failures))
   const noWait = sql<SqlBool>`(blocked_until IS NULL OR blocked_until < ${timestamptz(failuresBefore)})`
   const expired: ExpiredRows[] = [
-    { table: 'one_time_codes', column: 'expires_at', before: recently },
-    { table: 'login_sessions', column: 'expires_at', before: recently },
-    { table: 'login_failures', column: 'window_started_at', before: failuresBefore, where: noWait },
-    { table: 'password_tokens', column: 'expires_at', before: recently },
-    { table: 'step_ups', column: 'expires_at', before: recently },
-    { table: 'refresh_tokens', column: 'expires_at', before: recently },
-    { table: 'sessions', column: 'expires_at', before: addMs(now, -sessionRetentionMs) },
-    { table: 'known_devices', column: 'last_seen_at', before: addMs(now, -knownDevices.retentionMs) },
+    { table: 'one_time_codes', column: 'expiresAt', before: recently },
+    { table: 'login_sessions', column: 'expiresAt', before: recently },
+    { table: 'login_failures', column: 'windowStartedAt', before: failuresBefore, where: noWait },
+    { table: 'password_tokens', column: 'expiresAt', before: recently },
+    { table: 'step_ups', column: 'expiresAt', before: recently },
+    { table: 'refresh_tokens', column: 'expiresAt', before: recently },
+    { table: 'sessions', column: 'expiresAt', before: addMs(now, -sessionRetentionMs) },
+    { table: 'known_devices', column: 'lastSeenAt', before: addMs(now, -knownDevices.retentionMs) },
   ]
   for (const rows of expired) {
     for (let deleted = maxRows; deleted === maxRows; ) {

@@ -90,12 +90,12 @@ export interface CompletedCheck {
 /** A check that finds a discrepancy is followed by a check of the whole ledger. */
 export async function recordCheck(database: Database, { at, broken, isWhole }: CompletedCheck): Promise<void> {
   const row = {
-    checked_at: toDate(at),
+    checkedAt: toDate(at),
     rule: broken?.rule ?? null,
     subject: broken?.subject ?? null,
     violations: broken?.violations ?? 0,
-    verified_at: broken ? null : toDate(at),
-    ...(broken || isWhole ? { whole_verified_at: broken ? null : toDate(at) } : {}),
+    verifiedAt: broken ? null : toDate(at),
+    ...(broken || isWhole ? { wholeVerifiedAt: broken ? null : toDate(at) } : {}),
   }
   await database
     .insertInto('ledger_check')
@@ -118,14 +118,7 @@ export interface LastCheck {
 export async function readLastCheck(database: Database): Promise<LastCheck | undefined> {
   const found = await database
     .selectFrom('ledger_check')
-    .select([
-      'checked_at as at',
-      'rule',
-      'subject',
-      'violations',
-      'verified_at as verifiedAt',
-      'whole_verified_at as wholeVerifiedAt',
-    ])
+    .select(['checkedAt as at', 'rule', 'subject', 'violations', 'verifiedAt', 'wholeVerifiedAt'])
     .executeTakeFirst()
   if (!found) return undefined
   const { rule, subject, violations, ...times } = found

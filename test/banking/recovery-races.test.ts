@@ -104,9 +104,9 @@ describe.each(stores)('recovery of an account on $name', (store) => {
     (
       await world.database
         .selectFrom('roles')
-        .select('biz_id as id')
-        .where('workspace_biz_id', '=', workspace)
-        .where('role_type', '=', 'OWNER')
+        .select('bizId as id')
+        .where('workspaceBizId', '=', workspace)
+        .where('roleType', '=', 'OWNER')
         .executeTakeFirstOrThrow()
     ).id
 
@@ -144,18 +144,18 @@ describe.each(stores)('recovery of an account on $name', (store) => {
     const { database } = world
     const keys = await database
       .selectFrom('api_keys')
-      .select('api_key_status as status')
-      .where('workspace_biz_id', '=', workspace)
+      .select('apiKeyStatus as status')
+      .where('workspaceBizId', '=', workspace)
       .execute()
     const sent = await database
       .selectFrom('invitations')
-      .select('invitation_status as status')
-      .where('workspace_biz_id', '=', workspace)
+      .select('invitationStatus as status')
+      .where('workspaceBizId', '=', workspace)
       .execute()
     const accounts = await database
       .selectFrom('withdrawal_channels')
-      .select('channel_status as status')
-      .where('workspace_biz_id', '=', workspace)
+      .select('channelStatus as status')
+      .where('workspaceBizId', '=', workspace)
       .execute()
     return [...keys, ...sent, ...accounts].map(({ status }) => status).filter((status) => status !== 'SUSPENDED')
   }
@@ -177,8 +177,8 @@ describe.each(stores)('recovery of an account on $name', (store) => {
       (
         await world.database
           .selectFrom(table)
-          .select('biz_id as id')
-          .where('workspace_biz_id', '=', workspace)
+          .select('bizId as id')
+          .where('workspaceBizId', '=', workspace)
           .executeTakeFirstOrThrow()
       ).id
     const [apiKeyBizId, invitationBizId] = [await idOf('api_keys'), await idOf('invitations')]
@@ -215,15 +215,15 @@ describe.each(stores)('recovery of an account on $name', (store) => {
         .insertInto('api_keys')
         .values({
           ...{
-            workspace_biz_id: workspace,
-            biz_id: id,
-            api_key_name: 'Late',
-            key_prefix: `ptk_${id}`,
-            key_last4: 'xxxx',
+            workspaceBizId: workspace,
+            bizId: id,
+            apiKeyName: 'Late',
+            keyPrefix: `ptk_${id}`,
+            keyLast4: 'xxxx',
           },
-          ...{ secret_digest: new Uint8Array(32), api_key_status: 'ACTIVE', permission_codes: [], ip_allowlist: [] },
-          ...{ expires_at: null, last_used_ip: null, created_by: input.as.accountId },
-          ...{ created_at: new Date(world.clock.now()), updated_at: new Date(world.clock.now()) },
+          ...{ secretDigest: new Uint8Array(32), apiKeyStatus: 'ACTIVE', permissionCodes: [], ipAllowlist: [] },
+          ...{ expiresAt: null, lastUsedIp: null, createdBy: input.as.accountId },
+          ...{ createdAt: new Date(world.clock.now()), updatedAt: new Date(world.clock.now()) },
         })
         .execute()
       await new Promise((resolve) => setTimeout(resolve, 100))

@@ -166,22 +166,22 @@ export async function insertAccount(
   await database
     .insertInto('accounts')
     .values({
-      biz_id: id,
+      bizId: id,
       portal,
-      institution_biz_id: systemIds.next(),
-      account_status: 'ACTIVE',
+      institutionBizId: systemIds.next(),
+      accountStatus: 'ACTIVE',
       email,
-      email_canonical: email.toLowerCase(),
-      email_verified_at: now,
-      account_name: email,
+      emailCanonical: email.toLowerCase(),
+      emailVerifiedAt: now,
+      accountName: email,
       remark: null,
-      password_hash: null,
-      default_language: 'en',
-      default_timezone: 'Europe/Berlin',
-      default_country: 'DE',
-      last_login_ip: null,
-      created_at: now,
-      updated_at: now,
+      passwordHash: null,
+      defaultLanguage: 'en',
+      defaultTimezone: 'Europe/Berlin',
+      defaultCountry: 'DE',
+      lastLoginIp: null,
+      createdAt: now,
+      updatedAt: now,
     })
     .execute()
   return id
@@ -216,10 +216,10 @@ export async function createWorld(open = testDatabase): Promise<World> {
   const join: World['join'] = async (workspace, accountId, permissionCodes) => {
     const access = await database
       .selectFrom('workspaces')
-      .select('biz_id')
-      .where('biz_id', '=', workspace as never)
+      .select('bizId')
+      .where('bizId', '=', workspace as never)
       .executeTakeFirstOrThrow()
-    const workspaceId = access.biz_id
+    const workspaceId = access.bizId
     const id = systemIds.next<'role'>()
     const at = clock.now()
     await database.transaction().execute(async (tx) => {

@@ -41,8 +41,8 @@ describe('portico on a new store', () => {
     withDatabase((database) =>
       database
         .selectFrom('accounts')
-        .select(['biz_id', 'portal', 'account_status', 'operator_permissions', 'password_hash'])
-        .where('email_canonical', '=', email)
+        .select(['bizId', 'portal', 'accountStatus', 'operatorPermissions', 'passwordHash'])
+        .where('emailCanonical', '=', email)
         .executeTakeFirstOrThrow(),
     )
   const passwords = createPasswordHasher({ concurrency: 1, waiting: 1 }, systemRandomness)
@@ -55,18 +55,18 @@ describe('portico on a new store', () => {
     const again = await portico(create())
     expect(again.code).toBe(1)
     expect(again.err).toContain('nothing was changed')
-    const { biz_id, ...row } = await operator('first@demo.test')
-    expect(row).toMatchObject({ portal: 'SYSTEM', account_status: 'ACTIVE', operator_permissions: operatorPermissions })
-    expect(await passwords.verify(row.password_hash, password)).toBe(true)
+    const { bizId, ...row } = await operator('first@demo.test')
+    expect(row).toMatchObject({ portal: 'SYSTEM', accountStatus: 'ACTIVE', operatorPermissions: operatorPermissions })
+    expect(await passwords.verify(row.passwordHash, password)).toBe(true)
     const entries = await withDatabase((database) =>
       database
         .selectFrom('audit_log')
-        .select(['target_biz_id', 'outcome', 'detail'])
+        .select(['targetBizId', 'outcome', 'detail'])
         .where('action', '=', 'operator create')
         .execute(),
     )
     const detail = { permissions: operatorPermissions.join(',') }
-    expect(entries).toEqual([{ target_biz_id: biz_id, outcome: 'SUCCESS', detail }])
+    expect(entries).toEqual([{ targetBizId: bizId, outcome: 'SUCCESS', detail }])
   })
 
   test('operator create: prints an authenticator and backup codes once; the store holds no plain text of them', async () => {
@@ -78,22 +78,22 @@ describe('portico on a new store', () => {
     expect(created.out).toContain(`authenticator secret: ${secret}\n`)
     const codes = /backup codes \(shown only once\): (.+)\n/.exec(created.out)?.[1]?.split(' ') ?? []
     expect(codes).toHaveLength(10)
-    const { biz_id } = await operator(email)
+    const { bizId } = await operator(email)
     await withDatabase(async (database) => {
-      const factor = database.selectFrom('otp_factors').selectAll().where('account_biz_id', '=', biz_id)
+      const factor = database.selectFrom('otp_factors').selectAll().where('accountBizId', '=', bizId)
       const { secret: sealed } = await factor.executeTakeFirstOrThrow()
       const keys = { current: developmentKey(), previous: [] }
       const box = createSecretBox(keys, systemRandomness)
-      expect(secretText(openSecret(box, 'SYSTEM', biz_id, sealed ?? new Uint8Array()))).toBe(secret)
+      expect(secretText(openSecret(box, 'SYSTEM', bizId, sealed ?? new Uint8Array()))).toBe(secret)
       const digest = createKeyedDigest(keys)
       const stored = await database
         .selectFrom('backup_codes')
-        .select('code_digest')
-        .where('account_biz_id', '=', biz_id)
+        .select('codeDigest')
+        .where('accountBizId', '=', bizId)
         .execute()
-      const digests = codes.flatMap((code) => backupCodeCandidates(digest, 'SYSTEM', biz_id, code))
+      const digests = codes.flatMap((code) => backupCodeCandidates(digest, 'SYSTEM', bizId, code))
       const hex = (bytes: readonly Uint8Array[]) => bytes.map((each) => Buffer.from(each).toString('hex')).sort()
-      expect(hex(stored.map(({ code_digest }) => code_digest))).toEqual(hex(digests))
+      expect(hex(stored.map(({ codeDigest }) => codeDigest))).toEqual(hex(digests))
       expect(await storedInPlainText(database, secret)).toEqual([])
     })
   })
@@ -121,9 +121,9 @@ portals: { CONSUMER: ${portal('a')}, SYSTEM: ${portal('b')} }
     const created = await portico(args)
     expect(created, created.err).toMatchObject({ code: 0, err: '' })
     expect(created.out).not.toContain('otpauth')
-    const { biz_id } = await operator('bare@demo.test')
+    const { bizId } = await operator('bare@demo.test')
     const entries = await withDatabase((database) =>
-      database.selectFrom('audit_log').select('detail').where('target_biz_id', '=', biz_id).execute(),
+      database.selectFrom('audit_log').select('detail').where('targetBizId', '=', bizId).execute(),
     )
     expect(entries).toMatchObject([{ detail: { authenticator: 'none' } }])
   })
@@ -140,9 +140,9 @@ portals: { CONSUMER: ${portal('a')}, SYSTEM: ${portal('b')} }
       code: 0,
       out: 'created the operator second@demo.test with 2 permissions\n',
     })
-    const { operator_permissions, password_hash } = await operator('second@demo.test')
-    expect(operator_permissions).toEqual(['audit:read', 'account:read'])
-    expect(await passwords.verify(password_hash, password)).toBe(true)
+    const { operatorPermissions, passwordHash } = await operator('second@demo.test')
+    expect(operatorPermissions).toEqual(['audit:read', 'account:read'])
+    expect(await passwords.verify(passwordHash, password)).toBe(true)
   })
 
   test.each([
@@ -180,12 +180,12 @@ portals: { CONSUMER: ${portal('a')}, SYSTEM: ${portal('b')} }
     const created = await portico(['operator', 'create', '--email', email, '--name', 'Locked'])
     expect(created, created.err).toMatchObject({ code: 0 })
     const args = (...more: string[]) => ['whitelist', 'disable', '--email', email, ...more]
-    const { biz_id } = await withDatabase((database) =>
+    const { bizId } = await withDatabase((database) =>
       database
         .updateTable('accounts')
-        .set({ ip_whitelist_enabled: true })
-        .where('email_canonical', '=', email)
-        .returning('biz_id')
+        .set({ ipWhitelistEnabled: true })
+        .where('emailCanonical', '=', email)
+        .returning('bizId')
         .executeTakeFirstOrThrow(),
     )
     const otherPortal = await portico(args())
@@ -199,15 +199,15 @@ portals: { CONSUMER: ${portal('a')}, SYSTEM: ${portal('b')} }
     expect([again.code, again.out]).toEqual([1, ''])
     expect(again.err).toContain('nothing was changed')
     await withDatabase(async (database) => {
-      const accounts = database.selectFrom('accounts').select('ip_whitelist_enabled').where('biz_id', '=', biz_id)
-      expect(await accounts.execute()).toEqual([{ ip_whitelist_enabled: false }])
-      const entries = database.selectFrom('audit_log').select(['target_biz_id', 'actor_biz_id', 'outcome', 'detail'])
+      const accounts = database.selectFrom('accounts').select('ipWhitelistEnabled').where('bizId', '=', bizId)
+      expect(await accounts.execute()).toEqual([{ ipWhitelistEnabled: false }])
+      const entries = database.selectFrom('audit_log').select(['targetBizId', 'actorBizId', 'outcome', 'detail'])
       expect(await entries.where('action', '=', 'whitelist disable').execute()).toEqual([
-        { target_biz_id: biz_id, actor_biz_id: null, outcome: 'SUCCESS', detail: { portal: 'SYSTEM' } },
+        { targetBizId: bizId, actorBizId: null, outcome: 'SUCCESS', detail: { portal: 'SYSTEM' } },
       ])
       const mails = database.selectFrom('jobs').select('payload').where('kind', '=', 'identity.notice')
       expect(await mails.execute()).toEqual([
-        { payload: expect.objectContaining({ accountId: biz_id, about: 'IP_WHITELIST_DISABLED' }) },
+        { payload: expect.objectContaining({ accountId: bizId, about: 'IP_WHITELIST_DISABLED' }) },
       ])
     })
   })
@@ -231,11 +231,11 @@ portals: { CONSUMER: ${portal('a')}, SYSTEM: ${portal('b')} }
     const entries = await withDatabase((database) =>
       database
         .selectFrom('audit_log')
-        .select(['target_biz_id', 'actor_biz_id', 'outcome'])
+        .select(['targetBizId', 'actorBizId', 'outcome'])
         .where('action', '=', 'keys rotate')
         .execute(),
     )
-    expect(entries).toEqual([{ target_biz_id: rotated.out.trim(), actor_biz_id: null, outcome: 'SUCCESS' }])
+    expect(entries).toEqual([{ targetBizId: rotated.out.trim(), actorBizId: null, outcome: 'SUCCESS' }])
   })
 
   test('keys revoke: a new key signs immediately, and an audit entry names both', async () => {
@@ -247,13 +247,9 @@ portals: { CONSUMER: ${portal('a')}, SYSTEM: ${portal('b')} }
     expect(left).not.toContain(kid)
     expect(left).toContain(revoked.out.trim())
     const entries = await withDatabase((database) =>
-      database
-        .selectFrom('audit_log')
-        .select(['target_biz_id', 'detail'])
-        .where('action', '=', 'keys revoke')
-        .execute(),
+      database.selectFrom('audit_log').select(['targetBizId', 'detail']).where('action', '=', 'keys revoke').execute(),
     )
-    expect(entries).toEqual([{ target_biz_id: kid, detail: { signs: revoked.out.trim() } }])
+    expect(entries).toEqual([{ targetBizId: kid, detail: { signs: revoked.out.trim() } }])
   })
 
   test.each([
@@ -283,12 +279,12 @@ portals: { CONSUMER: ${portal('a')}, SYSTEM: ${portal('b')} }
     const id = await withDatabase(async (database) => {
       await sql`ALTER TABLE audit_log DISABLE TRIGGER USER`.execute(database)
       await sql`UPDATE audit_log SET detail = '{}' WHERE sequence = 1`.execute(database)
-      const { biz_id } = await database
+      const { bizId } = await database
         .selectFrom('audit_log')
-        .select('biz_id')
+        .select('bizId')
         .where('sequence', '=', 1)
         .executeTakeFirstOrThrow()
-      return biz_id
+      return bizId
     })
     const broken = await portico(['audit', 'verify'])
     expect(broken).toMatchObject({

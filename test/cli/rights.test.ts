@@ -41,12 +41,12 @@ describe('rights by the command line', () => {
     const granted = await portico('operator', 'grant', ...change)
     expect(granted.out).toContain('ledger:read,audit:read')
     await withDatabase(async (database) => {
-      const entries = database.selectFrom('audit_log').select(['action', 'actor_biz_id'])
+      const entries = database.selectFrom('audit_log').select(['action', 'actorBizId'])
       expect(await entries.where('action', 'like', 'operator %').orderBy('at').execute()).toEqual([
-        { action: 'operator revoke', actor_biz_id: null },
-        { action: 'operator grant', actor_biz_id: null },
+        { action: 'operator revoke', actorBizId: null },
+        { action: 'operator grant', actorBizId: null },
       ])
-      const mails = database.selectFrom('jobs').select('biz_id').where('kind', '=', 'proposals.notice')
+      const mails = database.selectFrom('jobs').select('bizId').where('kind', '=', 'proposals.notice')
       expect(await mails.execute()).toHaveLength(4)
     })
   })
@@ -58,8 +58,8 @@ describe('rights by the command line', () => {
     await withDatabase((database) =>
       database
         .updateTable('accounts')
-        .set({ account_status: 'SUSPENDED' })
-        .where('email_canonical', '=', 'owner@demo.test')
+        .set({ accountStatus: 'SUSPENDED' })
+        .where('emailCanonical', '=', 'owner@demo.test')
         .execute(),
     )
     const restored = await portico(...args)
@@ -67,16 +67,16 @@ describe('rights by the command line', () => {
     await withDatabase(async (database) => {
       const owners = database
         .selectFrom('memberships as m')
-        .innerJoin('roles as r', 'r.biz_id', 'm.role_biz_id')
-        .innerJoin('accounts as a', 'a.biz_id', 'm.account_biz_id')
-        .where('m.workspace_biz_id', '=', workspace)
-        .where('r.role_type', '=', 'OWNER')
-        .select('a.email_canonical as email')
+        .innerJoin('roles as r', 'r.bizId', 'm.roleBizId')
+        .innerJoin('accounts as a', 'a.bizId', 'm.accountBizId')
+        .where('m.workspaceBizId', '=', workspace)
+        .where('r.roleType', '=', 'OWNER')
+        .select('a.emailCanonical as email')
       const emails = (await owners.execute()).map((owner) => owner.email)
       expect(emails.toSorted()).toEqual(['member@demo.test', 'owner@demo.test'])
-      const entries = database.selectFrom('audit_log').select(['workspace_biz_id', 'target_biz_id'])
+      const entries = database.selectFrom('audit_log').select(['workspaceBizId', 'targetBizId'])
       expect(await entries.where('action', '=', 'owner restore').execute()).toEqual([
-        { workspace_biz_id: workspace, target_biz_id: workspace },
+        { workspaceBizId: workspace, targetBizId: workspace },
       ])
     })
   })

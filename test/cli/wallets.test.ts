@@ -34,7 +34,7 @@ describe('portico wallet open', () => {
   }
   const setStatus = (status: 'ACTIVE' | 'FROZEN') =>
     withDatabase((database) =>
-      database.updateTable('workspaces').set({ workspace_status: status }).where('biz_id', '=', workspace).execute(),
+      database.updateTable('workspaces').set({ workspaceStatus: status }).where('bizId', '=', workspace).execute(),
     )
 
   test('--workspace: opens the wallet with an audit entry; a second run changes nothing', async () => {
@@ -45,21 +45,21 @@ describe('portico wallet open', () => {
     expect([again.code, again.out]).toEqual([1, ''])
     expect(again.err).toContain('nothing was changed')
     await withDatabase(async (database) => {
-      const wallets = database.selectFrom('wallets').select(['biz_id', 'is_default']).where('currency', '=', 'GBP')
-      const [wallet, ...others] = await wallets.where('workspace_biz_id', '=', workspace).execute()
-      expect([wallet?.is_default, others]).toEqual([true, []])
-      const entries = database.selectFrom('audit_log').select(['workspace_biz_id', 'target_biz_id', 'detail'])
+      const wallets = database.selectFrom('wallets').select(['bizId', 'isDefault']).where('currency', '=', 'GBP')
+      const [wallet, ...others] = await wallets.where('workspaceBizId', '=', workspace).execute()
+      expect([wallet?.isDefault, others]).toEqual([true, []])
+      const entries = database.selectFrom('audit_log').select(['workspaceBizId', 'targetBizId', 'detail'])
       expect(await entries.where('action', '=', 'wallet open').execute()).toEqual([
-        { workspace_biz_id: workspace, target_biz_id: wallet?.biz_id, detail: { currency: 'GBP' } },
+        { workspaceBizId: workspace, targetBizId: wallet?.bizId, detail: { currency: 'GBP' } },
       ])
-      const house = database.selectFrom('ledger_accounts').select('kind').where('workspace_biz_id', 'is', null)
+      const house = database.selectFrom('ledger_accounts').select('kind').where('workspaceBizId', 'is', null)
       const kinds = await house.where('currency', '=', 'GBP').execute()
       expect(kinds.map(({ kind }) => kind).sort()).toEqual(['CLEARING', 'FEE', 'LIQUIDITY'])
     })
   })
 
   test('--all-workspaces: skips frozen workspaces, and continues where an earlier run ended', async () => {
-    const total = await withDatabase((database) => database.selectFrom('workspaces').select('biz_id').execute())
+    const total = await withDatabase((database) => database.selectFrom('workspaces').select('bizId').execute())
     await setStatus('FROZEN')
     const refused = await open('--workspace', workspace, '--currency', 'CHF')
     expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('is frozen')])

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { afterAll, expect, test } from 'vitest'
+import { toSnakeCase } from '../../src/database/column-names.ts'
 import { loaded } from '../harness/domains.ts'
 import { embeddedStore } from '../ledger/stores.ts'
 
@@ -25,8 +26,8 @@ test('every column of sealed values and digests is listed for key rotations', as
     WHERE table_schema = 'public' AND data_type = 'bytea' ORDER BY 1`.execute(database)
   const { sealed, digests } = loaded.keyedColumns
   const listed = [
-    ...[...sealed, ...digests].map(({ table, column }) => `${table}.${column}`),
-    ...sealed.flatMap(({ table, digest }) => (digest ? [`${table}.${digest.column}`] : [])),
+    ...[...sealed, ...digests].map(({ table, column }) => `${table}.${toSnakeCase(column)}`),
+    ...sealed.flatMap(({ table, digest }) => (digest ? [`${table}.${toSnakeCase(digest.column)}`] : [])),
   ]
   expect([...new Set([...listed, ...unlisted.keys()])].toSorted()).toEqual(rows.map(({ name }) => name).toSorted())
 })

@@ -95,12 +95,12 @@ const contract = {
 }
 
 interface Row {
-  biz_id: string
+  bizId: string
   text: string
 }
 function toView(row: Row | undefined) {
   if (!row) throw notFound()
-  return { bizId: row.biz_id, text: row.text }
+  return { bizId: row.bizId, text: row.text }
 }
 
 const memos = domain({

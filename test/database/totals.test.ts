@@ -21,10 +21,10 @@ describe.each(stores)('readPage on $name', ({ database }) => {
   /** The requests up to a number, in their order. */
   const read = async (matching: number, currentPage: number, pageSize = 100) => {
     const last = String(matching).padStart(5, '0')
-    const found = database.selectFrom('idempotency').where('operation', '=', 'lists').where('request_id', '<=', last)
-    const keys = found.select('request_id').orderBy('request_id')
+    const found = database.selectFrom('idempotency').where('operation', '=', 'lists').where('requestId', '<=', last)
+    const keys = found.select('requestId').orderBy('requestId')
     const rows = readByKeys(keys, (page) =>
-      database.selectFrom('idempotency').select('request_id').where('request_id', 'in', page).orderBy('request_id'),
+      database.selectFrom('idempotency').select('requestId').where('requestId', 'in', page).orderBy('requestId'),
     )
     return readPage(found, rows, { currentPage, pageSize })
   }
@@ -38,7 +38,7 @@ describe.each(stores)('readPage on $name', ({ database }) => {
 
   test('more than 10,000 records: the total is an estimate above 10,000', async () => {
     const { items, pagination, isTotalEstimated } = await read(all, 1)
-    expect(items[0]).toEqual({ request_id: '00001' })
+    expect(items[0]).toEqual({ requestId: '00001' })
     expect(pagination.totalRecords).toBeGreaterThan(maxExactTotal)
     expect(pagination.totalRecords).toBeLessThan(2 * all)
     expect([pagination.hasNext, isTotalEstimated]).toEqual([true, true])
@@ -47,7 +47,7 @@ describe.each(stores)('readPage on $name', ({ database }) => {
   test('more than 10,000 records: hasNext of deep pages is exact', async () => {
     const deep = await Promise.all([119, 120, 121].map((currentPage) => read(all, currentPage)))
     expect(deep.map(({ items }) => items.length)).toEqual([100, 100, 0])
-    expect(deep.map(({ items }) => items.at(-1))).toEqual([{ request_id: '11900' }, { request_id: '12000' }, undefined])
+    expect(deep.map(({ items }) => items.at(-1))).toEqual([{ requestId: '11900' }, { requestId: '12000' }, undefined])
     expect(deep.map(({ pagination: { hasNext } }) => hasNext)).toEqual([true, false, false])
     expect(deep.slice(1).map(({ pagination }) => pagination.totalRecords)).toEqual([all, all])
   })
@@ -59,8 +59,8 @@ describe.each(stores)('readPage on $name', ({ database }) => {
 
   test('within a transaction', async () => {
     const total = await database.transaction().execute(async (tx: Database) => {
-      const found = tx.selectFrom('idempotency').where('request_id', '<=', '00150')
-      const page = await readPage(found, found.select('request_id').orderBy('request_id'), {
+      const found = tx.selectFrom('idempotency').where('requestId', '<=', '00150')
+      const page = await readPage(found, found.select('requestId').orderBy('requestId'), {
         currentPage: 1,
         pageSize: 9,
       })

@@ -68,10 +68,10 @@ function insertSecrets(place: Place, sessionId: string): Promise<void> {
 function openSecrets(place: Place): Promise<number> {
   return withDatabase(place, async (database) => {
     const box = createSecretBox({ current: next, previous: [] }, systemRandomness)
-    const { rows } = await sql<{ token_digest: Uint8Array; successor: Uint8Array }>`
+    const { rows } = await sql<{ tokenDigest: Uint8Array; successor: Uint8Array }>`
       SELECT token_digest, successor FROM refresh_tokens WHERE successor IS NOT NULL`.execute(database)
-    const opened = rows.map(({ token_digest, successor }) =>
-      box.open('refresh-successor', Buffer.from(token_digest).toString('base64url'), successor),
+    const opened = rows.map(({ tokenDigest, successor }) =>
+      box.open('refresh-successor', Buffer.from(tokenDigest).toString('base64url'), successor),
     )
     return opened.filter((bytes) => Buffer.from(bytes).toString() === 'a successor').length
   })

@@ -15,28 +15,28 @@ function refresh(refreshToken: string) {
 }
 
 test('auth.refresh: fails if the successor of another token was copied into the row', async () => {
-  const rows = () => at.ports.database.selectFrom('refresh_tokens').select(['token_digest', 'successor'])
+  const rows = () => at.ports.database.selectFrom('refresh_tokens').select(['tokenDigest', 'successor'])
   const digestOf = (token: string) => at.ports.digest('refresh-token', token)
   await at.account('robbed@demo.test')
   await at.account('robber@demo.test')
   const [robbed, robber] = [await signIn(at, 'robbed@demo.test'), await signIn(at, 'robber@demo.test')]
   await refresh(robbed.refreshToken)
   await refresh(robber.refreshToken)
-  const { successor } = await rows().where('token_digest', '=', digestOf(robbed.refreshToken)).executeTakeFirstOrThrow()
+  const { successor } = await rows().where('tokenDigest', '=', digestOf(robbed.refreshToken)).executeTakeFirstOrThrow()
   await at.ports.database
     .updateTable('refresh_tokens')
     .set({ successor })
-    .where('token_digest', '=', digestOf(robber.refreshToken))
+    .where('tokenDigest', '=', digestOf(robber.refreshToken))
     .execute()
   await expect(refresh(robber.refreshToken)).rejects.toThrow('a sealed refresh-successor does not open')
 })
 
 test('the private key of a channel key is encrypted for its key id', async () => {
   const { keyId } = await call(at.identity, readPublicKey, createRequestContext(at.clock))
-  const { private_key } = await at.ports.database
+  const { privateKey } = await at.ports.database
     .selectFrom('channel_keys')
-    .select('private_key')
-    .where('key_id', '=', keyId)
+    .select('privateKey')
+    .where('keyId', '=', keyId)
     .executeTakeFirstOrThrow()
-  expect(at.ports.secretBox.open('channel-key', keyId, private_key).length).toBeGreaterThan(1_000)
+  expect(at.ports.secretBox.open('channel-key', keyId, privateKey).length).toBeGreaterThan(1_000)
 })

@@ -77,10 +77,10 @@ describe.each(stores)('concurrency on $name', ({ open, rounds }) => {
   const openSessions = async (email: string): Promise<number> => {
     const rows = await at.ports.database
       .selectFrom('sessions')
-      .innerJoin('accounts', 'accounts.biz_id', 'sessions.account_biz_id')
-      .select('sessions.biz_id')
+      .innerJoin('accounts', 'accounts.bizId', 'sessions.accountBizId')
+      .select('sessions.bizId')
       .where('accounts.email', '=', email)
-      .where('ended_at', 'is', null)
+      .where('endedAt', 'is', null)
       .execute()
     return rows.length
   }
@@ -129,10 +129,10 @@ describe.each(stores)('concurrency on $name', ({ open, rounds }) => {
     }
     const ended = await at.ports.database
       .selectFrom('sessions')
-      .select('login_at')
-      .where('end_reason', '=', 'DISPLACED')
+      .select('loginAt')
+      .where('endReason', '=', 'DISPLACED')
       .execute()
-    expect(Math.min(...ended.map((row) => row.login_at))).toBeLessThan(at.clock.now())
+    expect(Math.min(...ended.map((row) => row.loginAt))).toBeLessThan(at.clock.now())
   })
 
   race('auth.loginComplete 401: parallel guesses get five tries in total', async () => {
@@ -148,12 +148,12 @@ describe.each(stores)('concurrency on $name', ({ open, rounds }) => {
     const email = 'crossing@demo.test'
     const id = await at.account(email)
     const { database, passwords } = at.ports
-    const password_hash = await passwords.hash('violet-Anchor-Tundra-58')
+    const passwordHash = await passwords.hash('violet-Anchor-Tundra-58')
     let committed: Promise<unknown> = Promise.resolve()
     runAfterVerify(async () => {
       const tx = await database.startTransaction().execute()
       await lockAccount(tx, 'CONSUMER', id)
-      await tx.updateTable('accounts').set({ password_hash }).where('biz_id', '=', id).execute()
+      await tx.updateTable('accounts').set({ passwordHash }).where('bizId', '=', id).execute()
       await cancelLoginAttempts(tx, 'CONSUMER', id, at.clock.now())
       committed = pause(100).then(() => tx.commit().execute())
     })
@@ -170,7 +170,7 @@ describe.each(stores)('concurrency on $name', ({ open, rounds }) => {
     const before = (await failures()).length
     const tx = await database.startTransaction().execute()
     await lockAccount(tx, 'CONSUMER', id)
-    await tx.updateTable('accounts').set({ account_status: 'SUSPENDED' }).where('biz_id', '=', id).execute()
+    await tx.updateTable('accounts').set({ accountStatus: 'SUSPENDED' }).where('bizId', '=', id).execute()
     const committed = pause(100).then(() => tx.commit().execute())
     expect(await codeOf(complete(at, sessionId, code))).toBe('AUTH.SESSION_NOT_FOUND')
     await committed
@@ -198,8 +198,8 @@ describe.each(stores)('concurrency on $name', ({ open, rounds }) => {
   race('auth.refresh 404: during the commit of the end of the session', async () => {
     const { session, caller } = await signedIn('ending@demo.test')
     const tx = await at.ports.database.startTransaction().execute()
-    const ended = { ended_at: toDate(at.clock.now()), end_reason: 'LOGOUT' } as const
-    await tx.updateTable('sessions').set(ended).where('biz_id', '=', caller.sessionId).execute()
+    const ended = { endedAt: toDate(at.clock.now()), endReason: 'LOGOUT' } as const
+    await tx.updateTable('sessions').set(ended).where('bizId', '=', caller.sessionId).execute()
     const committed = pause(100).then(() => tx.commit().execute())
     const refreshed = call(other, refreshToken, createRequestContext(at.clock), { refreshToken: session.refreshToken })
     expect(await codeOf(refreshed)).toBe('AUTH.SESSION_NOT_FOUND')

@@ -132,9 +132,9 @@ test('a device from before the rotation is known: no notice of a new device', as
   await complete(at, sessionId, code, {}, rotated)
   await runJobs(at)
   expect(count()).toBe(before)
-  const devices = await at.ports.database.selectFrom('known_devices').select('client_digest').execute()
+  const devices = await at.ports.database.selectFrom('known_devices').select('clientDigest').execute()
   const digest = createKeyedDigest({ current: second, previous: [] })
-  expect(devices.some(({ client_digest }) => digest.isCurrent(client_digest))).toBe(true)
+  expect(devices.some(({ clientDigest }) => digest.isCurrent(clientDigest))).toBe(true)
 })
 
 function hexOf(secretKey: Uint8Array): string {

@@ -22,8 +22,8 @@ describe.each(stores)('verifyLedger on $name', ({ database }) => {
   })
   beforeEach(async () => {
     a = await bank.wallet('USD', '100.00')
-    const { rows } = await sql<{ biz_id: string }>`${sql.raw(clearing)}`.execute(database)
-    clearingId = rows[0]?.biz_id ?? ''
+    const { rows } = await sql<{ bizId: string }>`${sql.raw(clearing)}`.execute(database)
+    clearingId = rows[0]?.bizId ?? ''
   })
 
   const verifyAfter = (...statements: string[]) =>

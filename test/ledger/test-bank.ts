@@ -94,16 +94,16 @@ export async function createTestBank(
     await database
       .insertInto('workspaces')
       .values({
-        biz_id: id,
-        institution_biz_id: ids.next(),
-        entity_biz_id: null,
-        workspace_name: 'Test',
-        workspace_timezone: 'UTC',
-        workspace_status: 'ACTIVE',
-        workspace_kind: kind,
-        extra_data: null,
-        created_at: at,
-        updated_at: at,
+        bizId: id,
+        institutionBizId: ids.next(),
+        entityBizId: null,
+        workspaceName: 'Test',
+        workspaceTimezone: 'UTC',
+        workspaceStatus: 'ACTIVE',
+        workspaceKind: kind,
+        extraData: null,
+        createdAt: at,
+        updatedAt: at,
       })
       .execute()
     return id

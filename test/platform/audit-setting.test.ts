@@ -13,11 +13,11 @@ test.each(stores)('settings: each change leaves one audit entry without an accou
   const entries = () =>
     database
       .selectFrom('audit_log')
-      .select(['portal', 'actor_biz_id', 'outcome', 'detail'])
+      .select(['portal', 'actorBizId', 'outcome', 'detail'])
       .where('action', '=', `settings.${name}`)
       .orderBy('at')
       .execute()
-  const entry = (detail: object) => ({ portal: 'SYSTEM', actor_biz_id: null, outcome: 'SUCCESS', detail })
+  const entry = (detail: object) => ({ portal: 'SYSTEM', actorBizId: null, outcome: 'SUCCESS', detail })
   await start({ enabled: true })
   expect(await entries()).toEqual([])
   await Promise.all([start({ enabled: false }), start({ enabled: false }), start({ enabled: false })])

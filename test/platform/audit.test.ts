@@ -191,9 +191,9 @@ describe('the audit chain', () => {
 
   each('a head that was set back or deleted is found', async (database) => {
     const head = await database.selectFrom('audit_chain').selectAll().executeTakeFirstOrThrow()
-    const { biz_id: bizId } = await database
+    const { bizId } = await database
       .selectFrom('audit_log')
-      .select('biz_id')
+      .select('bizId')
       .where('sequence', '=', 701)
       .executeTakeFirstOrThrow()
     const back = sql`UPDATE audit_chain SET sequence = 700, hash = (SELECT hash FROM audit_log WHERE sequence = 700)`
@@ -226,9 +226,9 @@ describe('the audit chain', () => {
   })
 
   each('a changed, relinked or deleted entry is found; the first of several is reported', async (database) => {
-    const { biz_id: bizId } = await database
+    const { bizId } = await database
       .selectFrom('audit_log')
-      .select('biz_id')
+      .select('bizId')
       .where('sequence', '=', 1_100)
       .executeTakeFirstOrThrow()
     const detail = sql`UPDATE audit_log SET detail = '{"amount": "1000000"}' WHERE sequence = 1100`

@@ -113,7 +113,7 @@ function cards(name: string, mistakes: Mistakes = {}): Domain {
         })
       }
       const read: AnyHandler = async ({ params, workspace }) => {
-        const { rows } = await sql<Card>`SELECT biz_id AS "bizId", holder FROM ${table}
+        const { rows } = await sql<Card>`SELECT biz_id, holder FROM ${table}
           WHERE workspace_biz_id = ${workspace?.id} AND biz_id = ${params.card_id}`.execute(database)
         if (rows[0]) return rows[0]
         throw mistakes.refusesOtherwise ? new Refusal('STATE.CONFLICT') : notFound()

@@ -18,7 +18,7 @@ export const migrations = [
 export const insertCardOrder = (tx, workspace, row) =>
   tx
     .insertInto('card_orders')
-    .values({ ...row, workspace_biz_id: workspace })
+    .values({ ...row, workspaceBizId: workspace })
     .onConflict((conflict) => conflict.doNothing())
     .returningAll()
     .executeTakeFirst()
@@ -28,7 +28,7 @@ export const findCardOrder = (database, workspace, id) =>
     .selectFrom('card_orders')
     .selectAll()
     .where(inWorkspace(workspace))
-    .where('biz_id', '=', id)
+    .where('bizId', '=', id)
     .executeTakeFirst()
 
 export const selectCardOrders = (database, workspace) =>
@@ -36,7 +36,7 @@ export const selectCardOrders = (database, workspace) =>
     .selectFrom('card_orders')
     .selectAll()
     .where(inWorkspace(workspace))
-    .orderBy('created_at', 'desc')
+    .orderBy('createdAt', 'desc')
     .limit(100)
     .execute()
 

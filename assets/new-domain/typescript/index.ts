@@ -3,10 +3,10 @@ import { domain, type Instant, notFound, Refusal, toIso } from 'portico'
 import * as contract from './contract.ts'
 import { deleteCardOrders, findCardOrder, insertCardOrder, migrations, selectCardOrders } from './store.ts'
 
-const toView = (row: { biz_id: string; name: string; created_at: Instant }) => ({
-  bizId: row.biz_id,
+const toView = (row: { bizId: string; name: string; createdAt: Instant }) => ({
+  bizId: row.bizId,
   name: row.name,
-  createdAt: toIso(row.created_at),
+  createdAt: toIso(row.createdAt),
 })
 
 export default domain({
@@ -23,7 +23,7 @@ export default domain({
       createCardOrder: (request) =>
         once(request, async (tx) => {
           const workspaceId = request.workspace.id
-          const created = { biz_id: ids.next(), name: request.body.name, created_at: new Date(clock.now()) }
+          const created = { bizId: ids.next(), name: request.body.name, createdAt: new Date(clock.now()) }
           const row = await insertCardOrder(tx, workspaceId, created)
           if (!row) throw new Refusal('CARD_ORDER.EXISTS')
           return toView(row)

@@ -3,7 +3,7 @@ import { type Database, inWorkspace, sqlMigration, type Timestamp, type Tx, type
 
 declare global {
   interface PorticoTables {
-    card_orders: { workspace_biz_id: WorkspaceId; biz_id: string; name: string; created_at: Timestamp }
+    card_orders: { workspaceBizId: WorkspaceId; bizId: string; name: string; createdAt: Timestamp }
   }
 }
 
@@ -21,10 +21,10 @@ export const migrations = [
 ]
 
 /** Returns undefined if the workspace has the name already. */
-export const insertCardOrder = (tx: Tx, workspace: WorkspaceId, row: { biz_id: string; name: string; created_at: Date }) =>
+export const insertCardOrder = (tx: Tx, workspace: WorkspaceId, row: { bizId: string; name: string; createdAt: Date }) =>
   tx
     .insertInto('card_orders')
-    .values({ ...row, workspace_biz_id: workspace })
+    .values({ ...row, workspaceBizId: workspace })
     .onConflict((conflict) => conflict.doNothing())
     .returningAll()
     .executeTakeFirst()
@@ -34,7 +34,7 @@ export const findCardOrder = (database: Database, workspace: WorkspaceId, id: st
     .selectFrom('card_orders')
     .selectAll()
     .where(inWorkspace(workspace))
-    .where('biz_id', '=', id)
+    .where('bizId', '=', id)
     .executeTakeFirst()
 
 export const selectCardOrders = (database: Database, workspace: WorkspaceId) =>
@@ -42,7 +42,7 @@ export const selectCardOrders = (database: Database, workspace: WorkspaceId) =>
     .selectFrom('card_orders')
     .selectAll()
     .where(inWorkspace(workspace))
-    .orderBy('created_at', 'desc')
+    .orderBy('createdAt', 'desc')
     .limit(100)
     .execute()
 

@@ -5,28 +5,28 @@ import type { KeyedColumns } from '../../platform/key-rotation/index.ts'
 import type { ApiKeyStatus } from './contract.ts'
 
 interface ApiKeysTable {
-  workspace_biz_id: WorkspaceId
-  biz_id: BizId<'apiKey'>
-  api_key_name: string
-  key_prefix: string
-  key_last4: string
-  secret_digest: Uint8Array
+  workspaceBizId: WorkspaceId
+  bizId: BizId<'apiKey'>
+  apiKeyName: string
+  keyPrefix: string
+  keyLast4: string
+  secretDigest: Uint8Array
   /** EXPIRED is never stored, because it is computed from `expires_at`. */
-  api_key_status: Exclude<ApiKeyStatus, 'EXPIRED'>
-  permission_codes: string[]
+  apiKeyStatus: Exclude<ApiKeyStatus, 'EXPIRED'>
+  permissionCodes: string[]
   /** Addresses and CIDR ranges. If empty, any address can use the key. */
-  ip_allowlist: string[]
-  expires_at: NullableTimestamp
-  last_used_at: NullableTimestamp
-  last_used_ip: string | null
-  created_by: AccountId
+  ipAllowlist: string[]
+  expiresAt: NullableTimestamp
+  lastUsedAt: NullableTimestamp
+  lastUsedIp: string | null
+  createdBy: AccountId
   /** The operator who disabled the key, until an operator enables it. Null if a member or a recovery did. */
-  operator_biz_id: AccountId | null
+  operatorBizId: AccountId | null
   /** The member who enabled the key last. */
-  enabled_by: AccountId | null
-  enabled_at: NullableTimestamp
-  created_at: Timestamp
-  updated_at: Timestamp
+  enabledBy: AccountId | null
+  enabledAt: NullableTimestamp
+  createdAt: Timestamp
+  updatedAt: Timestamp
 }
 
 declare module '../../database/tables.ts' {
@@ -42,9 +42,9 @@ export const keyedColumns: KeyedColumns = {
     {
       label: 'API keys',
       table: 'api_keys',
-      column: 'secret_digest',
-      expiresAt: 'expires_at',
-      ended: { column: 'api_key_status', status: 'DELETED' },
+      column: 'secretDigest',
+      expiresAt: 'expiresAt',
+      ended: { column: 'apiKeyStatus', status: 'DELETED' },
     },
   ],
 }

@@ -17,21 +17,21 @@ export type ApiKeyId = BizId<'apiKey'>
 export type StoredStatus = Exclude<ApiKeyStatus, 'EXPIRED'>
 
 const columns = [
-  'biz_id as id',
-  'workspace_biz_id as workspaceId',
-  'api_key_name as name',
-  'key_prefix as prefix',
-  'key_last4 as last4',
-  'api_key_status as status',
-  'permission_codes as permissionCodes',
-  'ip_allowlist as ipAllowlist',
-  'expires_at as expiresAt',
-  'last_used_at as lastUsedAt',
-  'last_used_ip as lastUsedIp',
-  'created_by as createdBy',
-  'operator_biz_id as operatorId',
-  'created_at as createdAt',
-  'updated_at as updatedAt',
+  'bizId as id',
+  'workspaceBizId as workspaceId',
+  'apiKeyName as name',
+  'keyPrefix as prefix',
+  'keyLast4 as last4',
+  'apiKeyStatus as status',
+  'permissionCodes',
+  'ipAllowlist',
+  'expiresAt',
+  'lastUsedAt',
+  'lastUsedIp',
+  'createdBy',
+  'operatorBizId as operatorId',
+  'createdAt',
+  'updatedAt',
 ] as const
 
 export interface ApiKeyRow {
@@ -62,14 +62,14 @@ export function keyById(store: Database | Tx, { workspaceId, id }: ApiKeyScope):
   return store
     .selectFrom('api_keys')
     .select(columns)
-    .where('workspace_biz_id', '=', workspaceId)
-    .where('biz_id', '=', id)
+    .where('workspaceBizId', '=', workspaceId)
+    .where('bizId', '=', id)
     .executeTakeFirst()
 }
 
 /** For operators: the key can belong to any workspace. */
 export async function workspaceOfKey(tx: Tx, id: ApiKeyId): Promise<WorkspaceId | undefined> {
-  const key = tx.selectFrom('api_keys').select('workspace_biz_id as workspaceId').where('biz_id', '=', id)
+  const key = tx.selectFrom('api_keys').select('workspaceBizId as workspaceId').where('bizId', '=', id)
   return (await key.executeTakeFirst())?.workspaceId
 }
 
@@ -89,20 +89,20 @@ export function insertKey(tx: Tx, key: NewApiKey, at: Instant): Promise<ApiKeyRo
   return tx
     .insertInto('api_keys')
     .values({
-      workspace_biz_id: key.workspaceId,
-      biz_id: key.id,
-      api_key_name: key.name,
-      key_prefix: key.prefix,
-      key_last4: key.last4,
-      secret_digest: key.digest,
-      api_key_status: 'ACTIVE',
-      permission_codes: key.permissionCodes,
-      ip_allowlist: key.ipAllowlist,
-      expires_at: key.expiresAt === null ? null : toDate(key.expiresAt),
-      last_used_ip: null,
-      created_by: key.createdBy,
-      created_at: toDate(at),
-      updated_at: toDate(at),
+      workspaceBizId: key.workspaceId,
+      bizId: key.id,
+      apiKeyName: key.name,
+      keyPrefix: key.prefix,
+      keyLast4: key.last4,
+      secretDigest: key.digest,
+      apiKeyStatus: 'ACTIVE',
+      permissionCodes: key.permissionCodes,
+      ipAllowlist: key.ipAllowlist,
+      expiresAt: key.expiresAt === null ? null : toDate(key.expiresAt),
+      lastUsedIp: null,
+      createdBy: key.createdBy,
+      createdAt: toDate(at),
+      updatedAt: toDate(at),
     })
     .onConflict((conflict) => conflict.doNothing())
     .returning(columns)
@@ -113,8 +113,8 @@ export function insertKey(tx: Tx, key: NewApiKey, at: Instant): Promise<ApiKeyRo
 export async function countKeys(tx: Tx, workspaceId: WorkspaceId): Promise<number> {
   const { total } = await tx
     .selectFrom('api_keys')
-    .where('workspace_biz_id', '=', workspaceId)
-    .where('api_key_status', '!=', 'DELETED')
+    .where('workspaceBizId', '=', workspaceId)
+    .where('apiKeyStatus', '!=', 'DELETED')
     .select((eb) => eb.fn.countAll<number>().as('total'))
     .executeTakeFirstOrThrow()
   return total
@@ -130,13 +130,13 @@ export function setStatus(
   return tx
     .updateTable('api_keys')
     .set({
-      api_key_status: status,
-      operator_biz_id: operatorId,
-      updated_at: toDate(at),
-      ...(enabledBy && { enabled_by: enabledBy, enabled_at: toDate(at) }),
+      apiKeyStatus: status,
+      operatorBizId: operatorId,
+      updatedAt: toDate(at),
+      ...(enabledBy && { enabledBy: enabledBy, enabledAt: toDate(at) }),
     })
-    .where('workspace_biz_id', '=', workspaceId)
-    .where('biz_id', '=', id)
+    .where('workspaceBizId', '=', workspaceId)
+    .where('bizId', '=', id)
     .returning(columns)
     .executeTakeFirstOrThrow()
 }
@@ -153,10 +153,10 @@ export async function suspendKeysOf(tx: Tx, creator: AccountId, at: Instant): Pr
       OR enabled_by = ${suspects} AND is_suspect(${sql.join(recovery)}, workspace_biz_id, enabled_by, enabled_at))`
   const suspended = await tx
     .updateTable('api_keys')
-    .set({ api_key_status: 'SUSPENDED', updated_at: toDate(at) })
-    .where(({ or, eb }) => or([eb('created_by', '=', creator), suspected]))
-    .where('api_key_status', 'in', ['ACTIVE', 'DISABLED'])
-    .returning('biz_id')
+    .set({ apiKeyStatus: 'SUSPENDED', updatedAt: toDate(at) })
+    .where(({ or, eb }) => or([eb('createdBy', '=', creator), suspected]))
+    .where('apiKeyStatus', 'in', ['ACTIVE', 'DISABLED'])
+    .returning('bizId')
     .execute()
   return suspended.length
 }
@@ -175,7 +175,7 @@ export interface ApiKeyQuery extends PageRequest {
   sortOrder: 'asc' | 'desc'
 }
 
-const sortColumns = { createdAt: 'created_at', updatedAt: 'updated_at' } as const
+const sortColumns = { createdAt: 'createdAt', updatedAt: 'updatedAt' } as const
 
 /** Sorts after every character of a prefix. */
 const afterPrefix = '~'
@@ -191,7 +191,7 @@ export function listKeys(database: Database, query: ApiKeyQuery, expiry: ExpiryQ
   const sorted = found
     .select(columns)
     .orderBy(sortColumns[query.sortBy], query.sortOrder)
-    .orderBy('biz_id', query.sortOrder)
+    .orderBy('bizId', query.sortOrder)
   return readPage(found, sorted, query)
 }
 
@@ -215,21 +215,21 @@ export interface KeyWithCreator {
 export function keyByPrefix(database: Database, prefix: string): Promise<KeyWithCreator | undefined> {
   return database
     .selectFrom('api_keys as k')
-    .innerJoin('accounts as a', 'a.biz_id', 'k.created_by')
-    .where('k.key_prefix', '=', prefix)
+    .innerJoin('accounts as a', 'a.bizId', 'k.createdBy')
+    .where('k.keyPrefix', '=', prefix)
     .select([
-      'k.biz_id as id',
-      'k.workspace_biz_id as workspaceId',
-      'k.secret_digest as digest',
-      'k.api_key_status as status',
-      'k.permission_codes as permissionCodes',
-      'k.ip_allowlist as ipAllowlist',
-      'k.expires_at as expiresAt',
-      'k.created_at as createdAt',
-      'a.biz_id as creatorId',
+      'k.bizId as id',
+      'k.workspaceBizId as workspaceId',
+      'k.secretDigest as digest',
+      'k.apiKeyStatus as status',
+      'k.permissionCodes',
+      'k.ipAllowlist',
+      'k.expiresAt',
+      'k.createdAt',
+      'a.bizId as creatorId',
       'a.portal as creatorPortal',
-      'a.account_status as creatorStatus',
-      'a.ip_whitelist_enabled as creatorIsWhitelisted',
+      'a.accountStatus as creatorStatus',
+      'a.ipWhitelistEnabled as creatorIsWhitelisted',
     ])
     .executeTakeFirst()
 }
@@ -242,10 +242,10 @@ export async function replaceDigest(
 ): Promise<void> {
   await database
     .updateTable('api_keys')
-    .set({ secret_digest: renewed })
-    .where('workspace_biz_id', '=', workspaceId)
-    .where('biz_id', '=', id)
-    .where('secret_digest', '=', digest)
+    .set({ secretDigest: renewed })
+    .where('workspaceBizId', '=', workspaceId)
+    .where('bizId', '=', id)
+    .where('secretDigest', '=', digest)
     .execute()
 }
 
@@ -258,32 +258,32 @@ export async function recordUse(
 ): Promise<void> {
   await database
     .updateTable('api_keys')
-    .set({ last_used_at: toDate(at), last_used_ip: clientIp })
-    .where('workspace_biz_id', '=', workspaceId)
-    .where('biz_id', '=', id)
-    .where((eb) => eb.or([eb('last_used_at', 'is', null), eb('last_used_at', '<', timestamptz(at))]))
+    .set({ lastUsedAt: toDate(at), lastUsedIp: clientIp })
+    .where('workspaceBizId', '=', workspaceId)
+    .where('bizId', '=', id)
+    .where((eb) => eb.or([eb('lastUsedAt', 'is', null), eb('lastUsedAt', '<', timestamptz(at))]))
     .execute()
 }
 
 function matching(database: Database, query: ApiKeyQuery, { at, oldest }: ExpiryQuery) {
   let found = database.selectFrom('api_keys')
-  if (query.workspaceId !== undefined) found = found.where('workspace_biz_id', '=', query.workspaceId)
-  if (query.createdBy !== undefined) found = found.where('created_by', '=', query.createdBy)
+  if (query.workspaceId !== undefined) found = found.where('workspaceBizId', '=', query.workspaceId)
+  if (query.createdBy !== undefined) found = found.where('createdBy', '=', query.createdBy)
   const pastExpiry = sql<boolean>`expires_at IS NOT NULL AND expires_at <= ${timestamptz(at)}`
   const expired =
     oldest === null
       ? sql<boolean>`(${pastExpiry})`
       : sql<boolean>`(${pastExpiry} OR created_at <= ${timestamptz(oldest)})`
-  if (query.status === undefined) found = found.where('api_key_status', '!=', 'DELETED')
-  else if (query.status === 'EXPIRED') found = found.where('api_key_status', '!=', 'DELETED').where(expired)
-  else found = found.where('api_key_status', '=', query.status)
+  if (query.status === undefined) found = found.where('apiKeyStatus', '!=', 'DELETED')
+  else if (query.status === 'EXPIRED') found = found.where('apiKeyStatus', '!=', 'DELETED').where(expired)
+  else found = found.where('apiKeyStatus', '=', query.status)
   if (query.status !== undefined && query.status !== 'DELETED' && query.status !== 'EXPIRED')
     found = found.where(sql<boolean>`NOT ${expired}`)
   if (query.prefix !== undefined) {
     const bytes = sql<string>`key_prefix COLLATE "C"`
     found = found.where(bytes, '>=', query.prefix).where(bytes, '<', query.prefix + afterPrefix)
   }
-  if (query.from !== undefined) found = found.where('created_at', '>=', timestamptz(query.from))
-  if (query.to !== undefined) found = found.where('created_at', '<=', timestamptz(query.to))
+  if (query.from !== undefined) found = found.where('createdAt', '>=', timestamptz(query.from))
+  if (query.to !== undefined) found = found.where('createdAt', '<=', timestamptz(query.to))
   return found
 }

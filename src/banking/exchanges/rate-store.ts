@@ -27,10 +27,10 @@ export async function lockRates(tx: Tx): Promise<void> {
 export async function saveRate(tx: Tx, set: SetRate): Promise<void> {
   const row = {
     ...toRow(set),
-    updated_by: set.updatedBy,
-    confirmed_by: set.confirmedBy,
-    updated_at: toDate(set.updatedAt),
-    expires_at: toDate(set.expiresAt),
+    updatedBy: set.updatedBy,
+    confirmedBy: set.confirmedBy,
+    updatedAt: toDate(set.updatedAt),
+    expiresAt: toDate(set.expiresAt),
   }
   await tx
     .insertInto('exchange_rates')
@@ -42,9 +42,9 @@ export async function saveRate(tx: Tx, set: SetRate): Promise<void> {
 export async function saveProposal(tx: Tx, proposed: ProposedRate): Promise<void> {
   const row = {
     ...toRow(proposed),
-    proposed_by: proposed.proposedBy,
-    proposed_at: toDate(proposed.proposedAt),
-    expires_at: toDate(proposed.expiresAt),
+    proposedBy: proposed.proposedBy,
+    proposedAt: toDate(proposed.proposedAt),
+    expiresAt: toDate(proposed.expiresAt),
   }
   await tx
     .insertInto('exchange_rate_proposals')
@@ -61,13 +61,13 @@ export async function takeProposal(
 ): Promise<AccountId | undefined> {
   const taken = await tx
     .deleteFrom('exchange_rate_proposals')
-    .where('source_currency', '=', source)
-    .where('target_currency', '=', target)
+    .where('sourceCurrency', '=', source)
+    .where('targetCurrency', '=', target)
     .where('rate', '=', rate)
-    .where(validAt('proposed_at', 'expires_at', at))
-    .returning('proposed_by')
+    .where(validAt('proposedAt', 'expiresAt', at))
+    .returning('proposedBy')
     .executeTakeFirst()
-  return taken?.proposed_by
+  return taken?.proposedBy
 }
 
 export async function deleteProposal(tx: Tx, pair: Pair): Promise<boolean> {
@@ -82,14 +82,14 @@ export async function deleteProposal(tx: Tx, pair: Pair): Promise<boolean> {
 export async function endRate(tx: Tx, pair: Pair, { by, at }: { by: AccountId; at: Instant }): Promise<void> {
   await tx
     .updateTable('exchange_rates')
-    .set({ updated_by: by, confirmed_by: null, updated_at: toDate(at), expires_at: toDate(at) })
+    .set({ updatedBy: by, confirmedBy: null, updatedAt: toDate(at), expiresAt: toDate(at) })
     .where('pair', '=', pairKey(pair))
     .execute()
 }
 
 /** Returns when an operator last set, confirmed or unset the rate of a pair, also if it has expired since. */
 export async function readLastMove(tx: Tx, pair: Pair): Promise<Instant | undefined> {
-  const row = tx.selectFrom('exchange_rates').where('pair', '=', pairKey(pair)).select('updated_at as movedAt')
+  const row = tx.selectFrom('exchange_rates').where('pair', '=', pairKey(pair)).select('updatedAt as movedAt')
   return (await row.executeTakeFirst())?.movedAt
 }
 
@@ -105,22 +105,22 @@ export function listSetRates(database: Database, at: Instant): Promise<SetRate[]
 export function listProposals(database: Database, at: Instant): Promise<ProposedRate[]> {
   return database
     .selectFrom('exchange_rate_proposals')
-    .where(validAt('proposed_at', 'expires_at', at))
-    .select(['source_currency as source', 'target_currency as target', 'rate'])
-    .select(['proposed_by as proposedBy', 'proposed_at as proposedAt', 'expires_at as expiresAt'])
+    .where(validAt('proposedAt', 'expiresAt', at))
+    .select(['sourceCurrency as source', 'targetCurrency as target', 'rate'])
+    .select(['proposedBy', 'proposedAt', 'expiresAt'])
     .orderBy('pair')
     .execute()
 }
 
 function toRow({ source, target, rate }: PairRate) {
-  return { source_currency: source, target_currency: target, rate }
+  return { sourceCurrency: source, targetCurrency: target, rate }
 }
 
 function selectRates(database: Database, at: Instant) {
   return database
     .selectFrom('exchange_rates')
-    .where(validAt('updated_at', 'expires_at', at))
-    .select(['source_currency as source', 'target_currency as target', 'rate'])
-    .select(['updated_by as updatedBy', 'confirmed_by as confirmedBy'])
-    .select(['updated_at as updatedAt', 'expires_at as expiresAt'])
+    .where(validAt('updatedAt', 'expiresAt', at))
+    .select(['sourceCurrency as source', 'targetCurrency as target', 'rate'])
+    .select(['updatedBy', 'confirmedBy'])
+    .select(['updatedAt', 'expiresAt'])
 }

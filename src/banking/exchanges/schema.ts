@@ -5,36 +5,36 @@ import type { AccountId, BizId, OrderId, WalletId, WorkspaceId } from '../../ker
 interface ExchangeRatesTable {
   /** In alphabetical order, because a pair has one rate for both directions. */
   pair: string
-  source_currency: string
-  target_currency: string
+  sourceCurrency: string
+  targetCurrency: string
   rate: string
-  updated_by: AccountId
-  confirmed_by: AccountId | null
-  updated_at: Timestamp
-  expires_at: Timestamp
+  updatedBy: AccountId
+  confirmedBy: AccountId | null
+  updatedAt: Timestamp
+  expiresAt: Timestamp
 }
 
 interface ExchangeRateProposalsTable {
   pair: string
-  source_currency: string
-  target_currency: string
+  sourceCurrency: string
+  targetCurrency: string
   rate: string
-  proposed_by: AccountId
-  proposed_at: Timestamp
-  expires_at: Timestamp
+  proposedBy: AccountId
+  proposedAt: Timestamp
+  expiresAt: Timestamp
 }
 
 interface ExchangeQuotesTable {
-  workspace_biz_id: WorkspaceId
-  biz_id: BizId<'quote'>
-  source_wallet_biz_id: WalletId
-  target_wallet_biz_id: WalletId
+  workspaceBizId: WorkspaceId
+  bizId: BizId<'quote'>
+  sourceWalletBizId: WalletId
+  targetWalletBizId: WalletId
   figures: Json
-  created_by: AccountId
-  created_at: Timestamp
-  expires_at: Timestamp
+  createdBy: AccountId
+  createdAt: Timestamp
+  expiresAt: Timestamp
   /** A trigger sets this column. */
-  order_biz_id: OrderId | null
+  orderBizId: OrderId | null
 }
 
 declare module '../../database/tables.ts' {

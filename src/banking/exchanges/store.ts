@@ -19,7 +19,7 @@ export async function deleteUnusedQuotes(database: Database, until: Instant, lim
 }
 
 export async function deleteQuotes(tx: Tx, workspace: WorkspaceId): Promise<void> {
-  await tx.deleteFrom('exchange_quotes').where('workspace_biz_id', '=', workspace).execute()
+  await tx.deleteFrom('exchange_quotes').where('workspaceBizId', '=', workspace).execute()
 }
 
 export type QuoteId = BizId<'quote'>
@@ -40,14 +40,14 @@ export async function insertQuote(database: Database, quote: Quote): Promise<voi
   await database
     .insertInto('exchange_quotes')
     .values({
-      workspace_biz_id: quote.workspace,
-      biz_id: quote.id,
-      source_wallet_biz_id: quote.sourceWallet,
-      target_wallet_biz_id: quote.targetWallet,
+      workspaceBizId: quote.workspace,
+      bizId: quote.id,
+      sourceWalletBizId: quote.sourceWallet,
+      targetWalletBizId: quote.targetWallet,
       figures: JSON.stringify(quote.figures),
-      created_by: quote.createdBy,
-      created_at: toDate(quote.createdAt),
-      expires_at: toDate(quote.expiresAt),
+      createdBy: quote.createdBy,
+      createdAt: toDate(quote.createdAt),
+      expiresAt: toDate(quote.expiresAt),
     })
     .execute()
 }
@@ -55,9 +55,9 @@ export async function insertQuote(database: Database, quote: Quote): Promise<voi
 export function readQuote(database: Database, { id, workspace }: { id: QuoteId; workspace: WorkspaceId }) {
   return database
     .selectFrom('exchange_quotes')
-    .where('workspace_biz_id', '=', workspace)
-    .where('biz_id', '=', id)
-    .select(['source_wallet_biz_id as sourceWallet', 'target_wallet_biz_id as targetWallet', 'figures'])
-    .select(['created_at as createdAt', 'expires_at as expiresAt', 'order_biz_id as order'])
+    .where('workspaceBizId', '=', workspace)
+    .where('bizId', '=', id)
+    .select(['sourceWalletBizId as sourceWallet', 'targetWalletBizId as targetWallet', 'figures'])
+    .select(['createdAt', 'expiresAt', 'orderBizId as order'])
     .executeTakeFirst()
 }

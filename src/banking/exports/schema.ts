@@ -4,23 +4,23 @@ import type { AccountId, WorkspaceId } from '../../kernel/index.ts'
 import type { ExportFormat, ExportStatus, ExportType } from './contract.ts'
 
 interface ExportsTable {
-  workspace_biz_id: WorkspaceId
-  biz_id: string
-  export_type: ExportType
+  workspaceBizId: WorkspaceId
+  bizId: string
+  exportType: ExportType
   format: ExportFormat
   filters: Json
-  export_status: ExportStatus
-  run_biz_id: string | null
-  blob_key: string | null
-  file_name: string | null
-  row_count: number | null
-  size_bytes: number | null
+  exportStatus: ExportStatus
+  runBizId: string | null
+  blobKey: string | null
+  fileName: string | null
+  rowCount: number | null
+  sizeBytes: number | null
   sha256: string | null
-  failure_code: string | null
-  created_by: AccountId
-  created_at: Timestamp
-  completed_at: NullableTimestamp
-  expires_at: NullableTimestamp
+  failureCode: string | null
+  createdBy: AccountId
+  createdAt: Timestamp
+  completedAt: NullableTimestamp
+  expiresAt: NullableTimestamp
 }
 
 declare module '../../database/tables.ts' {

@@ -14,21 +14,21 @@ import type { ExportScope } from './source.ts'
 type Store = Database | Tx
 
 const columns = [
-  'biz_id as id',
-  'workspace_biz_id as workspaceId',
-  'export_type as type',
+  'bizId as id',
+  'workspaceBizId as workspaceId',
+  'exportType as type',
   'format',
   'filters',
-  'blob_key as blobKey',
-  'file_name as fileName',
-  'row_count as rowCount',
-  'size_bytes as sizeBytes',
+  'blobKey',
+  'fileName',
+  'rowCount',
+  'sizeBytes',
   'sha256',
-  'failure_code as failureCode',
-  'created_by as createdBy',
-  'created_at as createdAt',
-  'completed_at as completedAt',
-  'expires_at as expiresAt',
+  'failureCode',
+  'createdBy',
+  'createdAt',
+  'completedAt',
+  'expiresAt',
 ] as const
 
 export interface ExportRow {
@@ -66,29 +66,29 @@ export function insertExport(tx: Tx, created: NewExport): Promise<ExportRow> {
   return tx
     .insertInto('exports')
     .values({
-      workspace_biz_id: created.workspaceId,
-      biz_id: created.id,
-      export_type: created.type,
+      workspaceBizId: created.workspaceId,
+      bizId: created.id,
+      exportType: created.type,
       format: created.format,
       filters: JSON.stringify(created.filters),
-      export_status: 'QUEUED',
-      run_biz_id: null,
-      blob_key: null,
-      file_name: null,
-      row_count: null,
-      size_bytes: null,
+      exportStatus: 'QUEUED',
+      runBizId: null,
+      blobKey: null,
+      fileName: null,
+      rowCount: null,
+      sizeBytes: null,
       sha256: null,
-      failure_code: null,
-      created_by: created.createdBy,
-      created_at: toDate(created.createdAt),
+      failureCode: null,
+      createdBy: created.createdBy,
+      createdAt: toDate(created.createdAt),
     })
-    .returning([...columns, 'export_status as status'])
+    .returning([...columns, 'exportStatus as status'])
     .executeTakeFirstOrThrow()
 }
 
 export function exportById(store: Store, viewer: Viewer, id: string): Promise<ExportRow | undefined> {
   return visible(store, viewer)
-    .where('biz_id', '=', id)
+    .where('bizId', '=', id)
     .select(columns)
     .select(statusAt(viewer.at).as('status'))
     .executeTakeFirst()
@@ -103,30 +103,26 @@ export interface ExportQuery extends PageRequest {
   sortOrder: 'asc' | 'desc'
 }
 
-const sortColumns = { createdAt: 'created_at', completedAt: 'completed_at' } as const
+const sortColumns = { createdAt: 'createdAt', completedAt: 'completedAt' } as const
 
 export function listExports(store: Store, viewer: Viewer, query: ExportQuery): Promise<Page<ExportRow>> {
   const status = statusAt(viewer.at)
   let found = visible(store, viewer)
-  if (query.type) found = found.where('export_type', '=', query.type)
+  if (query.type) found = found.where('exportType', '=', query.type)
   if (query.status) found = found.where(status, '=', query.status)
-  if (query.from !== undefined) found = found.where('created_at', '>=', timestamptz(query.from))
-  if (query.to !== undefined) found = found.where('created_at', '<=', timestamptz(query.to))
+  if (query.from !== undefined) found = found.where('createdAt', '>=', timestamptz(query.from))
+  if (query.to !== undefined) found = found.where('createdAt', '<=', timestamptz(query.to))
   const ordered = found
     .select(columns)
     .select(status.as('status'))
     .orderBy(sortColumns[query.sortBy], (order) => (query.sortOrder === 'asc' ? order.asc() : order.desc().nullsLast()))
-    .orderBy('biz_id', query.sortOrder)
+    .orderBy('bizId', query.sortOrder)
   return readPage(found, ordered, query)
 }
 
 /** Returns the keys of the blobs. */
 export async function deleteExportsOf(tx: Tx, workspace: WorkspaceId): Promise<string[]> {
-  const deleted = await tx
-    .deleteFrom('exports')
-    .where('workspace_biz_id', '=', workspace)
-    .returning('blob_key as blobKey')
-    .execute()
+  const deleted = await tx.deleteFrom('exports').where('workspaceBizId', '=', workspace).returning('blobKey').execute()
   return deleted.flatMap(({ blobKey }) => blobKey ?? [])
 }
 
@@ -140,14 +136,14 @@ export interface LoginQuery {
 
 /** Identity owns the table. */
 export function readLogins(store: Store, { account, from, to, currentPage, pageSize }: LoginQuery) {
-  let found = store.selectFrom('login_history').where('account_biz_id', '=', account)
-  if (from !== undefined) found = found.where('login_at', '>=', timestamptz(from))
-  if (to !== undefined) found = found.where('login_at', '<=', timestamptz(to))
+  let found = store.selectFrom('login_history').where('accountBizId', '=', account)
+  if (from !== undefined) found = found.where('loginAt', '>=', timestamptz(from))
+  if (to !== undefined) found = found.where('loginAt', '<=', timestamptz(to))
   return found
-    .select(['biz_id as bizId', 'login_at as createdAt', 'client_ip as clientIp', 'user_agent as userAgent'])
-    .select(['login_result as loginResult', 'failure_reason as failureReason'])
-    .orderBy('login_at')
-    .orderBy('biz_id')
+    .select(['bizId', 'loginAt as createdAt', 'clientIp', 'userAgent'])
+    .select(['loginResult', 'failureReason'])
+    .orderBy('loginAt')
+    .orderBy('bizId')
     .limit(pageSize)
     .offset((currentPage - 1) * pageSize)
     .execute()
@@ -167,18 +163,18 @@ export async function beginRun(
 ): Promise<(ExportScope & { format: ExportFormat; createdAt: Instant }) | undefined> {
   const row = await database
     .updateTable('exports')
-    .set({ export_status: 'RUNNING', run_biz_id: runId, row_count: 0 })
-    .where('workspace_biz_id', '=', workspaceId)
-    .where('biz_id', '=', exportId)
-    .where('export_status', 'in', ['QUEUED', 'RUNNING'])
-    .returning(['export_type as type', 'filters', 'format', 'created_by as account', 'created_at as createdAt'])
+    .set({ exportStatus: 'RUNNING', runBizId: runId, rowCount: 0 })
+    .where('workspaceBizId', '=', workspaceId)
+    .where('bizId', '=', exportId)
+    .where('exportStatus', 'in', ['QUEUED', 'RUNNING'])
+    .returning(['exportType as type', 'filters', 'format', 'createdBy as account', 'createdAt'])
     .executeTakeFirst()
   return row && { ...row, workspace: workspaceId }
 }
 
 /** Returns false if a later attempt has started or the export has ended. */
 export async function recordProgress(database: Database, run: Run, rowCount: number): Promise<boolean> {
-  const updated = await updateRun(database, run).set({ row_count: rowCount }).returning('biz_id').executeTakeFirst()
+  const updated = await updateRun(database, run).set({ rowCount: rowCount }).returning('bizId').executeTakeFirst()
   return updated !== undefined
 }
 
@@ -196,23 +192,23 @@ export interface Completed {
 export async function completeRun(tx: Tx, run: Run, result: Completed): Promise<boolean> {
   const updated = await updateRun(tx, run)
     .set({
-      export_status: 'COMPLETED',
-      blob_key: result.blobKey,
-      file_name: result.fileName,
-      row_count: result.rowCount,
-      size_bytes: result.sizeBytes,
+      exportStatus: 'COMPLETED',
+      blobKey: result.blobKey,
+      fileName: result.fileName,
+      rowCount: result.rowCount,
+      sizeBytes: result.sizeBytes,
       sha256: result.sha256,
-      completed_at: toDate(result.at),
-      expires_at: toDate(result.expiresAt),
+      completedAt: toDate(result.at),
+      expiresAt: toDate(result.expiresAt),
     })
-    .returning('biz_id')
+    .returning('bizId')
     .executeTakeFirst()
   return updated !== undefined
 }
 
 /** Does nothing if a later attempt has started or the export has ended. */
 export async function failRun(database: Database, run: Run, failureCode: string): Promise<void> {
-  await updateRun(database, run).set({ export_status: 'FAILED', failure_code: failureCode }).execute()
+  await updateRun(database, run).set({ exportStatus: 'FAILED', failureCode: failureCode }).execute()
 }
 
 /** Marks exports past `expires_at` as EXPIRED. Returns the keys of their blobs. */
@@ -222,16 +218,16 @@ export async function expireExports(tx: Tx, at: Instant): Promise<string[]> {
     .from(
       tx
         .selectFrom('exports')
-        .select(['workspace_biz_id', 'biz_id', 'blob_key'])
-        .where('export_status', '=', 'COMPLETED')
-        .where('expires_at', '<=', timestamptz(at))
+        .select(['workspaceBizId', 'bizId', 'blobKey'])
+        .where('exportStatus', '=', 'COMPLETED')
+        .where('expiresAt', '<=', timestamptz(at))
         .as('overdue'),
     )
-    .set({ export_status: 'EXPIRED', blob_key: null })
-    .whereRef('exports.workspace_biz_id', '=', 'overdue.workspace_biz_id')
-    .whereRef('exports.biz_id', '=', 'overdue.biz_id')
-    .where('exports.export_status', '=', 'COMPLETED')
-    .returning('overdue.blob_key as blobKey')
+    .set({ exportStatus: 'EXPIRED', blobKey: null })
+    .whereRef('exports.workspaceBizId', '=', 'overdue.workspaceBizId')
+    .whereRef('exports.bizId', '=', 'overdue.bizId')
+    .where('exports.exportStatus', '=', 'COMPLETED')
+    .returning('overdue.blobKey')
     .execute()
   return rows.flatMap(({ blobKey }) => blobKey ?? [])
 }
@@ -239,8 +235,8 @@ export async function expireExports(tx: Tx, at: Instant): Promise<string[]> {
 function visible(store: Store, { workspace, account }: Viewer) {
   return store
     .selectFrom('exports')
-    .where('workspace_biz_id', '=', workspace)
-    .where((eb) => eb.or([eb('export_type', '!=', 'LOGIN_HISTORY'), eb('created_by', '=', account)]))
+    .where('workspaceBizId', '=', workspace)
+    .where((eb) => eb.or([eb('exportType', '!=', 'LOGIN_HISTORY'), eb('createdBy', '=', account)]))
 }
 
 /** A completed export past its expiry is EXPIRED, even if no job has stored that status yet. */
@@ -252,8 +248,8 @@ function statusAt(at: Instant) {
 function updateRun(database: Database | Tx, { workspaceId, exportId, runId }: Run) {
   return database
     .updateTable('exports')
-    .where('workspace_biz_id', '=', workspaceId)
-    .where('biz_id', '=', exportId)
-    .where('run_biz_id', '=', runId)
-    .where('export_status', '=', 'RUNNING')
+    .where('workspaceBizId', '=', workspaceId)
+    .where('bizId', '=', exportId)
+    .where('runBizId', '=', runId)
+    .where('exportStatus', '=', 'RUNNING')
 }

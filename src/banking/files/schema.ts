@@ -5,31 +5,31 @@ import type { AccountId, WorkspaceId } from '../../kernel/index.ts'
 import type { FilePurpose, FileStatus } from './contract.ts'
 
 interface FilesTable {
-  workspace_biz_id: WorkspaceId
-  biz_id: string
-  blob_key: string
-  file_name: string
-  content_type: string
-  size_bytes: number
+  workspaceBizId: WorkspaceId
+  bizId: string
+  blobKey: string
+  fileName: string
+  contentType: string
+  sizeBytes: number
   /** Hex. */
   sha256: string
   purpose: FilePurpose
-  file_status: FileStatus
+  fileStatus: FileStatus
   /** A proof cannot be deleted. */
-  is_proof: Generated<boolean>
-  created_by: AccountId
-  created_at: Timestamp
+  isProof: Generated<boolean>
+  createdBy: AccountId
+  createdAt: Timestamp
 }
 
 interface FileUsageTable {
   scope: 'ACCOUNT' | 'WORKSPACE'
-  owner_biz_id: string
+  ownerBizId: string
   files: number
   bytes: number
   /** The UTC day of `day_files` and `day_bytes`. */
   day: string
-  day_files: number
-  day_bytes: number
+  dayFiles: number
+  dayBytes: number
 }
 
 declare module '../../database/tables.ts' {

@@ -3,15 +3,15 @@ import { type AccountId, type Instant, toDate, type WorkspaceId } from '../../ke
 import type { FilePurpose, FileStatus } from './contract.ts'
 
 const columns = [
-  'biz_id as id',
-  'blob_key as blobKey',
-  'file_name as fileName',
-  'content_type as contentType',
-  'size_bytes as sizeBytes',
+  'bizId as id',
+  'blobKey',
+  'fileName',
+  'contentType',
+  'sizeBytes',
   'sha256',
   'purpose',
-  'file_status as status',
-  'created_at as createdAt',
+  'fileStatus as status',
+  'createdAt',
 ] as const
 
 export interface FileRow {
@@ -36,17 +36,17 @@ export async function insertFile(tx: Tx, file: NewFile): Promise<void> {
   await tx
     .insertInto('files')
     .values({
-      workspace_biz_id: file.workspaceId,
-      biz_id: file.id,
-      blob_key: file.blobKey,
-      file_name: file.fileName,
-      content_type: file.contentType,
-      size_bytes: file.sizeBytes,
+      workspaceBizId: file.workspaceId,
+      bizId: file.id,
+      blobKey: file.blobKey,
+      fileName: file.fileName,
+      contentType: file.contentType,
+      sizeBytes: file.sizeBytes,
       sha256: file.sha256,
       purpose: file.purpose,
-      file_status: 'AVAILABLE',
-      created_by: file.createdBy,
-      created_at: toDate(file.createdAt),
+      fileStatus: 'AVAILABLE',
+      createdBy: file.createdBy,
+      createdAt: toDate(file.createdAt),
     })
     .execute()
 }
@@ -55,8 +55,8 @@ export function fileById(store: Database | Tx, workspace: WorkspaceId, id: strin
   return store
     .selectFrom('files')
     .select(columns)
-    .where('workspace_biz_id', '=', workspace)
-    .where('biz_id', '=', id)
+    .where('workspaceBizId', '=', workspace)
+    .where('bizId', '=', id)
     .executeTakeFirst()
 }
 
@@ -66,17 +66,17 @@ export interface DeletedFile {
   sizeBytes: number
 }
 
-const deletedColumns = ['blob_key as blobKey', 'created_by as createdBy', 'size_bytes as sizeBytes'] as const
+const deletedColumns = ['blobKey', 'createdBy', 'sizeBytes'] as const
 
 /** Returns undefined if the file is not available, or is a proof. */
 export function markDeleted(tx: Tx, workspace: WorkspaceId, id: string): Promise<DeletedFile | undefined> {
   return tx
     .updateTable('files')
-    .set({ file_status: 'DELETED' })
-    .where('workspace_biz_id', '=', workspace)
-    .where('biz_id', '=', id)
-    .where('file_status', '=', 'AVAILABLE')
-    .where('is_proof', '=', false)
+    .set({ fileStatus: 'DELETED' })
+    .where('workspaceBizId', '=', workspace)
+    .where('bizId', '=', id)
+    .where('fileStatus', '=', 'AVAILABLE')
+    .where('isProof', '=', false)
     .returning(deletedColumns)
     .executeTakeFirst()
 }
@@ -85,10 +85,10 @@ export function markDeleted(tx: Tx, workspace: WorkspaceId, id: string): Promise
 export function markProof(tx: Tx, workspace: WorkspaceId, id: string): Promise<FileRow | undefined> {
   return tx
     .updateTable('files')
-    .set({ is_proof: true })
-    .where('workspace_biz_id', '=', workspace)
-    .where('biz_id', '=', id)
-    .where('file_status', '=', 'AVAILABLE')
+    .set({ isProof: true })
+    .where('workspaceBizId', '=', workspace)
+    .where('bizId', '=', id)
+    .where('fileStatus', '=', 'AVAILABLE')
     .returning(columns)
     .executeTakeFirst()
 }
@@ -97,8 +97,8 @@ export function markProof(tx: Tx, workspace: WorkspaceId, id: string): Promise<F
 export async function deleteFilesOf(tx: Tx, workspace: WorkspaceId): Promise<DeletedFile[]> {
   const deleted = await tx
     .deleteFrom('files')
-    .where('workspace_biz_id', '=', workspace)
-    .returning([...deletedColumns, 'file_status as status'])
+    .where('workspaceBizId', '=', workspace)
+    .returning([...deletedColumns, 'fileStatus as status'])
     .execute()
   return deleted.filter(({ status }) => status === 'AVAILABLE')
 }

@@ -10,9 +10,9 @@ const none: Usage = { files: 0, bytes: 0, filesToday: 0, bytesToday: 0 }
 export async function readUsage(database: Database, { scope, id }: UsageOwner, day: string): Promise<Usage> {
   const found = await database
     .selectFrom('file_usage')
-    .select(['files', 'bytes', 'day', 'day_files as filesToday', 'day_bytes as bytesToday'])
+    .select(['files', 'bytes', 'day', 'dayFiles as filesToday', 'dayBytes as bytesToday'])
     .where('scope', '=', scope)
-    .where('owner_biz_id', '=', id)
+    .where('ownerBizId', '=', id)
     .executeTakeFirst()
   if (!found) return none
   // A clock that was set back does not start a new day.
@@ -24,17 +24,17 @@ export async function addUsage(tx: Tx, { scope, id }: UsageOwner, size: number, 
   const sameDay = sql<boolean>`file_usage.day >= excluded.day`
   return tx
     .insertInto('file_usage')
-    .values({ scope, owner_biz_id: id, files: 1, bytes: size, day, day_files: 1, day_bytes: size })
+    .values({ scope, ownerBizId: id, files: 1, bytes: size, day, dayFiles: 1, dayBytes: size })
     .onConflict((conflict) =>
-      conflict.columns(['scope', 'owner_biz_id']).doUpdateSet({
+      conflict.columns(['scope', 'ownerBizId']).doUpdateSet({
         files: sql`file_usage.files + 1`,
         bytes: sql`file_usage.bytes + excluded.bytes`,
         day: sql`greatest(file_usage.day, excluded.day)`,
-        day_files: sql`CASE WHEN ${sameDay} THEN file_usage.day_files ELSE 0 END + 1`,
-        day_bytes: sql`CASE WHEN ${sameDay} THEN file_usage.day_bytes ELSE 0 END + excluded.day_bytes`,
+        dayFiles: sql`CASE WHEN ${sameDay} THEN file_usage.day_files ELSE 0 END + 1`,
+        dayBytes: sql`CASE WHEN ${sameDay} THEN file_usage.day_bytes ELSE 0 END + excluded.day_bytes`,
       }),
     )
-    .returning(['files', 'bytes', 'day_files as filesToday', 'day_bytes as bytesToday'])
+    .returning(['files', 'bytes', 'dayFiles as filesToday', 'dayBytes as bytesToday'])
     .executeTakeFirstOrThrow()
 }
 
@@ -47,6 +47,6 @@ export async function subtractUsage(
     .updateTable('file_usage')
     .set((row) => ({ files: row('files', '-', files), bytes: row('bytes', '-', bytes) }))
     .where('scope', '=', scope)
-    .where('owner_biz_id', '=', id)
+    .where('ownerBizId', '=', id)
     .execute()
 }

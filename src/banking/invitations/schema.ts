@@ -4,25 +4,25 @@ import type { AccountId, BizId, RoleId, WorkspaceId } from '../../kernel/index.t
 import type { InvitationStatus } from './contract.ts'
 
 interface InvitationsTable {
-  workspace_biz_id: WorkspaceId
-  biz_id: BizId<'invitation'>
+  workspaceBizId: WorkspaceId
+  bizId: BizId<'invitation'>
   /** In canonical form. */
-  invitee_email: string
-  role_biz_id: RoleId
+  inviteeEmail: string
+  roleBizId: RoleId
   /** Copied at creation, because the role can be deleted. */
-  role_name: string
-  inviter_biz_id: AccountId
+  roleName: string
+  inviterBizId: AccountId
   /** A PENDING or SUSPENDED invitation past `expires_at` counts as EXPIRED, even if the status is not updated yet. */
-  invitation_status: InvitationStatus
-  decline_reason: string | null
+  invitationStatus: InvitationStatus
+  declineReason: string | null
   message: string | null
-  expires_at: Timestamp
-  responded_at: NullableTimestamp
+  expiresAt: Timestamp
+  respondedAt: NullableTimestamp
   /** Who confirmed the suspended invitation last. */
-  enabled_by: AccountId | null
-  enabled_at: NullableTimestamp
-  created_at: Timestamp
-  updated_at: Timestamp
+  enabledBy: AccountId | null
+  enabledAt: NullableTimestamp
+  createdAt: Timestamp
+  updatedAt: Timestamp
 }
 
 declare module '../../database/tables.ts' {

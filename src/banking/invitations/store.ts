@@ -38,10 +38,10 @@ export function listInvitations(
   let found = invitations(database, at)
   found =
     'email' in side
-      ? found.where('i.invitee_email', '=', side.email)
-      : found.where('i.workspace_biz_id', '=', side.workspaceId)
+      ? found.where('i.inviteeEmail', '=', side.email)
+      : found.where('i.workspaceBizId', '=', side.workspaceId)
   if (status !== undefined) found = found.where(hasStatus(status, at))
-  return found.orderBy('i.created_at', 'desc').orderBy('i.biz_id', 'desc').limit(500).execute()
+  return found.orderBy('i.createdAt', 'desc').orderBy('i.bizId', 'desc').limit(500).execute()
 }
 
 export function invitationById(
@@ -50,11 +50,11 @@ export function invitationById(
   side: Side,
   at: Instant,
 ): Promise<InvitationRow | undefined> {
-  const found = invitations(store, at).where('i.biz_id', '=', id)
+  const found = invitations(store, at).where('i.bizId', '=', id)
   return (
     'email' in side
-      ? found.where('i.invitee_email', '=', side.email)
-      : found.where('i.workspace_biz_id', '=', side.workspaceId)
+      ? found.where('i.inviteeEmail', '=', side.email)
+      : found.where('i.workspaceBizId', '=', side.workspaceId)
   ).executeTakeFirst()
 }
 
@@ -73,11 +73,11 @@ export interface NewInvitation {
 export async function expireOverdue(tx: Tx, workspaceId: WorkspaceId, email: string, at: Instant): Promise<void> {
   await tx
     .updateTable('invitations')
-    .set({ invitation_status: 'EXPIRED' })
-    .where('workspace_biz_id', '=', workspaceId)
-    .where('invitee_email', '=', email)
-    .where('invitation_status', 'in', open)
-    .where('expires_at', '<=', timestamptz(at))
+    .set({ invitationStatus: 'EXPIRED' })
+    .where('workspaceBizId', '=', workspaceId)
+    .where('inviteeEmail', '=', email)
+    .where('invitationStatus', 'in', open)
+    .where('expiresAt', '<=', timestamptz(at))
     .execute()
 }
 
@@ -86,21 +86,21 @@ export async function insertInvitation(tx: Tx, invitation: NewInvitation, at: In
   const inserted = await tx
     .insertInto('invitations')
     .values({
-      workspace_biz_id: invitation.workspaceId,
-      biz_id: invitation.id,
-      invitee_email: invitation.email,
-      role_biz_id: invitation.roleId,
-      role_name: invitation.roleName,
-      inviter_biz_id: invitation.inviterId,
-      invitation_status: 'PENDING',
-      decline_reason: null,
+      workspaceBizId: invitation.workspaceId,
+      bizId: invitation.id,
+      inviteeEmail: invitation.email,
+      roleBizId: invitation.roleId,
+      roleName: invitation.roleName,
+      inviterBizId: invitation.inviterId,
+      invitationStatus: 'PENDING',
+      declineReason: null,
       message: invitation.message,
-      expires_at: toDate(invitation.expiresAt),
-      created_at: toDate(at),
-      updated_at: toDate(at),
+      expiresAt: toDate(invitation.expiresAt),
+      createdAt: toDate(at),
+      updatedAt: toDate(at),
     })
     .onConflict((conflict) => conflict.doNothing())
-    .returning('biz_id')
+    .returning('bizId')
     .executeTakeFirst()
   return inserted !== undefined
 }
@@ -117,11 +117,11 @@ export async function suspendInvitationsOf(tx: Tx, inviterId: AccountId, at: Ins
       OR enabled_by = ${suspects} AND is_suspect(${sql.join(recovery)}, workspace_biz_id, enabled_by, enabled_at))`
   const suspended = await tx
     .updateTable('invitations')
-    .set({ invitation_status: 'SUSPENDED', updated_at: toDate(at) })
-    .where(({ or, eb }) => or([eb('inviter_biz_id', '=', inviterId), suspected]))
-    .where('invitation_status', '=', sql.lit('PENDING'))
-    .where('expires_at', '>', timestamptz(at))
-    .returning('biz_id')
+    .set({ invitationStatus: 'SUSPENDED', updatedAt: toDate(at) })
+    .where(({ or, eb }) => or([eb('inviterBizId', '=', inviterId), suspected]))
+    .where('invitationStatus', '=', sql.lit('PENDING'))
+    .where('expiresAt', '>', timestamptz(at))
+    .returning('bizId')
     .execute()
   return suspended.length
 }
@@ -134,12 +134,12 @@ export async function restoreInvitation(
 ): Promise<boolean> {
   const restored = await tx
     .updateTable('invitations')
-    .set({ invitation_status: 'PENDING', enabled_by: confirmedBy, enabled_at: toDate(at), updated_at: toDate(at) })
-    .where('workspace_biz_id', '=', workspaceId)
-    .where('biz_id', '=', id)
-    .where('invitation_status', '=', 'SUSPENDED')
-    .where('expires_at', '>', timestamptz(at))
-    .returning('biz_id')
+    .set({ invitationStatus: 'PENDING', enabledBy: confirmedBy, enabledAt: toDate(at), updatedAt: toDate(at) })
+    .where('workspaceBizId', '=', workspaceId)
+    .where('bizId', '=', id)
+    .where('invitationStatus', '=', 'SUSPENDED')
+    .where('expiresAt', '>', timestamptz(at))
+    .returning('bizId')
     .executeTakeFirst()
   return restored !== undefined
 }
@@ -155,16 +155,16 @@ export async function settleInvitation(
   const settled = await tx
     .updateTable('invitations')
     .set({
-      invitation_status: status,
-      decline_reason: declineReason,
-      updated_at: toDate(at),
-      responded_at: status === 'CANCELLED' ? null : toDate(at),
+      invitationStatus: status,
+      declineReason: declineReason,
+      updatedAt: toDate(at),
+      respondedAt: status === 'CANCELLED' ? null : toDate(at),
     })
-    .where('workspace_biz_id', '=', workspaceId)
-    .where('biz_id', '=', id)
-    .where('invitation_status', 'in', status === 'CANCELLED' ? open : ['PENDING'])
-    .where('expires_at', '>', timestamptz(at))
-    .returning('biz_id')
+    .where('workspaceBizId', '=', workspaceId)
+    .where('bizId', '=', id)
+    .where('invitationStatus', 'in', status === 'CANCELLED' ? open : ['PENDING'])
+    .where('expiresAt', '>', timestamptz(at))
+    .returning('bizId')
     .executeTakeFirst()
   return settled !== undefined
 }
@@ -188,22 +188,22 @@ export async function findExhaustedLimit(
 ): Promise<ExhaustedLimit | null> {
   const newest = tx
     .selectFrom('invitations')
-    .select('created_at')
-    .where('created_at', '>', timestamptz(since))
-    .orderBy('created_at', 'desc')
+    .select('createdAt')
+    .where('createdAt', '>', timestamptz(since))
+    .orderBy('createdAt', 'desc')
     .limit(1)
-  const ofWorkspace = newest.where('workspace_biz_id', '=', workspaceId)
-  const ofInviter = newest.where('inviter_biz_id', '=', inviterId)
+  const ofWorkspace = newest.where('workspaceBizId', '=', workspaceId)
+  const ofInviter = newest.where('inviterBizId', '=', inviterId)
   const oldest = await tx
     .selectNoFrom([
       ofWorkspace.offset(maxPerDay - 1).as('ofWorkspace'),
       ofInviter.offset(maxPerDay - 1).as('ofInviter'),
       ofWorkspace
-        .where('invitee_email', '=', email)
+        .where('inviteeEmail', '=', email)
         .offset(maxPerDayToAddress - 1)
         .as('ofWorkspaceToAddress'),
       ofInviter
-        .where('invitee_email', '=', email)
+        .where('inviteeEmail', '=', email)
         .offset(maxPerDayToAddress - 1)
         .as('ofInviterToAddress'),
     ])
@@ -224,9 +224,9 @@ export async function findExhaustedLimit(
 export async function countPending(tx: Tx, workspaceId: WorkspaceId, at: Instant): Promise<number> {
   const { pending } = await tx
     .selectFrom('invitations')
-    .where('workspace_biz_id', '=', workspaceId)
-    .where('invitation_status', 'in', open)
-    .where('expires_at', '>', timestamptz(at))
+    .where('workspaceBizId', '=', workspaceId)
+    .where('invitationStatus', 'in', open)
+    .where('expiresAt', '>', timestamptz(at))
     .select((eb) => eb.fn.countAll<number>().as('pending'))
     .executeTakeFirstOrThrow()
   return pending
@@ -243,47 +243,47 @@ export interface Person {
 }
 
 export async function personById(store: Database | Tx, id: AccountId): Promise<Person | undefined> {
-  return personOf(await people(store).where('biz_id', '=', id).executeTakeFirst())
+  return personOf(await people(store).where('bizId', '=', id).executeTakeFirst())
 }
 
 /** Locks the account, so that its recovery suspends what it grants. */
 export async function lockPerson(tx: Tx, id: AccountId): Promise<Person | undefined> {
-  return personOf(await people(tx).where('biz_id', '=', id).forShare().executeTakeFirst())
+  return personOf(await people(tx).where('bizId', '=', id).forShare().executeTakeFirst())
 }
 
 /** The address must be in canonical form. */
 export async function personByEmail(store: Database | Tx, email: string): Promise<Person | undefined> {
-  return personOf(await people(store).where('email_canonical', '=', email).executeTakeFirst())
+  return personOf(await people(store).where('emailCanonical', '=', email).executeTakeFirst())
 }
 
 export function roleIn(tx: Tx, workspaceId: WorkspaceId, id: RoleId): Promise<OfferedRole | undefined> {
   return tx
     .selectFrom('roles')
-    .select(['biz_id as id', 'role_name as name', 'role_type as type', 'permission_codes as permissionCodes'])
-    .where('workspace_biz_id', '=', workspaceId)
-    .where('biz_id', '=', id)
+    .select(['bizId as id', 'roleName as name', 'roleType as type', 'permissionCodes'])
+    .where('workspaceBizId', '=', workspaceId)
+    .where('bizId', '=', id)
     .executeTakeFirst()
 }
 
 function invitations(store: Database | Tx, at: Instant) {
   return store
     .selectFrom('invitations as i')
-    .innerJoin('workspaces as w', 'w.biz_id', 'i.workspace_biz_id')
+    .innerJoin('workspaces as w', 'w.bizId', 'i.workspaceBizId')
     .select([
-      'i.biz_id as id',
-      'i.workspace_biz_id as workspaceId',
-      'w.workspace_name as workspaceName',
-      'i.invitee_email as email',
-      'i.role_biz_id as roleId',
-      'i.role_name as roleName',
-      'i.inviter_biz_id as inviterId',
-      'i.enabled_by as confirmedBy',
-      'i.decline_reason as declineReason',
+      'i.bizId as id',
+      'i.workspaceBizId as workspaceId',
+      'w.workspaceName',
+      'i.inviteeEmail as email',
+      'i.roleBizId as roleId',
+      'i.roleName',
+      'i.inviterBizId as inviterId',
+      'i.enabledBy as confirmedBy',
+      'i.declineReason',
       'i.message',
-      'i.expires_at as expiresAt',
-      'i.responded_at as respondedAt',
-      'i.created_at as createdAt',
-      'i.updated_at as updatedAt',
+      'i.expiresAt',
+      'i.respondedAt',
+      'i.createdAt',
+      'i.updatedAt',
       statusAt(at).as('status'),
     ])
 }
@@ -310,11 +310,11 @@ type Found = Awaited<ReturnType<ReturnType<typeof people>['executeTakeFirstOrThr
 function personOf(row: Found | undefined): Person | undefined {
   return (
     row && {
-      accountId: row.biz_id,
-      name: row.account_name,
-      isActive: row.account_status === 'ACTIVE',
-      verifiedEmail: row.email_verified_at === null ? null : row.email_canonical,
-      language: row.default_language,
+      accountId: row.bizId,
+      name: row.accountName,
+      isActive: row.accountStatus === 'ACTIVE',
+      verifiedEmail: row.emailVerifiedAt === null ? null : row.emailCanonical,
+      language: row.defaultLanguage,
     }
   )
 }
@@ -322,6 +322,6 @@ function personOf(row: Found | undefined): Person | undefined {
 function people(store: Database | Tx) {
   return store
     .selectFrom('accounts')
-    .select(['biz_id', 'account_name', 'account_status', 'email_canonical', 'email_verified_at', 'default_language'])
+    .select(['bizId', 'accountName', 'accountStatus', 'emailCanonical', 'emailVerifiedAt', 'defaultLanguage'])
     .where('portal', '=', 'CONSUMER')
 }

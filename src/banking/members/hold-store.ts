@@ -20,17 +20,17 @@ export interface Gain {
 /** For a new row. */
 export function newGainColumns({ payouts, becomesOwner, grantedBy }: Gain, at: Instant) {
   return {
-    payouts_since: payoutsSince(payouts, at),
-    ...(becomesOwner && { owner_since: toDate(at) }),
-    granted_by: grantedBy,
-    granted_at: toDate(at),
+    payoutsSince: payoutsSince(payouts, at),
+    ...(becomesOwner && { ownerSince: toDate(at) }),
+    grantedBy: grantedBy,
+    grantedAt: toDate(at),
   }
 }
 
 export function gainColumns(gain: Gain, at: Instant) {
   return {
     ...newGainColumns(gain, at),
-    payouts_since: withPayoutsSince(gain.payouts, at),
+    payoutsSince: withPayoutsSince(gain.payouts, at),
   }
 }
 
@@ -43,9 +43,9 @@ export async function holdMembersOf(
 ): Promise<void> {
   await tx
     .updateTable('memberships')
-    .set({ payouts_since: withPayoutsSince(payouts, at) })
-    .where('workspace_biz_id', '=', workspaceId)
-    .where('role_biz_id', '=', roleId)
+    .set({ payoutsSince: withPayoutsSince(payouts, at) })
+    .where('workspaceBizId', '=', workspaceId)
+    .where('roleBizId', '=', roleId)
     .execute()
 }
 

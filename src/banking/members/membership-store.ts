@@ -29,12 +29,12 @@ export async function setLimits(
   await tx
     .updateTable('memberships')
     .set({
-      policy_config: policyConfig && JSON.stringify(policyConfig),
-      updated_at: toDate(at),
-      ...(!mayBeDefault(policyConfig) && { is_default: false }),
+      policyConfig: policyConfig && JSON.stringify(policyConfig),
+      updatedAt: toDate(at),
+      ...(!mayBeDefault(policyConfig) && { isDefault: false }),
     })
-    .where('account_biz_id', '=', member.accountId)
-    .where('workspace_biz_id', '=', member.workspaceId)
+    .where('accountBizId', '=', member.accountId)
+    .where('workspaceBizId', '=', member.workspaceId)
     .execute()
 }
 
@@ -42,22 +42,22 @@ export async function setLimits(
 export async function makeDefault(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId, at: Instant): Promise<void> {
   await tx
     .selectFrom('memberships')
-    .select('workspace_biz_id')
-    .where('account_biz_id', '=', accountId)
-    .orderBy('workspace_biz_id')
+    .select('workspaceBizId')
+    .where('accountBizId', '=', accountId)
+    .orderBy('workspaceBizId')
     .forUpdate()
     .execute()
-  const mine = tx.updateTable('memberships').where('account_biz_id', '=', accountId)
+  const mine = tx.updateTable('memberships').where('accountBizId', '=', accountId)
   const now = toDate(at)
   await mine
-    .set({ is_default: false, updated_at: now })
-    .where('is_default', '=', true)
-    .where('workspace_biz_id', '!=', workspaceId)
+    .set({ isDefault: false, updatedAt: now })
+    .where('isDefault', '=', true)
+    .where('workspaceBizId', '!=', workspaceId)
     .execute()
   await mine
-    .set({ is_default: true, updated_at: now })
-    .where('is_default', '=', false)
-    .where('workspace_biz_id', '=', workspaceId)
+    .set({ isDefault: true, updatedAt: now })
+    .where('isDefault', '=', false)
+    .where('workspaceBizId', '=', workspaceId)
     .execute()
 }
 
@@ -84,12 +84,11 @@ export async function addMembership(tx: Tx, member: AddedMembership, at: Instant
 export async function removeMembership(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<void> {
   const ended = await tx
     .deleteFrom('memberships')
-    .where('account_biz_id', '=', accountId)
-    .where('workspace_biz_id', '=', workspaceId)
-    .returning('policy_config')
+    .where('accountBizId', '=', accountId)
+    .where('workspaceBizId', '=', workspaceId)
+    .returning('policyConfig')
     .executeTakeFirst()
-  if (ended && ended.policy_config !== null)
-    await storeFormerLimits(tx, { workspaceId, accountId }, ended.policy_config)
+  if (ended && ended.policyConfig !== null) await storeFormerLimits(tx, { workspaceId, accountId }, ended.policyConfig)
 }
 
 /** A null `gain` keeps the start of the hold. */
@@ -101,9 +100,9 @@ export async function setRole(
 ): Promise<void> {
   await tx
     .updateTable('memberships')
-    .set({ role_biz_id: roleId, updated_at: toDate(at), ...(gain && gainColumns(gain, at)) })
-    .where('account_biz_id', '=', member.accountId)
-    .where('workspace_biz_id', '=', member.workspaceId)
+    .set({ roleBizId: roleId, updatedAt: toDate(at), ...(gain && gainColumns(gain, at)) })
+    .where('accountBizId', '=', member.accountId)
+    .where('workspaceBizId', '=', member.workspaceId)
     .execute()
 }
 
@@ -118,11 +117,11 @@ export async function deleteFormerMemberships(database: Database): Promise<void>
 async function removeFormerLimits(tx: Tx, { workspaceId, accountId }: MembershipId): Promise<unknown> {
   const former = await tx
     .deleteFrom('former_membership_limits')
-    .where('workspace_biz_id', '=', workspaceId)
-    .where('account_biz_id', '=', accountId)
-    .returning('policy_config')
+    .where('workspaceBizId', '=', workspaceId)
+    .where('accountBizId', '=', accountId)
+    .returning('policyConfig')
     .executeTakeFirst()
-  return former?.policy_config ?? null
+  return former?.policyConfig ?? null
 }
 
 async function insertMembership(
@@ -134,18 +133,18 @@ async function insertMembership(
   const inserted = await tx
     .insertInto('memberships')
     .values({
-      workspace_biz_id: member.workspaceId,
-      account_biz_id: member.accountId,
-      role_biz_id: member.roleId,
-      join_source: member.joinSource,
-      is_default: isDefault,
-      policy_config: member.policyConfig === null ? null : JSON.stringify(member.policyConfig),
+      workspaceBizId: member.workspaceId,
+      accountBizId: member.accountId,
+      roleBizId: member.roleId,
+      joinSource: member.joinSource,
+      isDefault: isDefault,
+      policyConfig: member.policyConfig === null ? null : JSON.stringify(member.policyConfig),
       ...(member.gain && newGainColumns(member.gain, at)),
-      created_at: toDate(at),
-      updated_at: toDate(at),
+      createdAt: toDate(at),
+      updatedAt: toDate(at),
     })
     .onConflict((conflict) => conflict.doNothing())
-    .returning('account_biz_id')
+    .returning('accountBizId')
     .executeTakeFirst()
   return inserted !== undefined
 }
@@ -157,16 +156,16 @@ async function storeFormerLimits(
   policyConfig: unknown,
 ): Promise<void> {
   const limits = {
-    workspace_biz_id: workspaceId,
-    account_biz_id: accountId,
-    policy_config: JSON.stringify(policyConfig),
+    workspaceBizId: workspaceId,
+    accountBizId: accountId,
+    policyConfig: JSON.stringify(policyConfig),
   }
   // The row can already exist if the account joined again before it was stored.
   await tx
     .insertInto('former_membership_limits')
     .values(limits)
     .onConflict((conflict) =>
-      conflict.columns(['workspace_biz_id', 'account_biz_id']).doUpdateSet({ policy_config: limits.policy_config }),
+      conflict.columns(['workspaceBizId', 'accountBizId']).doUpdateSet({ policyConfig: limits.policyConfig }),
     )
     .execute()
 }

@@ -23,7 +23,7 @@ export async function grantsAround(
 ): Promise<MembershipGrant[]> {
   const { rows } = await sql<MembershipGrant>`
     SELECT id, workspace_biz_id AS "workspaceId", grantor_biz_id AS "grantorId", grantee_biz_id AS "granteeId",
-           granted_at AS at, by_role AS "byRole", revoked_at IS NOT NULL AS "isRevoked"
+           granted_at AS at, by_role, revoked_at IS NOT NULL AS "isRevoked"
     FROM membership_grants
     WHERE granted_at > ${timestamptz(since)} AND workspace_biz_id IN (
       SELECT workspace_biz_id FROM membership_grants
@@ -37,7 +37,7 @@ export type FoundMember = MembershipId & { roleType: RoleType }
 /** Returns the given accounts that are members and not suspended. */
 export async function membersAmong(tx: Tx, members: readonly MembershipId[]): Promise<FoundMember[]> {
   const { rows } = await sql<FoundMember>`
-    SELECT m.workspace_biz_id AS "workspaceId", m.account_biz_id AS "accountId", r.role_type AS "roleType"
+    SELECT m.workspace_biz_id AS "workspaceId", m.account_biz_id AS "accountId", r.role_type
     FROM jsonb_to_recordset(${JSON.stringify(members)}::jsonb) AS s("workspaceId" uuid, "accountId" uuid)
     JOIN memberships m ON m.workspace_biz_id = s."workspaceId" AND m.account_biz_id = s."accountId"
     JOIN roles r ON r.workspace_biz_id = m.workspace_biz_id AND r.biz_id = m.role_biz_id
@@ -68,12 +68,12 @@ export async function storeSuspicions(
     .insertInto('suspicions')
     .values(
       suspicions.map((suspicion) => ({
-        recovered_biz_id: accountId,
-        recovered_at: toDate(at),
-        workspace_biz_id: suspicion.workspaceId,
-        account_biz_id: suspicion.accountId,
-        from_at: toDate(suspicion.from),
-        until_at: suspicion.until === null ? null : toDate(suspicion.until),
+        recoveredBizId: accountId,
+        recoveredAt: toDate(at),
+        workspaceBizId: suspicion.workspaceId,
+        accountBizId: suspicion.accountId,
+        fromAt: toDate(suspicion.from),
+        untilAt: suspicion.until === null ? null : toDate(suspicion.until),
       })),
     )
     .execute()
@@ -96,9 +96,9 @@ export async function isSuspect(tx: Tx, { workspaceId, accountId }: MembershipId
 export async function suspendMembership(tx: Tx, { workspaceId, accountId }: MembershipId, at: Instant): Promise<void> {
   await tx
     .updateTable('memberships')
-    .set({ suspended_at: toDate(at), is_default: false, updated_at: toDate(at) })
-    .where('account_biz_id', '=', accountId)
-    .where('workspace_biz_id', '=', workspaceId)
+    .set({ suspendedAt: toDate(at), isDefault: false, updatedAt: toDate(at) })
+    .where('accountBizId', '=', accountId)
+    .where('workspaceBizId', '=', workspaceId)
     .execute()
 }
 
@@ -111,11 +111,11 @@ export async function restoreMembership(
 ): Promise<boolean> {
   const restored = await tx
     .updateTable('memberships')
-    .set({ suspended_at: null, updated_at: toDate(at), ...gainColumns(gain, at) })
-    .where('account_biz_id', '=', accountId)
-    .where('workspace_biz_id', '=', workspaceId)
-    .where('suspended_at', 'is not', null)
-    .returning('account_biz_id')
+    .set({ suspendedAt: null, updatedAt: toDate(at), ...gainColumns(gain, at) })
+    .where('accountBizId', '=', accountId)
+    .where('workspaceBizId', '=', workspaceId)
+    .where('suspendedAt', 'is not', null)
+    .returning('accountBizId')
     .executeTakeFirst()
   return restored !== undefined
 }

@@ -5,49 +5,49 @@ import type { JoinSource } from './contract.ts'
 import { suspicionMigration } from './suspicion-schema.ts'
 
 export interface MembershipsTable {
-  workspace_biz_id: WorkspaceId
-  account_biz_id: AccountId
-  role_biz_id: RoleId
-  join_source: JoinSource
-  is_default: boolean
-  policy_config: Json | null
+  workspaceBizId: WorkspaceId
+  accountBizId: AccountId
+  roleBizId: RoleId
+  joinSource: JoinSource
+  isDefault: boolean
+  policyConfig: Json | null
   /** Stays set after a demotion. Null for a founder, and if the member never became OWNER. */
-  owner_since: NullableTimestamp
+  ownerSince: NullableTimestamp
   /** By payout permission: when the member last gained it, in milliseconds since the epoch. Empty for a founder. */
-  payouts_since: ColumnType<unknown, string | undefined, string>
+  payoutsSince: ColumnType<unknown, string | undefined, string>
   /** Who brought the member in or last gave it more permissions. Null for a founder and for operators. */
-  granted_by: AccountId | null
-  granted_at: NullableTimestamp
+  grantedBy: AccountId | null
+  grantedAt: NullableTimestamp
   /** Set by the recovery of an account that brought the member in, until another member restores it. */
-  suspended_at: NullableTimestamp
-  created_at: Timestamp
-  updated_at: Timestamp
+  suspendedAt: NullableTimestamp
+  createdAt: Timestamp
+  updatedAt: Timestamp
 }
 
 /** Who gave permissions to whom, in order. Keeps what `memberships` forgets if members leave or change again. */
 interface MembershipGrantsTable {
   id: Generated<string>
-  workspace_biz_id: WorkspaceId
+  workspaceBizId: WorkspaceId
   /** Null for operators. */
-  grantor_biz_id: AccountId | null
-  grantee_biz_id: AccountId
-  granted_at: Timestamp
+  grantorBizId: AccountId | null
+  granteeBizId: AccountId
+  grantedAt: Timestamp
   /** Whether the grantor added permissions to the member's role, instead of giving the member a role. */
-  by_role: Generated<boolean>
+  byRole: Generated<boolean>
   /** When the recovery of an account suspended what the grant gave. */
-  revoked_at: NullableTimestamp
+  revokedAt: NullableTimestamp
 }
 
 interface FormerMembershipLimitsTable {
-  workspace_biz_id: WorkspaceId
-  account_biz_id: AccountId
-  policy_config: Json
+  workspaceBizId: WorkspaceId
+  accountBizId: AccountId
+  policyConfig: Json
 }
 
 interface FormerMembershipsTable {
-  workspace_biz_id: WorkspaceId
-  account_biz_id: AccountId
-  ended_at: Timestamp
+  workspaceBizId: WorkspaceId
+  accountBizId: AccountId
+  endedAt: Timestamp
 }
 
 declare module '../../database/tables.ts' {

@@ -16,40 +16,40 @@ import type { AccountId, Instant, Page, PageRequest, RoleId, WorkspaceId } from 
 type Store = Database | Tx
 
 const membershipColumns = [
-  'm.account_biz_id as accountId',
-  'm.workspace_biz_id as workspaceId',
-  'm.join_source as joinSource',
-  'm.is_default as isDefault',
-  'm.policy_config as policyConfig',
-  'm.owner_since as ownerSince',
-  'm.payouts_since as payoutsSince',
-  'm.suspended_at as suspendedAt',
-  'm.created_at as createdAt',
-  'm.updated_at as updatedAt',
-  'w.workspace_name as workspaceName',
-  'w.workspace_kind as workspaceKind',
-  'w.workspace_status as workspaceStatus',
-  'w.institution_biz_id as institutionId',
-  'r.biz_id as roleId',
-  'r.role_name as roleName',
-  'r.role_type as roleType',
-  'r.permission_codes as permissionCodes',
+  'm.accountBizId as accountId',
+  'm.workspaceBizId as workspaceId',
+  'm.joinSource',
+  'm.isDefault',
+  'm.policyConfig',
+  'm.ownerSince',
+  'm.payoutsSince',
+  'm.suspendedAt',
+  'm.createdAt',
+  'm.updatedAt',
+  'w.workspaceName',
+  'w.workspaceKind',
+  'w.workspaceStatus',
+  'w.institutionBizId as institutionId',
+  'r.bizId as roleId',
+  'r.roleName',
+  'r.roleType',
+  'r.permissionCodes',
 ] as const
 
 type RowOf<Q> = Q extends SelectQueryBuilder<infer _DB, infer _TB, infer O> ? O : never
 export type MembershipRow = RowOf<ReturnType<typeof memberships>>
 
 const membership = statement((store, parameter: Param<{ accountId: AccountId; workspaceId: WorkspaceId }>) =>
-  memberships(store, parameter('accountId')).where('m.workspace_biz_id', '=', parameter('workspaceId')),
+  memberships(store, parameter('accountId')).where('m.workspaceBizId', '=', parameter('workspaceId')),
 )
 
 /** Serializes what a member grants with the recovery that suspends the member. */
 export async function lockMembership(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<void> {
   await tx
     .selectFrom('memberships')
-    .select('account_biz_id')
-    .where('account_biz_id', '=', accountId)
-    .where('workspace_biz_id', '=', workspaceId)
+    .select('accountBizId')
+    .where('accountBizId', '=', accountId)
+    .where('workspaceBizId', '=', workspaceId)
     .forShare()
     .execute()
 }
@@ -81,10 +81,10 @@ export async function hasPersonDecided(
 
 const orderedMemberships = statement((store, parameter: Param<{ accountId: AccountId; limit: number | null }>) =>
   memberships(store, parameter('accountId'))
-    .orderBy('m.is_default', 'desc')
+    .orderBy('m.isDefault', 'desc')
     .orderBy(sql`w.workspace_status = 'ACTIVE'`, 'desc')
-    .orderBy('m.created_at')
-    .orderBy('m.workspace_biz_id')
+    .orderBy('m.createdAt')
+    .orderBy('m.workspaceBizId')
     .limit(parameter('limit')),
 )
 
@@ -99,11 +99,11 @@ export function firstMembershipOf(store: Store, accountId: AccountId): Promise<M
 
 /** Locks the account, so that it cannot join another workspace concurrently. */
 export async function countMemberships(tx: Tx, accountId: AccountId): Promise<number> {
-  await tx.selectFrom('accounts').select('biz_id').where('biz_id', '=', accountId).forNoKeyUpdate().execute()
+  await tx.selectFrom('accounts').select('bizId').where('bizId', '=', accountId).forNoKeyUpdate().execute()
   const { count } = await tx
     .selectFrom('memberships')
     .select((row) => row.fn.countAll<number>().as('count'))
-    .where('account_biz_id', '=', accountId)
+    .where('accountBizId', '=', accountId)
     .executeTakeFirstOrThrow()
   return count
 }
@@ -117,20 +117,20 @@ export function activeOwners(tx: Tx, workspaceId: WorkspaceId): Promise<Owner[]>
 
 /** Like `activeOwners`, without one account. */
 export function otherOwners(tx: Tx, workspaceId: WorkspaceId, accountId: AccountId): Promise<Owner[]> {
-  return ownersOf(tx, workspaceId).where('m.account_biz_id', '!=', accountId).execute()
+  return ownersOf(tx, workspaceId).where('m.accountBizId', '!=', accountId).execute()
 }
 
 export async function ownerRoleOf(tx: Tx, workspaceId: WorkspaceId): Promise<RoleId> {
-  const role = tx.selectFrom('roles').select('biz_id as id').where('workspace_biz_id', '=', workspaceId)
-  return (await role.where('role_type', '=', 'OWNER').executeTakeFirstOrThrow()).id
+  const role = tx.selectFrom('roles').select('bizId as id').where('workspaceBizId', '=', workspaceId)
+  return (await role.where('roleType', '=', 'OWNER').executeTakeFirstOrThrow()).id
 }
 
 export function roleIn(tx: Tx, { workspaceId, roleId }: { workspaceId: WorkspaceId; roleId: RoleId }): Promise<Grant> {
   return tx
     .selectFrom('roles')
-    .select(['role_type as type', 'permission_codes as permissionCodes'])
-    .where('workspace_biz_id', '=', workspaceId)
-    .where('biz_id', '=', roleId)
+    .select(['roleType as type', 'permissionCodes'])
+    .where('workspaceBizId', '=', workspaceId)
+    .where('bizId', '=', roleId)
     .executeTakeFirstOrThrow()
 }
 
@@ -138,8 +138,8 @@ export async function roleNameIn(
   tx: Tx,
   { workspaceId, roleId }: { workspaceId: WorkspaceId; roleId: RoleId },
 ): Promise<string | undefined> {
-  const role = tx.selectFrom('roles').select('role_name as name').where('workspace_biz_id', '=', workspaceId)
-  return (await role.where('biz_id', '=', roleId).executeTakeFirst())?.name
+  const role = tx.selectFrom('roles').select('roleName as name').where('workspaceBizId', '=', workspaceId)
+  return (await role.where('bizId', '=', roleId).executeTakeFirst())?.name
 }
 
 export interface MemberRow extends MembershipRow {
@@ -160,25 +160,25 @@ export interface MemberQuery extends PageRequest {
   sortOrder: 'asc' | 'desc'
 }
 
-const sortColumns = { createdAt: 'm.created_at', updatedAt: 'm.updated_at', accountName: 'a.account_name' } as const
+const sortColumns = { createdAt: 'm.createdAt', updatedAt: 'm.updatedAt', accountName: 'a.accountName' } as const
 
-const memberColumns = [...membershipColumns, 'a.account_name as accountName', 'a.email as accountEmail'] as const
+const memberColumns = [...membershipColumns, 'a.accountName', 'a.email as accountEmail'] as const
 
 export function memberIn(tx: Tx, workspaceId: WorkspaceId, accountId: AccountId): Promise<MemberRow> {
   return membersIn(tx, workspaceId)
-    .where('m.account_biz_id', '=', accountId)
+    .where('m.accountBizId', '=', accountId)
     .select(memberColumns)
     .executeTakeFirstOrThrow()
 }
 
 export function listMembers(database: Database, query: MemberQuery): Promise<Page<MemberRow>> {
-  const keys = sortedKeys(database, query).orderBy('m.account_biz_id', query.sortOrder)
+  const keys = sortedKeys(database, query).orderBy('m.accountBizId', query.sortOrder)
   const sorted = readByKeys(keys, (page) =>
     membersIn(database, query.workspaceId)
-      .where('m.account_biz_id', 'in', page)
+      .where('m.accountBizId', 'in', page)
       .select(memberColumns)
       .orderBy(sortColumns[query.sortBy], query.sortOrder)
-      .orderBy('m.account_biz_id', query.sortOrder),
+      .orderBy('m.accountBizId', query.sortOrder),
   )
   return readPage(matchingMembers(database, query), sorted, query)
 }
@@ -187,14 +187,14 @@ export async function ownersToNotify(tx: Tx, workspaceId: WorkspaceId): Promise<
   const rows = await tx
     .selectFrom('memberships as m')
     .innerJoin('roles as r', (join) =>
-      join.onRef('r.workspace_biz_id', '=', 'm.workspace_biz_id').onRef('r.biz_id', '=', 'm.role_biz_id'),
+      join.onRef('r.workspaceBizId', '=', 'm.workspaceBizId').onRef('r.bizId', '=', 'm.roleBizId'),
     )
-    .where('m.workspace_biz_id', '=', workspaceId)
-    .where('r.role_type', '=', 'OWNER')
-    .where('m.suspended_at', 'is', null)
-    .select('m.account_biz_id as accountId')
-    .orderBy('m.created_at')
-    .orderBy('m.account_biz_id')
+    .where('m.workspaceBizId', '=', workspaceId)
+    .where('r.roleType', '=', 'OWNER')
+    .where('m.suspendedAt', 'is', null)
+    .select('m.accountBizId as accountId')
+    .orderBy('m.createdAt')
+    .orderBy('m.accountBizId')
     .limit(maxRecipients)
     .execute()
   return rows.map(({ accountId }) => accountId)
@@ -206,30 +206,30 @@ export function personById(
 ): Promise<{ email: string; language: string } | undefined> {
   return database
     .selectFrom('accounts')
-    .select(['email', 'default_language as language'])
-    .where('biz_id', '=', id)
+    .select(['email', 'defaultLanguage as language'])
+    .where('bizId', '=', id)
     .executeTakeFirst()
 }
 
 export async function workspaceName(database: Database, id: WorkspaceId): Promise<string | undefined> {
-  return (await database.selectFrom('workspaces').select('workspace_name').where('biz_id', '=', id).executeTakeFirst())
-    ?.workspace_name
+  return (await database.selectFrom('workspaces').select('workspaceName').where('bizId', '=', id).executeTakeFirst())
+    ?.workspaceName
 }
 
 /** Maximum number of owners who get a notice. */
 const maxRecipients = 100
 
 function memberships(store: Store, accountId: RawBuilder<AccountId>) {
-  return joinedMemberships(store).where('m.account_biz_id', '=', accountId).select(membershipColumns)
+  return joinedMemberships(store).where('m.accountBizId', '=', accountId).select(membershipColumns)
 }
 
 /** The caller adds the condition for the account or workspace. */
 function joinedMemberships(store: Store) {
   return store
     .selectFrom('memberships as m')
-    .innerJoin('workspaces as w', 'w.biz_id', 'm.workspace_biz_id')
+    .innerJoin('workspaces as w', 'w.bizId', 'm.workspaceBizId')
     .innerJoin('roles as r', (join) =>
-      join.onRef('r.workspace_biz_id', '=', 'm.workspace_biz_id').onRef('r.biz_id', '=', 'm.role_biz_id'),
+      join.onRef('r.workspaceBizId', '=', 'm.workspaceBizId').onRef('r.bizId', '=', 'm.roleBizId'),
     )
 }
 
@@ -237,30 +237,29 @@ function ownersOf(tx: Tx, workspaceId: WorkspaceId) {
   return tx
     .selectFrom('memberships as m')
     .innerJoin('roles as r', (join) =>
-      join.onRef('r.workspace_biz_id', '=', 'm.workspace_biz_id').onRef('r.biz_id', '=', 'm.role_biz_id'),
+      join.onRef('r.workspaceBizId', '=', 'm.workspaceBizId').onRef('r.bizId', '=', 'm.roleBizId'),
     )
-    .where('m.workspace_biz_id', '=', workspaceId)
-    .innerJoin('accounts as a', 'a.biz_id', 'm.account_biz_id')
-    .where('r.role_type', '=', 'OWNER')
-    .where('m.suspended_at', 'is', null)
-    .where('a.account_status', '=', 'ACTIVE')
-    .select(['m.account_biz_id as accountId', 'm.policy_config as policyConfig'])
-    .orderBy('a.biz_id')
+    .where('m.workspaceBizId', '=', workspaceId)
+    .innerJoin('accounts as a', 'a.bizId', 'm.accountBizId')
+    .where('r.roleType', '=', 'OWNER')
+    .where('m.suspendedAt', 'is', null)
+    .where('a.accountStatus', '=', 'ACTIVE')
+    .select(['m.accountBizId as accountId', 'm.policyConfig'])
+    .orderBy('a.bizId')
     .forShare('a')
 }
 
 function membersIn(store: Store, workspaceId: WorkspaceId) {
   return joinedMemberships(store)
-    .innerJoin('accounts as a', 'a.biz_id', 'm.account_biz_id')
-    .where('m.workspace_biz_id', '=', workspaceId)
+    .innerJoin('accounts as a', 'a.bizId', 'm.accountBizId')
+    .where('m.workspaceBizId', '=', workspaceId)
 }
 
 function sortedKeys(database: Database, query: MemberQuery) {
-  const keys = matchingMembers(database, query).select('m.account_biz_id')
+  const keys = matchingMembers(database, query).select('m.accountBizId')
   if (query.sortBy !== 'accountName') return keys.orderBy(sortColumns[query.sortBy], query.sortOrder)
   return keys.orderBy(
-    ({ selectFrom }) =>
-      selectFrom('accounts as a').select('a.account_name').whereRef('a.biz_id', '=', 'm.account_biz_id'),
+    ({ selectFrom }) => selectFrom('accounts as a').select('a.accountName').whereRef('a.bizId', '=', 'm.accountBizId'),
     query.sortOrder,
   )
 }
@@ -269,16 +268,16 @@ function sortedKeys(database: Database, query: MemberQuery) {
 function matchingMembers(database: Database, { workspaceId, roleId, name, email, from, to }: MemberQuery) {
   let found = database
     .selectFrom('memberships as m')
-    .where('m.workspace_biz_id', '=', workspaceId)
+    .where('m.workspaceBizId', '=', workspaceId)
     .where(sql<boolean>`m.created_at > '-infinity'`)
-  if (roleId) found = found.where('m.role_biz_id', '=', roleId)
-  if (from !== undefined) found = found.where('m.created_at', '>=', timestamptz(from))
-  if (to !== undefined) found = found.where('m.created_at', '<=', timestamptz(to))
+  if (roleId) found = found.where('m.roleBizId', '=', roleId)
+  if (from !== undefined) found = found.where('m.createdAt', '>=', timestamptz(from))
+  if (to !== undefined) found = found.where('m.createdAt', '<=', timestamptz(to))
   if (!name && !email) return found
   return found.where(({ exists, selectFrom }) => {
-    let account = selectFrom('accounts as a').select('a.biz_id').whereRef('a.biz_id', '=', 'm.account_biz_id')
-    if (name) account = account.where(containsText('a.account_name', name))
-    if (email) account = account.where(containsEmail('a.email_canonical', email))
+    let account = selectFrom('accounts as a').select('a.bizId').whereRef('a.bizId', '=', 'm.accountBizId')
+    if (name) account = account.where(containsText('a.accountName', name))
+    if (email) account = account.where(containsEmail('a.emailCanonical', email))
     return exists(account)
   })
 }

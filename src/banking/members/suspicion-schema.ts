@@ -3,14 +3,14 @@ import type { AccountId, WorkspaceId } from '../../kernel/index.ts'
 
 /** Who held permissions that a recovered account gave, and from when until when. Includes the account itself. */
 interface SuspicionsTable {
-  recovered_biz_id: AccountId
-  recovered_at: Timestamp
+  recoveredBizId: AccountId
+  recoveredAt: Timestamp
   /** Null for the recovered account: all workspaces. */
-  workspace_biz_id: WorkspaceId | null
-  account_biz_id: AccountId
-  from_at: Timestamp
+  workspaceBizId: WorkspaceId | null
+  accountBizId: AccountId
+  fromAt: Timestamp
   /** Null until somebody else has given the member a role. */
-  until_at: NullableTimestamp
+  untilAt: NullableTimestamp
 }
 
 declare module '../../database/tables.ts' {

@@ -15,21 +15,21 @@ import {
 type Store = Database | Tx
 
 const accountColumns = [
-  'person_key as personKey',
-  'biz_id as id',
+  'personKey',
+  'bizId as id',
   'portal',
-  'institution_biz_id as institutionId',
-  'account_status as status',
+  'institutionBizId as institutionId',
+  'accountStatus as status',
   'email',
   'phone',
-  'account_name as name',
+  'accountName as name',
   'remark',
-  'default_language as language',
-  'default_timezone as timezone',
-  'default_country as country',
-  'last_login_at as lastLoginAt',
-  'created_at as createdAt',
-  'updated_at as updatedAt',
+  'defaultLanguage as language',
+  'defaultTimezone as timezone',
+  'defaultCountry as country',
+  'lastLoginAt',
+  'createdAt',
+  'updatedAt',
 ] as const
 
 export interface AccountRow extends ProfileRow {
@@ -39,7 +39,7 @@ export interface AccountRow extends ProfileRow {
 }
 
 export function accountById(store: Store, id: AccountId): Promise<AccountRow | undefined> {
-  return store.selectFrom('accounts').select(accountColumns).where('biz_id', '=', id).executeTakeFirst()
+  return store.selectFrom('accounts').select(accountColumns).where('bizId', '=', id).executeTakeFirst()
 }
 
 /** Locks in the order of ids. Sign-ins wait for the lock. */
@@ -47,8 +47,8 @@ export function lockAccounts(tx: Tx, ids: readonly AccountId[]): Promise<Account
   return tx
     .selectFrom('accounts')
     .select(accountColumns)
-    .where('biz_id', 'in', ids)
-    .orderBy('biz_id')
+    .where('bizId', 'in', ids)
+    .orderBy('bizId')
     .forNoKeyUpdate()
     .execute()
 }
@@ -56,8 +56,8 @@ export function lockAccounts(tx: Tx, ids: readonly AccountId[]): Promise<Account
 export function setAccountStatus(tx: Tx, id: AccountId, status: AccountStatus, at: Instant): Promise<AccountRow> {
   return tx
     .updateTable('accounts')
-    .set({ account_status: status, updated_at: toDate(at) })
-    .where('biz_id', '=', id)
+    .set({ accountStatus: status, updatedAt: toDate(at) })
+    .where('bizId', '=', id)
     .returning(accountColumns)
     .executeTakeFirstOrThrow()
 }
@@ -73,24 +73,24 @@ export interface AccountQuery extends PageRequest {
   sortOrder: 'asc' | 'desc'
 }
 
-const sortColumns = { createdAt: 'created_at', updatedAt: 'updated_at', accountEmail: 'email_canonical' } as const
+const sortColumns = { createdAt: 'createdAt', updatedAt: 'updatedAt', accountEmail: 'emailCanonical' } as const
 
 export function listAccounts(store: Store, query: AccountQuery): Promise<Page<AccountRow>> {
   let found = store.selectFrom('accounts')
-  if (query.status) found = found.where('account_status', '=', query.status)
+  if (query.status) found = found.where('accountStatus', '=', query.status)
   if (query.portal) found = found.where('portal', '=', query.portal)
-  if (query.email) found = found.where(containsEmail('email_canonical', query.email))
-  if (query.from !== undefined) found = found.where('created_at', '>=', timestamptz(query.from))
-  if (query.to !== undefined) found = found.where('created_at', '<=', timestamptz(query.to))
+  if (query.email) found = found.where(containsEmail('emailCanonical', query.email))
+  if (query.from !== undefined) found = found.where('createdAt', '>=', timestamptz(query.from))
+  if (query.to !== undefined) found = found.where('createdAt', '<=', timestamptz(query.to))
   const sortColumn = sortColumns[query.sortBy]
-  const keys = found.select('biz_id').orderBy(sortColumn, query.sortOrder).orderBy('biz_id', query.sortOrder)
+  const keys = found.select('bizId').orderBy(sortColumn, query.sortOrder).orderBy('bizId', query.sortOrder)
   const sorted = readByKeys(keys, (page) =>
     store
       .selectFrom('accounts')
       .select(accountColumns)
-      .where('biz_id', 'in', page)
+      .where('bizId', 'in', page)
       .orderBy(sortColumn, query.sortOrder)
-      .orderBy('biz_id', query.sortOrder),
+      .orderBy('bizId', query.sortOrder),
   )
   return readPage(found, sorted, query)
 }
@@ -107,19 +107,19 @@ export async function countPendingApprovals(store: Store): Promise<ReadonlyMap<P
 }
 
 const auditColumns = [
-  'biz_id as id',
+  'bizId as id',
   'sequence',
   'at',
   'portal',
-  'actor_biz_id as actorId',
-  'workspace_biz_id as workspaceId',
+  'actorBizId as actorId',
+  'workspaceBizId as workspaceId',
   'action',
-  'target_biz_id as targetId',
+  'targetBizId as targetId',
   'outcome',
-  'request_id as requestId',
-  'client_ip as clientIp',
+  'requestId',
+  'clientIp',
   'detail',
-  'previous_hash as previousHash',
+  'previousHash',
   'hash',
 ] as const
 
@@ -136,14 +136,14 @@ export interface AuditQuery extends PageRequest {
 
 export function listAuditLog(database: Database, query: AuditQuery) {
   const found = findAudit(database, query)
-  const keys = found.select('biz_id').orderBy('at', query.sortOrder).orderBy('biz_id', query.sortOrder)
+  const keys = found.select('bizId').orderBy('at', query.sortOrder).orderBy('bizId', query.sortOrder)
   const sorted = readByKeys(keys, (page) =>
     database
       .selectFrom('audit_log')
       .select(auditColumns)
-      .where('biz_id', 'in', page)
+      .where('bizId', 'in', page)
       .orderBy('at', query.sortOrder)
-      .orderBy('biz_id', query.sortOrder),
+      .orderBy('bizId', query.sortOrder),
   )
   return readPage(found, sorted, query)
 }
@@ -152,10 +152,10 @@ export type AuditRow = Awaited<ReturnType<typeof listAuditLog>>['items'][number]
 
 function findAudit(database: Database, query: AuditQuery) {
   let found = database.selectFrom('audit_log')
-  if (query.actorId) found = found.where('actor_biz_id', '=', query.actorId)
-  if (query.workspaceId) found = found.where('workspace_biz_id', '=', query.workspaceId)
+  if (query.actorId) found = found.where('actorBizId', '=', query.actorId)
+  if (query.workspaceId) found = found.where('workspaceBizId', '=', query.workspaceId)
   if (query.action) found = found.where('action', '=', query.action)
-  if (query.targetId) found = found.where('target_biz_id', '=', query.targetId)
+  if (query.targetId) found = found.where('targetBizId', '=', query.targetId)
   if (query.outcome) found = found.where('outcome', '=', query.outcome)
   if (query.from !== undefined) found = found.where('at', '>=', timestamptz(query.from))
   if (query.to !== undefined) found = found.where('at', '<=', timestamptz(query.to))

@@ -3,23 +3,23 @@ import type { Database, Tx } from '../../database/index.ts'
 import { type AccountId, type Instant, toDate } from '../../kernel/index.ts'
 
 const columns = [
-  'biz_id as id',
-  'institution_biz_id as institutionId',
+  'bizId as id',
+  'institutionBizId as institutionId',
   'email',
   'phone',
-  'account_name as name',
+  'accountName as name',
   'remark',
   'portal',
-  'account_status as status',
-  'created_at as createdAt',
-  'updated_at as updatedAt',
-  'default_language as language',
-  'default_timezone as timezone',
-  'default_country as country',
+  'accountStatus as status',
+  'createdAt',
+  'updatedAt',
+  'defaultLanguage as language',
+  'defaultTimezone as timezone',
+  'defaultCountry as country',
 ] as const
 
 export function profileById(database: Database, id: AccountId): Promise<ProfileRow | undefined> {
-  return database.selectFrom('accounts').select(columns).where('biz_id', '=', id).executeTakeFirst()
+  return database.selectFrom('accounts').select(columns).where('bizId', '=', id).executeTakeFirst()
 }
 
 /** An undefined field is not changed. */
@@ -40,14 +40,14 @@ export function updateProfile(
   return tx
     .updateTable('accounts')
     .set({
-      updated_at: toDate(at),
-      ...(name !== undefined && { account_name: name }),
+      updatedAt: toDate(at),
+      ...(name !== undefined && { accountName: name }),
       ...(phone !== undefined && { phone }),
-      ...(language !== undefined && { default_language: language }),
-      ...(timezone !== undefined && { default_timezone: timezone }),
-      ...(country !== undefined && { default_country: country }),
+      ...(language !== undefined && { defaultLanguage: language }),
+      ...(timezone !== undefined && { defaultTimezone: timezone }),
+      ...(country !== undefined && { defaultCountry: country }),
     })
-    .where('biz_id', '=', id)
+    .where('bizId', '=', id)
     .returning(columns)
     .executeTakeFirst()
 }

@@ -3,19 +3,19 @@ import type { AccountId, BizId, WorkspaceId } from '../../kernel/index.ts'
 import type { ProposalKind, ProposalStatus } from './contract.ts'
 
 export interface OperatorProposalsTable {
-  biz_id: BizId<'proposal'>
+  bizId: BizId<'proposal'>
   kind: ProposalKind
-  subject_biz_id: AccountId
-  workspace_biz_id: WorkspaceId | null
+  subjectBizId: AccountId
+  workspaceBizId: WorkspaceId | null
   payload: Json | null
   reason: string
   status: ProposalStatus
-  proposed_by: AccountId
-  decided_by: AccountId | null
-  expires_at: Timestamp
-  executes_at: NullableTimestamp
-  created_at: Timestamp
-  updated_at: Timestamp
+  proposedBy: AccountId
+  decidedBy: AccountId | null
+  expiresAt: Timestamp
+  executesAt: NullableTimestamp
+  createdAt: Timestamp
+  updatedAt: Timestamp
 }
 
 declare module '../../database/tables.ts' {

@@ -19,15 +19,15 @@ type Store = Database | Tx
 export type ProposalId = BizId<'proposal'>
 
 const personColumns = [
-  'biz_id as id',
+  'bizId as id',
   'portal',
-  'account_status as status',
+  'accountStatus as status',
   'email',
-  'account_name as name',
-  'default_language as language',
-  'operator_permissions as permissions',
-  'created_at as createdAt',
-  'updated_at as updatedAt',
+  'accountName as name',
+  'defaultLanguage as language',
+  'operatorPermissions as permissions',
+  'createdAt',
+  'updatedAt',
 ] as const
 
 export interface PersonRow {
@@ -47,24 +47,24 @@ export function lockPeople(tx: Tx, ids: readonly AccountId[]): Promise<PersonRow
   return tx
     .selectFrom('accounts')
     .select(personColumns)
-    .where('biz_id', 'in', ids)
-    .orderBy('biz_id')
+    .where('bizId', 'in', ids)
+    .orderBy('bizId')
     .forNoKeyUpdate()
     .execute()
 }
 
 export function personById(store: Store, id: AccountId): Promise<PersonRow | undefined> {
-  return store.selectFrom('accounts').select(personColumns).where('biz_id', '=', id).executeTakeFirst()
+  return store.selectFrom('accounts').select(personColumns).where('bizId', '=', id).executeTakeFirst()
 }
 
 export function operatorsWith(store: Store, permission: Permission): Promise<{ id: AccountId }[]> {
   return store
     .selectFrom('accounts')
-    .select('biz_id as id')
+    .select('bizId as id')
     .where('portal', '=', 'SYSTEM')
-    .where('account_status', '=', 'ACTIVE')
+    .where('accountStatus', '=', 'ACTIVE')
     .where(sql<boolean>`${permission} = ANY (operator_permissions)`)
-    .orderBy('biz_id')
+    .orderBy('bizId')
     .execute()
 }
 
@@ -76,8 +76,8 @@ export async function setPermissions(
 ): Promise<void> {
   await tx
     .updateTable('accounts')
-    .set({ operator_permissions: [...permissions], updated_at: toDate(at) })
-    .where('biz_id', '=', id)
+    .set({ operatorPermissions: [...permissions], updatedAt: toDate(at) })
+    .where('bizId', '=', id)
     .where('portal', '=', 'SYSTEM')
     .execute()
 }
@@ -90,35 +90,35 @@ export interface OperatorQuery extends PageRequest {
   sortOrder: 'asc' | 'desc'
 }
 
-const operatorSort = { createdAt: 'created_at', accountEmail: 'email_canonical' } as const
+const operatorSort = { createdAt: 'createdAt', accountEmail: 'emailCanonical' } as const
 
 export function listOperators(database: Database, query: OperatorQuery): Promise<Page<PersonRow>> {
   let found = database.selectFrom('accounts').where('portal', '=', 'SYSTEM')
-  if (query.email) found = found.where(containsEmail('email_canonical', query.email))
-  if (query.from !== undefined) found = found.where('created_at', '>=', timestamptz(query.from))
-  if (query.to !== undefined) found = found.where('created_at', '<=', timestamptz(query.to))
+  if (query.email) found = found.where(containsEmail('emailCanonical', query.email))
+  if (query.from !== undefined) found = found.where('createdAt', '>=', timestamptz(query.from))
+  if (query.to !== undefined) found = found.where('createdAt', '<=', timestamptz(query.to))
   const sorted = found
     .select(personColumns)
     .orderBy(operatorSort[query.sortBy], query.sortOrder)
-    .orderBy('biz_id', query.sortOrder)
+    .orderBy('bizId', query.sortOrder)
   return readPage(found, sorted, query)
 }
 
 const proposalColumns = [
-  'p.biz_id as id',
+  'p.bizId as id',
   'p.kind',
   'p.status',
-  'p.subject_biz_id as subjectId',
+  'p.subjectBizId as subjectId',
   'a.email as subjectEmail',
-  'p.workspace_biz_id as workspaceId',
+  'p.workspaceBizId as workspaceId',
   'p.payload',
   'p.reason',
-  'p.proposed_by as proposedBy',
-  'p.decided_by as decidedBy',
-  'p.expires_at as expiresAt',
-  'p.executes_at as executesAt',
-  'p.created_at as createdAt',
-  'p.updated_at as updatedAt',
+  'p.proposedBy',
+  'p.decidedBy',
+  'p.expiresAt',
+  'p.executesAt',
+  'p.createdAt',
+  'p.updatedAt',
 ] as const
 
 export interface ProposalRow {
@@ -139,7 +139,7 @@ export interface ProposalRow {
 }
 
 export function proposalById(store: Store, id: ProposalId): Promise<ProposalRow | undefined> {
-  return proposals(store).select(proposalColumns).where('p.biz_id', '=', id).executeTakeFirst()
+  return proposals(store).select(proposalColumns).where('p.bizId', '=', id).executeTakeFirst()
 }
 
 export interface NewProposal {
@@ -160,31 +160,31 @@ export async function insertProposal(tx: Tx, proposal: NewProposal, at: Instant)
   const now = toDate(at)
   await tx
     .updateTable('operator_proposals')
-    .set({ status: 'EXPIRED', updated_at: now })
-    .where('subject_biz_id', '=', proposal.subjectId)
+    .set({ status: 'EXPIRED', updatedAt: now })
+    .where('subjectBizId', '=', proposal.subjectId)
     .where('kind', '=', proposal.kind)
     .where('status', '=', 'PENDING')
-    .where(sql<boolean>`NOT ${validAt('created_at', 'expires_at', at)}`)
+    .where(sql<boolean>`NOT ${validAt('createdAt', 'expiresAt', at)}`)
     .execute()
   const inserted = await tx
     .insertInto('operator_proposals')
     .values({
-      biz_id: proposal.id,
+      bizId: proposal.id,
       kind: proposal.kind,
-      subject_biz_id: proposal.subjectId,
-      workspace_biz_id: proposal.workspaceId,
+      subjectBizId: proposal.subjectId,
+      workspaceBizId: proposal.workspaceId,
       payload: proposal.payload && JSON.stringify(proposal.payload),
       reason: proposal.reason,
       status: proposal.status,
-      proposed_by: proposal.proposedBy,
-      decided_by: null,
-      expires_at: toDate(proposal.expiresAt),
-      executes_at: proposal.executesAt === null ? null : toDate(proposal.executesAt),
-      created_at: now,
-      updated_at: now,
+      proposedBy: proposal.proposedBy,
+      decidedBy: null,
+      expiresAt: toDate(proposal.expiresAt),
+      executesAt: proposal.executesAt === null ? null : toDate(proposal.executesAt),
+      createdAt: now,
+      updatedAt: now,
     })
     .onConflict((conflict) => conflict.doNothing())
-    .returning('biz_id')
+    .returning('bizId')
     .executeTakeFirst()
   return inserted !== undefined
 }
@@ -200,14 +200,14 @@ export async function spendProposal(
     .updateTable('operator_proposals')
     .set({
       status: executesAt === null ? 'DONE' : 'SCHEDULED',
-      decided_by: decidedBy,
-      executes_at: executesAt === null ? null : toDate(executesAt),
-      updated_at: toDate(at),
+      decidedBy: decidedBy,
+      executesAt: executesAt === null ? null : toDate(executesAt),
+      updatedAt: toDate(at),
     })
-    .where('biz_id', '=', id)
+    .where('bizId', '=', id)
     .where('status', '=', 'PENDING')
-    .where(validAt('created_at', 'expires_at', at))
-    .returning('biz_id')
+    .where(validAt('createdAt', 'expiresAt', at))
+    .returning('bizId')
     .executeTakeFirst()
   return spent !== undefined
 }
@@ -221,15 +221,15 @@ export async function endProposal(
 ): Promise<boolean> {
   const ended = await tx
     .updateTable('operator_proposals')
-    .set({ status, updated_at: toDate(at), ...(decidedBy !== null && { decided_by: decidedBy }) })
-    .where('biz_id', '=', id)
+    .set({ status, updatedAt: toDate(at), ...(decidedBy !== null && { decidedBy: decidedBy }) })
+    .where('bizId', '=', id)
     .where((eb) =>
       eb.or([
         eb('status', '=', 'SCHEDULED'),
-        eb.and([eb('status', '=', 'PENDING'), eb(validAt('created_at', 'expires_at', at), '=', true)]),
+        eb.and([eb('status', '=', 'PENDING'), eb(validAt('createdAt', 'expiresAt', at), '=', true)]),
       ]),
     )
-    .returning('biz_id')
+    .returning('bizId')
     .executeTakeFirst()
   return ended !== undefined
 }
@@ -238,11 +238,11 @@ export async function endProposal(
 export async function takeScheduled(tx: Tx, id: ProposalId, at: Instant): Promise<boolean> {
   const taken = await tx
     .updateTable('operator_proposals')
-    .set({ status: 'DONE', updated_at: toDate(at) })
-    .where('biz_id', '=', id)
+    .set({ status: 'DONE', updatedAt: toDate(at) })
+    .where('bizId', '=', id)
     .where('status', '=', 'SCHEDULED')
-    .where('executes_at', '<=', timestamptz(at))
-    .returning('biz_id')
+    .where('executesAt', '<=', timestamptz(at))
+    .returning('bizId')
     .executeTakeFirst()
   return taken !== undefined
 }
@@ -250,8 +250,8 @@ export async function takeScheduled(tx: Tx, id: ProposalId, at: Instant): Promis
 export async function cancelTaken(tx: Tx, id: ProposalId, at: Instant): Promise<void> {
   await tx
     .updateTable('operator_proposals')
-    .set({ status: 'CANCELLED', updated_at: toDate(at) })
-    .where('biz_id', '=', id)
+    .set({ status: 'CANCELLED', updatedAt: toDate(at) })
+    .where('bizId', '=', id)
     .where('status', '=', 'DONE')
     .execute()
 }
@@ -259,10 +259,10 @@ export async function cancelTaken(tx: Tx, id: ProposalId, at: Instant): Promise<
 export async function listDue(database: Database, at: Instant, limit: number): Promise<ProposalId[]> {
   const due = await database
     .selectFrom('operator_proposals')
-    .select('biz_id as id')
+    .select('bizId as id')
     .where('status', '=', 'SCHEDULED')
-    .where('executes_at', '<=', timestamptz(at))
-    .orderBy('executes_at')
+    .where('executesAt', '<=', timestamptz(at))
+    .orderBy('executesAt')
     .limit(limit)
     .execute()
   return due.map(({ id }) => id)
@@ -277,26 +277,26 @@ export interface ProposalQuery extends PageRequest {
   sortOrder: 'asc' | 'desc'
 }
 
-const proposalSort = { createdAt: 'p.created_at', updatedAt: 'p.updated_at' } as const
+const proposalSort = { createdAt: 'p.createdAt', updatedAt: 'p.updatedAt' } as const
 
 /** The status filter sees a pending proposal after its time limit as EXPIRED. */
 export function listProposals(database: Database, query: ProposalQuery, at: Instant): Promise<Page<ProposalRow>> {
   let found = proposals(database)
-  const valid = validAt('p.created_at', 'p.expires_at', at)
+  const valid = validAt('p.createdAt', 'p.expiresAt', at)
   if (query.status === 'EXPIRED')
     found = found.where(sql<boolean>`(p.status = 'EXPIRED' OR (p.status = 'PENDING' AND NOT ${valid}))`)
   else if (query.status !== undefined) found = found.where('p.status', '=', query.status)
   if (query.status === 'PENDING') found = found.where(valid)
   if (query.kind) found = found.where('p.kind', '=', query.kind)
-  if (query.from !== undefined) found = found.where('p.created_at', '>=', timestamptz(query.from))
-  if (query.to !== undefined) found = found.where('p.created_at', '<=', timestamptz(query.to))
+  if (query.from !== undefined) found = found.where('p.createdAt', '>=', timestamptz(query.from))
+  if (query.to !== undefined) found = found.where('p.createdAt', '<=', timestamptz(query.to))
   const sorted = found
     .select(proposalColumns)
     .orderBy(proposalSort[query.sortBy], query.sortOrder)
-    .orderBy('p.biz_id', query.sortOrder)
+    .orderBy('p.bizId', query.sortOrder)
   return readPage(found, sorted, query)
 }
 
 function proposals(store: Store) {
-  return store.selectFrom('operator_proposals as p').innerJoin('accounts as a', 'a.biz_id', 'p.subject_biz_id')
+  return store.selectFrom('operator_proposals as p').innerJoin('accounts as a', 'a.bizId', 'p.subjectBizId')
 }

@@ -2,23 +2,23 @@ import { sqlMigration, type Timestamp } from '../../database/index.ts'
 import type { OrderId, WorkspaceId } from '../../kernel/index.ts'
 
 interface RechargeProofsTable {
-  workspace_biz_id: WorkspaceId
-  order_biz_id: OrderId
+  workspaceBizId: WorkspaceId
+  orderBizId: OrderId
   /** Hex. */
   sha256: string
   /** A rejection releases the bytes for another recharge. */
-  is_in_use: boolean
-  created_at: Timestamp
+  isInUse: boolean
+  createdAt: Timestamp
 }
 
 interface RechargeReferencesTable {
   /** `LIVE` for all LIVE workspaces together, or the id of a SANDBOX workspace. */
   scope: string
-  channel_code: string
+  channelCode: string
   /** In upper case without spaces. */
   reference: string
-  workspace_biz_id: WorkspaceId
-  order_biz_id: OrderId
+  workspaceBizId: WorkspaceId
+  orderBizId: OrderId
 }
 
 declare module '../../database/tables.ts' {

@@ -50,6 +50,6 @@ export async function listProofUses(
 
 /** The next recharges of the sandbox can use them again. */
 export async function deleteProofsAndReferences(tx: Tx, workspace: WorkspaceId): Promise<void> {
-  await tx.deleteFrom('recharge_proofs').where('workspace_biz_id', '=', workspace).execute()
-  await tx.deleteFrom('recharge_references').where('workspace_biz_id', '=', workspace).execute()
+  await tx.deleteFrom('recharge_proofs').where('workspaceBizId', '=', workspace).execute()
+  await tx.deleteFrom('recharge_references').where('workspaceBizId', '=', workspace).execute()
 }

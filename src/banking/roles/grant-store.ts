@@ -11,14 +11,12 @@ export async function recordGrants(
   { grantedBy, at }: { grantedBy: AccountId; at: Instant },
 ): Promise<void> {
   if (permissionCodes.length === 0) return
-  const granted = { granted_by: grantedBy, granted_at: toDate(at) }
-  const role = { workspace_biz_id: workspaceId, role_biz_id: id }
+  const granted = { grantedBy: grantedBy, grantedAt: toDate(at) }
+  const role = { workspaceBizId: workspaceId, roleBizId: id }
   await tx
     .insertInto('role_grants')
-    .values(permissionCodes.map((permission_code) => ({ ...role, permission_code, ...granted })))
-    .onConflict((conflict) =>
-      conflict.columns(['workspace_biz_id', 'role_biz_id', 'permission_code']).doUpdateSet(granted),
-    )
+    .values(permissionCodes.map((permissionCode) => ({ ...role, permissionCode, ...granted })))
+    .onConflict((conflict) => conflict.columns(['workspaceBizId', 'roleBizId', 'permissionCode']).doUpdateSet(granted))
     .execute()
 }
 

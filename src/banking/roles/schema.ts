@@ -3,25 +3,25 @@ import { sqlMigration, type Timestamp } from '../../database/index.ts'
 import type { AccountId, RoleId, RoleType, WorkspaceId } from '../../kernel/index.ts'
 
 export interface RolesTable {
-  biz_id: RoleId
-  workspace_biz_id: WorkspaceId
-  role_name: string
+  bizId: RoleId
+  workspaceBizId: WorkspaceId
+  roleName: string
   description: string
-  role_type: RoleType
-  permission_codes: string[]
+  roleType: RoleType
+  permissionCodes: string[]
   /** Codes that the recovery of an account took from `permission_codes`, until a member restores or replaces them. */
-  suspended_codes: Generated<string[]>
-  created_at: Timestamp
-  updated_at: Timestamp
+  suspendedCodes: Generated<string[]>
+  createdAt: Timestamp
+  updatedAt: Timestamp
 }
 
 /** Who last added each permission to a role, and when. */
 interface RoleGrantsTable {
-  workspace_biz_id: WorkspaceId
-  role_biz_id: RoleId
-  permission_code: string
-  granted_by: AccountId
-  granted_at: Timestamp
+  workspaceBizId: WorkspaceId
+  roleBizId: RoleId
+  permissionCode: string
+  grantedBy: AccountId
+  grantedAt: Timestamp
 }
 
 declare module '../../database/tables.ts' {

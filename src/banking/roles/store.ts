@@ -3,15 +3,15 @@ import { type Database, type Tx, timestamptz } from '../../database/index.ts'
 import { type Instant, type RoleId, type RoleType, toDate, type WorkspaceId } from '../../kernel/index.ts'
 
 const columns = [
-  'biz_id as id',
-  'workspace_biz_id as workspaceId',
-  'role_name as name',
+  'bizId as id',
+  'workspaceBizId as workspaceId',
+  'roleName as name',
   'description',
-  'role_type as type',
-  'permission_codes as permissionCodes',
-  'suspended_codes as suspendedCodes',
-  'created_at as createdAt',
-  'updated_at as updatedAt',
+  'roleType as type',
+  'permissionCodes',
+  'suspendedCodes',
+  'createdAt',
+  'updatedAt',
 ] as const
 
 export interface RoleRow {
@@ -36,7 +36,7 @@ export function listRoles(database: Database, workspaceId: WorkspaceId): Promise
   return database
     .selectFrom('roles')
     .select(columns)
-    .where('workspace_biz_id', '=', workspaceId)
+    .where('workspaceBizId', '=', workspaceId)
     .orderBy(sql`role_type = 'OWNER'`, 'desc')
     .orderBy(sql`lower(role_name)`)
     .execute()
@@ -46,8 +46,8 @@ export function roleById(store: Database | Tx, { workspaceId, id }: RoleKey): Pr
   return store
     .selectFrom('roles')
     .select(columns)
-    .where('workspace_biz_id', '=', workspaceId)
-    .where('biz_id', '=', id)
+    .where('workspaceBizId', '=', workspaceId)
+    .where('bizId', '=', id)
     .executeTakeFirst()
 }
 
@@ -56,8 +56,8 @@ export function lockRole(tx: Tx, { workspaceId, id }: RoleKey): Promise<RoleRow 
   return tx
     .selectFrom('roles')
     .select(columns)
-    .where('workspace_biz_id', '=', workspaceId)
-    .where('biz_id', '=', id)
+    .where('workspaceBizId', '=', workspaceId)
+    .where('bizId', '=', id)
     .forNoKeyUpdate()
     .executeTakeFirst()
 }
@@ -66,7 +66,7 @@ export function listSuspendedRoles(database: Database, workspaceId: WorkspaceId)
   return database
     .selectFrom('roles')
     .select(columns)
-    .where('workspace_biz_id', '=', workspaceId)
+    .where('workspaceBizId', '=', workspaceId)
     .where(sql<boolean>`suspended_codes <> '{}'`)
     .orderBy(sql`lower(role_name)`)
     .execute()
@@ -83,14 +83,14 @@ export function insertRole(tx: Tx, role: NewRole, at: Instant): Promise<RoleRow 
   return tx
     .insertInto('roles')
     .values({
-      biz_id: role.id,
-      workspace_biz_id: role.workspaceId,
-      role_name: role.name,
+      bizId: role.id,
+      workspaceBizId: role.workspaceId,
+      roleName: role.name,
       description: role.description,
-      role_type: 'CUSTOM',
-      permission_codes: role.permissionCodes,
-      created_at: toDate(at),
-      updated_at: toDate(at),
+      roleType: 'CUSTOM',
+      permissionCodes: role.permissionCodes,
+      createdAt: toDate(at),
+      updatedAt: toDate(at),
     })
     .onConflict((conflict) => conflict.doNothing())
     .returning(columns)
@@ -113,13 +113,13 @@ export function updateRole(
   return tx
     .updateTable('roles')
     .set({
-      updated_at: toDate(at),
-      ...(name !== undefined && { role_name: name }),
+      updatedAt: toDate(at),
+      ...(name !== undefined && { roleName: name }),
       ...(description !== undefined && { description }),
-      ...(permissionCodes !== undefined && { permission_codes: permissionCodes, suspended_codes: [] }),
+      ...(permissionCodes !== undefined && { permissionCodes: permissionCodes, suspendedCodes: [] }),
     })
-    .where('workspace_biz_id', '=', workspaceId)
-    .where('biz_id', '=', id)
+    .where('workspaceBizId', '=', workspaceId)
+    .where('bizId', '=', id)
     .returning(columns)
     .executeTakeFirstOrThrow()
 }
@@ -128,7 +128,7 @@ export function updateRole(
 export async function countRoles(tx: Tx, workspaceId: WorkspaceId): Promise<number> {
   const { total } = await tx
     .selectFrom('roles')
-    .where('workspace_biz_id', '=', workspaceId)
+    .where('workspaceBizId', '=', workspaceId)
     .select((eb) => eb.fn.countAll<number>().as('total'))
     .executeTakeFirstOrThrow()
   return total
@@ -138,10 +138,10 @@ export async function countRoles(tx: Tx, workspaceId: WorkspaceId): Promise<numb
 export async function isNameTaken(tx: Tx, { workspaceId, id }: RoleKey, name: string): Promise<boolean> {
   const other = await tx
     .selectFrom('roles')
-    .select('biz_id')
-    .where('workspace_biz_id', '=', workspaceId)
+    .select('bizId')
+    .where('workspaceBizId', '=', workspaceId)
     .where(sql`lower(role_name)`, '=', sql`lower(${name})`)
-    .where('biz_id', '!=', id)
+    .where('bizId', '!=', id)
     .executeTakeFirst()
   return other !== undefined
 }
@@ -149,16 +149,16 @@ export async function isNameTaken(tx: Tx, { workspaceId, id }: RoleKey, name: st
 export async function isInUse(tx: Tx, { workspaceId, id }: RoleKey, at: Instant): Promise<boolean> {
   const held = tx
     .selectFrom('memberships')
-    .select('role_biz_id')
-    .where('workspace_biz_id', '=', workspaceId)
-    .where('role_biz_id', '=', id)
+    .select('roleBizId')
+    .where('workspaceBizId', '=', workspaceId)
+    .where('roleBizId', '=', id)
   const offered = tx
     .selectFrom('invitations')
-    .select('role_biz_id')
-    .where('workspace_biz_id', '=', workspaceId)
-    .where('role_biz_id', '=', id)
-    .where('invitation_status', 'in', ['PENDING', 'SUSPENDED'])
-    .where('expires_at', '>', timestamptz(at))
+    .select('roleBizId')
+    .where('workspaceBizId', '=', workspaceId)
+    .where('roleBizId', '=', id)
+    .where('invitationStatus', 'in', ['PENDING', 'SUSPENDED'])
+    .where('expiresAt', '>', timestamptz(at))
   return (await held.unionAll(offered).limit(1).executeTakeFirst()) !== undefined
 }
 
@@ -166,15 +166,15 @@ export async function isInUse(tx: Tx, { workspaceId, id }: RoleKey, at: Instant)
 export async function suspendOffers(tx: Tx, { workspaceId, id }: RoleKey, at: Instant): Promise<void> {
   await tx
     .updateTable('invitations')
-    .set({ invitation_status: 'SUSPENDED', updated_at: toDate(at) })
-    .where('workspace_biz_id', '=', workspaceId)
-    .where('role_biz_id', '=', id)
-    .where('invitation_status', '=', 'PENDING')
-    .where('expires_at', '>', timestamptz(at))
+    .set({ invitationStatus: 'SUSPENDED', updatedAt: toDate(at) })
+    .where('workspaceBizId', '=', workspaceId)
+    .where('roleBizId', '=', id)
+    .where('invitationStatus', '=', 'PENDING')
+    .where('expiresAt', '>', timestamptz(at))
     .execute()
 }
 
 /** The foreign key prevents the deletion while a member has the role. */
 export async function deleteRole(tx: Tx, { workspaceId, id }: RoleKey): Promise<void> {
-  await tx.deleteFrom('roles').where('workspace_biz_id', '=', workspaceId).where('biz_id', '=', id).execute()
+  await tx.deleteFrom('roles').where('workspaceBizId', '=', workspaceId).where('bizId', '=', id).execute()
 }

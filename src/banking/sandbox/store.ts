@@ -20,11 +20,11 @@ export async function lockWallets(tx: Tx, workspaceId: WorkspaceId): Promise<San
   const accounts = await tx
     .selectFrom('ledger_accounts as a')
     .leftJoin('wallets as w', (join) =>
-      join.onRef('w.workspace_biz_id', '=', 'a.workspace_biz_id').onRef('w.biz_id', '=', 'a.biz_id'),
+      join.onRef('w.workspaceBizId', '=', 'a.workspaceBizId').onRef('w.bizId', '=', 'a.bizId'),
     )
-    .where('a.workspace_biz_id', '=', workspaceId)
-    .select(['a.biz_id as id', 'a.currency', 'a.status', 'a.balance', 'w.is_default as isDefault'])
-    .orderBy('a.biz_id')
+    .where('a.workspaceBizId', '=', workspaceId)
+    .select(['a.bizId as id', 'a.currency', 'a.status', 'a.balance', 'w.isDefault'])
+    .orderBy('a.bizId')
     .forNoKeyUpdate('a')
     .execute()
   return accounts.flatMap(({ isDefault, ...account }) => (isDefault === null ? [] : [{ ...account, isDefault }]))
@@ -32,7 +32,7 @@ export async function lockWallets(tx: Tx, workspaceId: WorkspaceId): Promise<San
 
 export interface OpenOrder {
   id: OrderId
-  type: Tables['orders']['order_type']
+  type: Tables['orders']['orderType']
   status: string
   /** ISO 8601. Null if the order never expires. */
   expiresAt: string | null
@@ -46,7 +46,7 @@ export interface OpenOrder {
 export async function lockOpenOrders(tx: Tx, workspaceId: WorkspaceId): Promise<OpenOrder[]> {
   const rows = await tx
     .selectFrom('orders as o')
-    .where('o.workspace_biz_id', '=', workspaceId)
+    .where('o.workspaceBizId', '=', workspaceId)
     .where('o.status', 'not in', endedStatuses)
     .where(({ not, exists, selectFrom }) =>
       not(
@@ -54,14 +54,14 @@ export async function lockOpenOrders(tx: Tx, workspaceId: WorkspaceId): Promise<
           selectFrom('ledger_types as t')
             .select('t.name')
             .where('t.kind', '=', 'ORDER')
-            .whereRef('t.name', '=', 'o.order_type')
+            .whereRef('t.name', '=', 'o.orderType')
             .where(sql<boolean>`(t.statuses->>o.status)::boolean`),
         ),
       ),
     )
     .select((eb) => [
-      'o.biz_id as id',
-      'o.order_type as type',
+      'o.bizId as id',
+      'o.orderType as type',
       'o.status',
       sql<string | null>`o.data->>'expiresAt'`.as('expiresAt'),
       sql<string>`(SELECT s.status FROM ledger_types t, jsonb_each_text(t.statuses) AS s(status, final)
@@ -71,13 +71,13 @@ export async function lockOpenOrders(tx: Tx, workspaceId: WorkspaceId): Promise<
         .exists(
           eb
             .selectFrom('ledger_holds as h')
-            .select('h.biz_id')
-            .whereRef('h.order_biz_id', '=', 'o.biz_id')
+            .select('h.bizId')
+            .whereRef('h.orderBizId', '=', 'o.bizId')
             .where('h.status', '=', 'HELD'),
         )
         .as('holds'),
     ])
-    .orderBy('o.biz_id')
+    .orderBy('o.bizId')
     .forNoKeyUpdate('o')
     .execute()
   return rows.map((row) => ({ ...row, holds: row.holds === true }))

@@ -8,18 +8,18 @@ export async function listWorkspacesWithout(
 ): Promise<WorkspaceId[]> {
   let found = database
     .selectFrom('workspaces as o')
-    .select('o.biz_id as id')
+    .select('o.bizId as id')
     .where(({ not, exists, selectFrom }) =>
       not(
         exists(
           selectFrom('wallets as w')
-            .select('w.biz_id')
-            .whereRef('w.workspace_biz_id', '=', 'o.biz_id')
+            .select('w.bizId')
+            .whereRef('w.workspaceBizId', '=', 'o.bizId')
             .where('w.currency', '=', currency),
         ),
       ),
     )
-  if (after !== undefined) found = found.where('o.biz_id', '>', after)
-  const rows = await found.orderBy('o.biz_id').limit(limit).execute()
+  if (after !== undefined) found = found.where('o.bizId', '>', after)
+  const rows = await found.orderBy('o.bizId').limit(limit).execute()
   return rows.map(({ id }) => id)
 }

@@ -6,29 +6,29 @@ import type { WithdrawalChannelStatus } from './contract.ts'
 import { accountParts, isChannelType } from './rules.ts'
 
 interface WithdrawalChannelsTable {
-  workspace_biz_id: WorkspaceId
-  biz_id: BizId<'withdrawalChannel'>
-  channel_type: 'BANK' | 'CRYPTO'
+  workspaceBizId: WorkspaceId
+  bizId: BizId<'withdrawalChannel'>
+  channelType: 'BANK' | 'CRYPTO'
   currency: string
   country: string
-  account_holder_name: string
-  masked_account: string
+  accountHolderName: string
+  maskedAccount: string
   /** Encrypted by SecretBox with the purpose `withdrawal-account` and the context `biz_id`. */
-  account_sealed: Uint8Array
-  account_digest: Uint8Array
-  bank_code: string | null
+  accountSealed: Uint8Array
+  accountDigest: Uint8Array
+  bankCode: string | null
   network: string | null
-  channel_status: WithdrawalChannelStatus
+  channelStatus: WithdrawalChannelStatus
   /** A suspended channel gets this status back. Null for other channels. */
-  suspended_status: 'PENDING_VERIFICATION' | 'ACTIVE' | null
-  reject_reason: string | null
-  created_by: AccountId
-  verified_by: AccountId | null
+  suspendedStatus: 'PENDING_VERIFICATION' | 'ACTIVE' | null
+  rejectReason: string | null
+  createdBy: AccountId
+  verifiedBy: AccountId | null
   /** The member who reactivated the channel last. */
-  enabled_by: AccountId | null
-  enabled_at: NullableTimestamp
-  created_at: Timestamp
-  updated_at: Timestamp
+  enabledBy: AccountId | null
+  enabledAt: NullableTimestamp
+  createdAt: Timestamp
+  updatedAt: Timestamp
 }
 
 declare module '../../database/tables.ts' {
@@ -111,20 +111,20 @@ export const keyedColumns: KeyedColumns = {
     {
       label: 'payout accounts',
       table: 'withdrawal_channels',
-      column: 'account_sealed',
-      key: ['workspace_biz_id', 'biz_id'],
-      reads: ['channel_type', 'currency', 'bank_code', 'network'],
+      column: 'accountSealed',
+      key: ['workspaceBizId', 'bizId'],
+      reads: ['channelType', 'currency', 'bankCode', 'network'],
       purpose: 'withdrawal-account',
-      contextOf: (row) => textOf(row, 'biz_id'),
+      contextOf: (row) => textOf(row, 'bizId'),
       digest: {
-        column: 'account_digest',
+        column: 'accountDigest',
         of: (digest, row, plaintext) => {
-          const channelType = textOf(row, 'channel_type')
+          const channelType = textOf(row, 'channelType')
           if (!isChannelType(channelType)) throw new TypeError(`${channelType} is not a channel type`)
           const parts = accountParts({
             channelType,
             currency: textOf(row, 'currency'),
-            bankCode: optionalText(row, 'bank_code'),
+            bankCode: optionalText(row, 'bankCode'),
             network: optionalText(row, 'network'),
             accountNumber: Buffer.from(plaintext).toString('utf8'),
           })

@@ -35,21 +35,21 @@ export interface Channel {
 }
 
 const columns = [
-  'biz_id as bizId',
-  'workspace_biz_id as workspaceBizId',
-  'channel_type as channelType',
+  'bizId',
+  'workspaceBizId',
+  'channelType',
   'currency',
   'country',
-  'account_holder_name as accountHolderName',
-  'masked_account as maskedAccount',
-  'bank_code as bankCode',
+  'accountHolderName',
+  'maskedAccount',
+  'bankCode',
   'network',
-  'channel_status as channelStatus',
-  'reject_reason as rejectReason',
-  'created_by as createdBy',
-  'verified_by as verifiedBy',
-  'created_at as createdAt',
-  'updated_at as updatedAt',
+  'channelStatus',
+  'rejectReason',
+  'createdBy',
+  'verifiedBy',
+  'createdAt',
+  'updatedAt',
 ] as const
 
 /** These are literals, so that a cached query plan uses the partial index. */
@@ -62,8 +62,8 @@ const open = [
 export async function countOpenChannels(tx: Tx, workspace: WorkspaceId): Promise<number> {
   const { total } = await tx
     .selectFrom('withdrawal_channels')
-    .where('workspace_biz_id', '=', workspace)
-    .where('channel_status', 'in', open)
+    .where('workspaceBizId', '=', workspace)
+    .where('channelStatus', 'in', open)
     .select((eb) => eb.fn.countAll<number>().as('total'))
     .executeTakeFirstOrThrow()
   return total
@@ -82,37 +82,37 @@ export async function insertChannel(
   if (previousDigests.length > 0) {
     const known = await tx
       .selectFrom('withdrawal_channels')
-      .select('biz_id')
-      .where('workspace_biz_id', '=', channel.workspaceBizId)
-      .where('account_digest', 'in', previousDigests)
-      .where('channel_status', 'in', open)
+      .select('bizId')
+      .where('workspaceBizId', '=', channel.workspaceBizId)
+      .where('accountDigest', 'in', previousDigests)
+      .where('channelStatus', 'in', open)
       .executeTakeFirst()
     if (known) return false
   }
   const { numInsertedOrUpdatedRows: inserted } = await tx
     .insertInto('withdrawal_channels')
     .values({
-      biz_id: channel.bizId,
-      workspace_biz_id: channel.workspaceBizId,
-      channel_type: channel.channelType,
+      bizId: channel.bizId,
+      workspaceBizId: channel.workspaceBizId,
+      channelType: channel.channelType,
       currency: channel.currency,
       country: channel.country,
-      account_holder_name: channel.accountHolderName,
-      masked_account: channel.maskedAccount,
-      account_sealed: account.sealed,
-      account_digest: digest,
-      bank_code: channel.bankCode,
+      accountHolderName: channel.accountHolderName,
+      maskedAccount: channel.maskedAccount,
+      accountSealed: account.sealed,
+      accountDigest: digest,
+      bankCode: channel.bankCode,
       network: channel.network,
-      channel_status: channel.channelStatus,
-      suspended_status: null,
-      reject_reason: channel.rejectReason,
-      created_by: channel.createdBy,
-      verified_by: channel.verifiedBy,
-      created_at: toDate(channel.createdAt),
-      updated_at: toDate(channel.updatedAt),
+      channelStatus: channel.channelStatus,
+      suspendedStatus: null,
+      rejectReason: channel.rejectReason,
+      createdBy: channel.createdBy,
+      verifiedBy: channel.verifiedBy,
+      createdAt: toDate(channel.createdAt),
+      updatedAt: toDate(channel.updatedAt),
     })
     .onConflict((conflict) =>
-      conflict.columns(['workspace_biz_id', 'account_digest']).where('channel_status', 'in', open).doNothing(),
+      conflict.columns(['workspaceBizId', 'accountDigest']).where('channelStatus', 'in', open).doNothing(),
     )
     .executeTakeFirst()
   return inserted === 1n
@@ -126,10 +126,10 @@ export interface ChannelFilter {
 
 export function listChannels(database: Database, workspace: WorkspaceId, filter: ChannelFilter): Promise<Channel[]> {
   return matchingChannels(database, filter)
-    .where('workspace_biz_id', '=', workspace)
+    .where('workspaceBizId', '=', workspace)
     .select(columns)
-    .orderBy('created_at', 'desc')
-    .orderBy('biz_id', 'desc')
+    .orderBy('createdAt', 'desc')
+    .orderBy('bizId', 'desc')
     .execute()
 }
 
@@ -152,15 +152,15 @@ const workspaceKindOfChannel = sql<WorkspaceKind>`(SELECT workspace_kind FROM wo
 export function listAllChannels(database: Database, query: ChannelQuery): Promise<Page<ListedChannel>> {
   const { workspace, workspaceKind, from, to, sortBy, sortOrder } = query
   let found = matchingChannels(database, query)
-  if (workspace !== undefined) found = found.where('workspace_biz_id', '=', workspace)
+  if (workspace !== undefined) found = found.where('workspaceBizId', '=', workspace)
   if (workspaceKind !== undefined) found = found.where(workspaceKindOfChannel, '=', workspaceKind)
-  if (from !== undefined) found = found.where('created_at', '>=', timestamptz(from))
-  if (to !== undefined) found = found.where('created_at', '<=', timestamptz(to))
+  if (from !== undefined) found = found.where('createdAt', '>=', timestamptz(from))
+  if (to !== undefined) found = found.where('createdAt', '<=', timestamptz(to))
   const ordered = found
     .select(columns)
     .select(workspaceKindOfChannel.as('workspaceKind'))
-    .orderBy(sortBy === 'createdAt' ? 'created_at' : 'updated_at', sortOrder)
-    .orderBy('biz_id', sortOrder)
+    .orderBy(sortBy === 'createdAt' ? 'createdAt' : 'updatedAt', sortOrder)
+    .orderBy('bizId', sortOrder)
   return readPage(found, ordered, query)
 }
 
@@ -171,8 +171,8 @@ export function readChannel(
 ): Promise<Channel | undefined> {
   return database
     .selectFrom('withdrawal_channels')
-    .where('workspace_biz_id', '=', workspace)
-    .where('biz_id', '=', channel)
+    .where('workspaceBizId', '=', workspace)
+    .where('bizId', '=', channel)
     .select(columns)
     .executeTakeFirst()
 }
@@ -189,17 +189,17 @@ export function readPayoutChannel(
 ): Promise<PayoutChannelRow | undefined> {
   return database
     .selectFrom('withdrawal_channels')
-    .where('workspace_biz_id', '=', workspace)
-    .where('biz_id', '=', channel)
-    .select(['channel_type as channelType', 'channel_status as channelStatus', 'currency'])
-    .select(['created_by as createdBy', 'verified_by as verifiedBy'])
+    .where('workspaceBizId', '=', workspace)
+    .where('bizId', '=', channel)
+    .select(['channelType', 'channelStatus', 'currency'])
+    .select(['createdBy', 'verifiedBy'])
     .select(sql<string>`encode(account_digest, 'hex')`.as('accountDigest'))
     .executeTakeFirst()
 }
 
 /** For operators: the channel can belong to any workspace. */
 export function readAnyChannel(database: Database, channel: ChannelId): Promise<Channel | undefined> {
-  return database.selectFrom('withdrawal_channels').where('biz_id', '=', channel).select(columns).executeTakeFirst()
+  return database.selectFrom('withdrawal_channels').where('bizId', '=', channel).select(columns).executeTakeFirst()
 }
 /** The channel can belong to any workspace. */
 export function readSealedChannel(
@@ -208,22 +208,22 @@ export function readSealedChannel(
 ): Promise<(Channel & { accountSealed: Uint8Array }) | undefined> {
   return store
     .selectFrom('withdrawal_channels')
-    .where('biz_id', '=', channel)
+    .where('bizId', '=', channel)
     .select(columns)
-    .select('account_sealed as accountSealed')
+    .select('accountSealed')
     .executeTakeFirst()
 }
 
 /** Orders still refer to the deleted channels. */
 export async function deleteChannels(tx: Tx, workspace: WorkspaceId): Promise<void> {
-  await tx.deleteFrom('withdrawal_channels').where('workspace_biz_id', '=', workspace).execute()
+  await tx.deleteFrom('withdrawal_channels').where('workspaceBizId', '=', workspace).execute()
 }
 
 /** The channel can belong to any workspace. */
 export function lockChannel(tx: Tx, channel: ChannelId): Promise<Channel | undefined> {
   return tx
     .selectFrom('withdrawal_channels')
-    .where('biz_id', '=', channel)
+    .where('bizId', '=', channel)
     .select(columns)
     .forUpdate()
     .executeTakeFirst()
@@ -240,14 +240,14 @@ export function setChannelStatus(tx: Tx, { bizId, workspaceBizId }: Channel, to:
   return tx
     .updateTable('withdrawal_channels')
     .set({
-      channel_status: to.status,
-      suspended_status: null,
-      reject_reason: to.rejectReason,
-      verified_by: to.verifiedBy,
-      updated_at: toDate(to.at),
+      channelStatus: to.status,
+      suspendedStatus: null,
+      rejectReason: to.rejectReason,
+      verifiedBy: to.verifiedBy,
+      updatedAt: toDate(to.at),
     })
-    .where('workspace_biz_id', '=', workspaceBizId)
-    .where('biz_id', '=', bizId)
+    .where('workspaceBizId', '=', workspaceBizId)
+    .where('bizId', '=', bizId)
     .returning(columns)
     .executeTakeFirstOrThrow()
 }
@@ -270,13 +270,13 @@ export async function suspendChannelsOf(
   const suspended = await tx
     .updateTable('withdrawal_channels')
     .set({
-      channel_status: 'SUSPENDED',
-      suspended_status: sql`channel_status`,
-      updated_at: toDate(at),
+      channelStatus: 'SUSPENDED',
+      suspendedStatus: sql`channel_status`,
+      updatedAt: toDate(at),
     })
     .where(suspected)
-    .where('channel_status', 'in', ['PENDING_VERIFICATION', 'ACTIVE'])
-    .returning('biz_id')
+    .where('channelStatus', 'in', ['PENDING_VERIFICATION', 'ACTIVE'])
+    .returning('bizId')
     .execute()
   return suspended.length
 }
@@ -290,23 +290,23 @@ export function restoreChannel(
   return tx
     .updateTable('withdrawal_channels')
     .set({
-      channel_status: sql`suspended_status`,
-      suspended_status: null,
-      enabled_by: enabledBy,
-      enabled_at: toDate(at),
-      updated_at: toDate(at),
+      channelStatus: sql`suspended_status`,
+      suspendedStatus: null,
+      enabledBy: enabledBy,
+      enabledAt: toDate(at),
+      updatedAt: toDate(at),
     })
-    .where('workspace_biz_id', '=', workspace)
-    .where('biz_id', '=', channel)
-    .where('channel_status', '=', 'SUSPENDED')
+    .where('workspaceBizId', '=', workspace)
+    .where('bizId', '=', channel)
+    .where('channelStatus', '=', 'SUSPENDED')
     .returning(columns)
     .executeTakeFirst()
 }
 
 function matchingChannels(database: Database, { channelStatus, channelType, currency }: ChannelFilter) {
   let found = database.selectFrom('withdrawal_channels')
-  if (channelStatus !== undefined) found = found.where('channel_status', '=', channelStatus)
-  if (channelType !== undefined) found = found.where('channel_type', '=', channelType)
+  if (channelStatus !== undefined) found = found.where('channelStatus', '=', channelStatus)
+  if (channelType !== undefined) found = found.where('channelType', '=', channelType)
   if (currency !== undefined) found = found.where('currency', '=', currency)
   return found
 }

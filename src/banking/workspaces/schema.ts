@@ -3,16 +3,16 @@ import { type Json, sqlMigration, type Timestamp, trigramIndexes } from '../../d
 import type { WorkspaceId, WorkspaceKind, WorkspaceStatus } from '../../kernel/index.ts'
 
 export interface WorkspacesTable {
-  biz_id: WorkspaceId
-  institution_biz_id: string
-  entity_biz_id: string | null
-  workspace_name: string
-  workspace_timezone: string
-  workspace_status: WorkspaceStatus
-  workspace_kind: WorkspaceKind
-  extra_data: Json | null
-  created_at: Timestamp
-  updated_at: Timestamp
+  bizId: WorkspaceId
+  institutionBizId: string
+  entityBizId: string | null
+  workspaceName: string
+  workspaceTimezone: string
+  workspaceStatus: WorkspaceStatus
+  workspaceKind: WorkspaceKind
+  extraData: Json | null
+  createdAt: Timestamp
+  updatedAt: Timestamp
 }
 
 declare module '../../database/tables.ts' {

@@ -16,16 +16,16 @@ import {
 type Store = Database | Tx
 
 const columns = [
-  'biz_id as id',
-  'institution_biz_id as institutionId',
-  'entity_biz_id as entityId',
-  'workspace_name as name',
-  'workspace_timezone as timezone',
-  'workspace_status as status',
-  'workspace_kind as kind',
-  'extra_data as extraData',
-  'created_at as createdAt',
-  'updated_at as updatedAt',
+  'bizId as id',
+  'institutionBizId as institutionId',
+  'entityBizId as entityId',
+  'workspaceName as name',
+  'workspaceTimezone as timezone',
+  'workspaceStatus as status',
+  'workspaceKind as kind',
+  'extraData',
+  'createdAt',
+  'updatedAt',
 ] as const
 
 export interface WorkspaceRow {
@@ -42,7 +42,7 @@ export interface WorkspaceRow {
 }
 
 export function workspaceById(store: Store, id: WorkspaceId): Promise<WorkspaceRow | undefined> {
-  return store.selectFrom('workspaces').select(columns).where('biz_id', '=', id).executeTakeFirst()
+  return store.selectFrom('workspaces').select(columns).where('bizId', '=', id).executeTakeFirst()
 }
 
 export async function hasWorkspace(store: Store, id: WorkspaceId): Promise<boolean> {
@@ -51,7 +51,7 @@ export async function hasWorkspace(store: Store, id: WorkspaceId): Promise<boole
 
 /** Serializes changes to the members. Rows that reference the workspace can still be inserted. */
 export function lockWorkspace(tx: Tx, id: WorkspaceId): Promise<WorkspaceRow | undefined> {
-  return tx.selectFrom('workspaces').select(columns).where('biz_id', '=', id).forNoKeyUpdate().executeTakeFirst()
+  return tx.selectFrom('workspaces').select(columns).where('bizId', '=', id).forNoKeyUpdate().executeTakeFirst()
 }
 
 export interface NewWorkspace {
@@ -67,18 +67,18 @@ export function insertWorkspace(tx: Tx, workspace: NewWorkspace, at: Instant): P
   return tx
     .insertInto('workspaces')
     .values({
-      biz_id: workspace.id,
-      institution_biz_id: workspace.institutionId,
-      entity_biz_id: null,
-      workspace_name: workspace.name,
-      workspace_timezone: workspace.timezone,
-      workspace_status: 'ACTIVE',
-      workspace_kind: workspace.kind,
-      extra_data: null,
-      created_at: toDate(at),
-      updated_at: toDate(at),
+      bizId: workspace.id,
+      institutionBizId: workspace.institutionId,
+      entityBizId: null,
+      workspaceName: workspace.name,
+      workspaceTimezone: workspace.timezone,
+      workspaceStatus: 'ACTIVE',
+      workspaceKind: workspace.kind,
+      extraData: null,
+      createdAt: toDate(at),
+      updatedAt: toDate(at),
     })
-    .onConflict((conflict) => conflict.column('biz_id').doNothing())
+    .onConflict((conflict) => conflict.column('bizId').doNothing())
     .returning(columns)
     .executeTakeFirst()
 }
@@ -99,12 +99,12 @@ export function updateWorkspace(
   return tx
     .updateTable('workspaces')
     .set({
-      updated_at: toDate(at),
-      ...(name !== undefined && { workspace_name: name }),
-      ...(timezone !== undefined && { workspace_timezone: timezone }),
-      ...(extraData !== undefined && { extra_data: extraData && JSON.stringify(extraData) }),
+      updatedAt: toDate(at),
+      ...(name !== undefined && { workspaceName: name }),
+      ...(timezone !== undefined && { workspaceTimezone: timezone }),
+      ...(extraData !== undefined && { extraData: extraData && JSON.stringify(extraData) }),
     })
-    .where('biz_id', '=', id)
+    .where('bizId', '=', id)
     .returning(columns)
     .executeTakeFirstOrThrow()
 }
@@ -121,14 +121,14 @@ export async function insertRole(tx: Tx, role: NewRole, at: Instant): Promise<vo
   await tx
     .insertInto('roles')
     .values({
-      biz_id: role.id,
-      workspace_biz_id: role.workspaceId,
-      role_name: role.name,
+      bizId: role.id,
+      workspaceBizId: role.workspaceId,
+      roleName: role.name,
       description: '',
-      role_type: role.type,
-      permission_codes: role.permissionCodes,
-      created_at: toDate(at),
-      updated_at: toDate(at),
+      roleType: role.type,
+      permissionCodes: role.permissionCodes,
+      createdAt: toDate(at),
+      updatedAt: toDate(at),
     })
     .execute()
 }
@@ -139,8 +139,8 @@ export function readAccountDefaults(
 ): Promise<{ institutionId: string; timezone: string } | undefined> {
   return store
     .selectFrom('accounts')
-    .select(['institution_biz_id as institutionId', 'default_timezone as timezone'])
-    .where('biz_id', '=', id)
+    .select(['institutionBizId as institutionId', 'defaultTimezone as timezone'])
+    .where('bizId', '=', id)
     .executeTakeFirst()
 }
 
@@ -152,8 +152,8 @@ export function setWorkspaceStatus(
 ): Promise<WorkspaceRow> {
   return tx
     .updateTable('workspaces')
-    .set({ workspace_status: status, updated_at: toDate(at) })
-    .where('biz_id', '=', id)
+    .set({ workspaceStatus: status, updatedAt: toDate(at) })
+    .where('bizId', '=', id)
     .returning(columns)
     .executeTakeFirstOrThrow()
 }
@@ -161,13 +161,13 @@ export function setWorkspaceStatus(
 export async function freezeOwnWorkspace(tx: Tx, accountId: AccountId, at: Instant): Promise<void> {
   await tx
     .updateTable('workspaces')
-    .set({ workspace_status: 'FROZEN', updated_at: toDate(at) })
-    .where('biz_id', 'in', (eb) =>
+    .set({ workspaceStatus: 'FROZEN', updatedAt: toDate(at) })
+    .where('bizId', 'in', (eb) =>
       eb
         .selectFrom('memberships')
-        .select('workspace_biz_id')
-        .where('account_biz_id', '=', accountId)
-        .where('join_source', '=', 'REGISTRATION'),
+        .select('workspaceBizId')
+        .where('accountBizId', '=', accountId)
+        .where('joinSource', '=', 'REGISTRATION'),
     )
     .execute()
 }
@@ -183,24 +183,24 @@ export interface WorkspaceQuery extends PageRequest {
   sortOrder: 'asc' | 'desc'
 }
 
-const sortColumns = { createdAt: 'created_at', updatedAt: 'updated_at', workspaceName: 'workspace_name' } as const
+const sortColumns = { createdAt: 'createdAt', updatedAt: 'updatedAt', workspaceName: 'workspaceName' } as const
 
 export function listWorkspaces(database: Database, query: WorkspaceQuery): Promise<Page<WorkspaceRow>> {
   let found = database.selectFrom('workspaces')
-  if (query.status) found = found.where('workspace_status', '=', query.status)
-  if (query.kind) found = found.where('workspace_kind', '=', query.kind)
-  if (query.name) found = found.where(containsText('workspace_name', query.name))
-  if (query.from !== undefined) found = found.where('created_at', '>=', timestamptz(query.from))
-  if (query.to !== undefined) found = found.where('created_at', '<=', timestamptz(query.to))
+  if (query.status) found = found.where('workspaceStatus', '=', query.status)
+  if (query.kind) found = found.where('workspaceKind', '=', query.kind)
+  if (query.name) found = found.where(containsText('workspaceName', query.name))
+  if (query.from !== undefined) found = found.where('createdAt', '>=', timestamptz(query.from))
+  if (query.to !== undefined) found = found.where('createdAt', '<=', timestamptz(query.to))
   const sortColumn = sortColumns[query.sortBy]
-  const keys = found.select('biz_id').orderBy(sortColumn, query.sortOrder).orderBy('biz_id', query.sortOrder)
+  const keys = found.select('bizId').orderBy(sortColumn, query.sortOrder).orderBy('bizId', query.sortOrder)
   const sorted = readByKeys(keys, (page) =>
     database
       .selectFrom('workspaces')
       .select(columns)
-      .where('biz_id', 'in', page)
+      .where('bizId', 'in', page)
       .orderBy(sortColumn, query.sortOrder)
-      .orderBy('biz_id', query.sortOrder),
+      .orderBy('bizId', query.sortOrder),
   )
   return readPage(found, sorted, query)
 }

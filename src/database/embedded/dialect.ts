@@ -1,5 +1,5 @@
 import { setImmediate as nextLoopTurn } from 'node:timers/promises'
-import { type PGlite, parse, protocol, type Results } from '@electric-sql/pglite'
+import { messages, type PGlite, parse, protocol, type Results } from '@electric-sql/pglite'
 import {
   AbortedTransactionError,
   type CompiledQuery,
@@ -8,11 +8,11 @@ import {
   type Driver,
   PostgresAdapter,
   PostgresIntrospector,
-  PostgresQueryCompiler,
   type QueryResult,
   type TransactionSettings,
 } from 'kysely'
 import { LRUCache } from 'lru-cache'
+import { ColumnCompiler, renameFields } from '../column-names.ts'
 import { EmbeddedStoreBusy, EmbeddedStoreFailed } from '../errors.ts'
 import { holdLimit, LeasingDriver } from '../lease.ts'
 import { isListQuery } from '../queries.ts'
@@ -109,14 +109,15 @@ class EmbeddedConnection implements DatabaseConnection {
       serialize.sync(),
     ])
     // PGlite writes directly to files, so `syncToFs` has no work to do.
-    const messages = await this.#pglite.execProtocolStream(bytes, { syncToFs: false }).catch((error: unknown) => {
+    const replies = await this.#pglite.execProtocolStream(bytes, { syncToFs: false }).catch((error: unknown) => {
       if (isPanic(error)) throw this.#panic(error)
       // PGlite may have prepared the failed statement.
       if (known === undefined && name !== unnamed) this.#unused.push(name)
       throw error
     })
     if (known === undefined && name !== unnamed) this.#names.set(sql, name)
-    return parse.parseResults(messages, this.#pglite.parsers).at(-1) ?? { rows: [], fields: [] }
+    for (const reply of replies) if (reply instanceof messages.RowDescriptionMessage) renameFields(reply.fields)
+    return parse.parseResults(replies, this.#pglite.parsers).at(-1) ?? { rows: [], fields: [] }
   }
 }
 
@@ -157,7 +158,7 @@ export class EmbeddedStore {
       createAdapter: () => this.#adapter,
       createDriver: () => new LeasingDriver(new EmbeddedDriver(this), port, limit),
       createIntrospector: (database) => new PostgresIntrospector(database),
-      createQueryCompiler: () => new PostgresQueryCompiler(),
+      createQueryCompiler: () => new ColumnCompiler(),
     }
   }
 

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { createQueryId, PostgresQueryCompiler, type RootOperationNode, sql } from 'kysely'
+import { createQueryId, type RootOperationNode, sql } from 'kysely'
+import { ColumnCompiler } from '../column-names.ts'
 import { sqlState } from '../errors.ts'
 import type { Database, Tx } from '../tables.ts'
 import { inTransaction } from '../transaction.ts'
@@ -74,7 +75,7 @@ async function runPending(tx: Tx, owners: readonly SchemaOwner[], progress: Prog
 
 function describeFailure({ migration, statement }: Progress): string {
   if (!migration) return 'a migration failed'
-  const text = statement && new PostgresQueryCompiler().compileQuery(statement, createQueryId()).sql
+  const text = statement && new ColumnCompiler().compileQuery(statement, createQueryId()).sql
   const place = text ? ` at the statement \`${text.replaceAll(/\s+/g, ' ').trim().slice(0, 200)}\`` : ''
   return `the migration ${migration} failed${place}; nothing was migrated`
 }

@@ -1,5 +1,6 @@
 import { type LookupFunction, Socket } from 'node:net'
-import { Client } from 'pg'
+import { Client, type ClientConfig, type FieldDef } from 'pg'
+import { renameFields } from '../column-names.ts'
 
 /** `pg` passes no resolver to its sockets. */
 export class ResolvingSocket extends Socket {
@@ -23,6 +24,12 @@ export class ResolvingSocket extends Socket {
  */
 export class PipeliningClient extends Client {
   #isBatching = false
+
+  constructor(config?: string | ClientConfig) {
+    super(config)
+    // Listens before `pg` does.
+    this.connection.on('rowDescription', ({ fields }: { fields: FieldDef[] }) => renameFields(fields))
+  }
 
   override connect(): Promise<Client>
   override connect(callback: (error: Error | null) => void): void

@@ -94,8 +94,8 @@ async function acceptsStartupParameters(config: ClientConfig): Promise<boolean> 
 
 /** Other encodings cannot store names and remarks in some scripts. */
 async function assertEncoding(pool: Pool): Promise<void> {
-  const { rows } = await pool.query<{ server_encoding: string }>('SHOW server_encoding')
-  const encoding = rows[0]?.server_encoding
+  const { rows } = await pool.query<{ serverEncoding: string }>('SHOW server_encoding')
+  const encoding = rows[0]?.serverEncoding
   if (encoding !== 'UTF8')
     throw new Error(
       `the database of DATABASE_URL has the encoding ${encoding}; create one with ENCODING 'UTF8' TEMPLATE template0 instead`,

@@ -1,6 +1,7 @@
 import type { LookupFunction, Socket } from 'node:net'
-import { Kysely, PostgresAdapter, PostgresDriver, PostgresIntrospector, PostgresQueryCompiler } from 'kysely'
+import { Kysely, PostgresAdapter, PostgresDriver, PostgresIntrospector } from 'kysely'
 import { type ClientConfig, Pool } from 'pg'
+import { ColumnCompiler } from '../column-names.ts'
 import { type HoldLimit, LeasingDriver } from '../lease.ts'
 import type { Database, Tables } from '../tables.ts'
 import { PipeliningClient, ResolvingSocket } from './client.ts'
@@ -27,7 +28,7 @@ export function openPool(
         createAdapter: () => adapter,
         createDriver: () => new LeasingDriver(new PostgresDriver({ pool: guarded }), port, limit),
         createIntrospector: (database) => new PostgresIntrospector(database),
-        createQueryCompiler: () => new PostgresQueryCompiler(),
+        createQueryCompiler: () => new ColumnCompiler(),
       },
     })
   return { pool, database: named('database'), named }

@@ -3,32 +3,32 @@ import { type NullableTimestamp, type Timestamp, trigramIndexes } from '../../da
 import type { AccountId, AccountStatus, Permission, Portal } from '../../kernel/index.ts'
 
 interface AccountsTable {
-  biz_id: AccountId
+  bizId: AccountId
   portal: Portal
-  institution_biz_id: string
-  account_status: AccountStatus
+  institutionBizId: string
+  accountStatus: AccountStatus
   /** As entered. Comparisons use `email_canonical`. */
   email: string
-  email_canonical: string
+  emailCanonical: string
   /** The canonical address without its sub-address, the same for all accounts of a person. */
-  person_key: GeneratedAlways<string>
-  email_verified_at: NullableTimestamp
+  personKey: GeneratedAlways<string>
+  emailVerifiedAt: NullableTimestamp
   phone: Generated<string>
-  account_name: string
+  accountName: string
   remark: string | null
-  password_hash: string | null
-  password_changed_at: NullableTimestamp
-  default_language: string
-  default_timezone: string
-  default_country: string
-  max_sessions: Generated<number>
-  sso_enabled: Generated<boolean>
-  last_login_at: NullableTimestamp
-  last_login_ip: string | null
-  ip_whitelist_enabled: Generated<boolean>
-  operator_permissions: Generated<Permission[]>
-  created_at: Timestamp
-  updated_at: Timestamp
+  passwordHash: string | null
+  passwordChangedAt: NullableTimestamp
+  defaultLanguage: string
+  defaultTimezone: string
+  defaultCountry: string
+  maxSessions: Generated<number>
+  ssoEnabled: Generated<boolean>
+  lastLoginAt: NullableTimestamp
+  lastLoginIp: string | null
+  ipWhitelistEnabled: Generated<boolean>
+  operatorPermissions: Generated<Permission[]>
+  createdAt: Timestamp
+  updatedAt: Timestamp
 }
 
 declare module '../../database/tables.ts' {

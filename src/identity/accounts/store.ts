@@ -45,30 +45,30 @@ export interface NewAccount {
 }
 
 const columns = [
-  'biz_id as id',
+  'bizId as id',
   'portal',
-  'account_status as status',
+  'accountStatus as status',
   'email',
-  'email_canonical as emailCanonical',
-  'email_verified_at as emailVerifiedAt',
-  'account_name as name',
-  'default_language as language',
-  'password_hash as passwordHash',
-  'max_sessions as maxSessions',
-  'ip_whitelist_enabled as ipWhitelistEnabled',
-  'operator_permissions as operatorPermissions',
+  'emailCanonical',
+  'emailVerifiedAt',
+  'accountName as name',
+  'defaultLanguage as language',
+  'passwordHash',
+  'maxSessions',
+  'ipWhitelistEnabled',
+  'operatorPermissions',
 ] as const
 
 type Store = Database | Tx
 
 const findByEmail = statement((store, param: Param<{ portal: Portal; email: string }>) =>
-  selectAccount(store, param('portal')).where('email_canonical', '=', param('email')),
+  selectAccount(store, param('portal')).where('emailCanonical', '=', param('email')),
 )
 const findById = statement((store, param: Param<{ portal: Portal; id: AccountId }>) =>
-  selectAccount(store, param('portal')).where('biz_id', '=', param('id')),
+  selectAccount(store, param('portal')).where('bizId', '=', param('id')),
 )
 const lockById = statement((store, param: Param<{ portal: Portal; id: AccountId }>) =>
-  selectAccount(store, param('portal')).where('biz_id', '=', param('id')).forNoKeyUpdate(),
+  selectAccount(store, param('portal')).where('bizId', '=', param('id')).forNoKeyUpdate(),
 )
 
 export function accountWithEmail(portal: Portal, email: string): Statements<Account | undefined> {
@@ -92,7 +92,7 @@ export function accountIdOfAttempt(
 }
 
 const findByAttempt = statement((store, param: Param<{ portal: Portal; digest: Uint8Array }>) =>
-  selectAccount(store, param('portal')).where('biz_id', '=', accountIdOfAttempt(param('portal'), param('digest'))),
+  selectAccount(store, param('portal')).where('bizId', '=', accountIdOfAttempt(param('portal'), param('digest'))),
 )
 
 /** The account that is signing in. */
@@ -115,27 +115,27 @@ export async function insertAccount(store: Store, account: NewAccount, at: Insta
   const inserted = await store
     .insertInto('accounts')
     .values({
-      biz_id: account.id,
+      bizId: account.id,
       portal: account.portal,
-      institution_biz_id: account.institutionId,
-      account_status: account.status,
+      institutionBizId: account.institutionId,
+      accountStatus: account.status,
       email: account.email.trim(),
-      email_canonical: canonicalEmail(account.email),
-      email_verified_at: account.emailVerifiedAt === null ? null : toDate(account.emailVerifiedAt),
+      emailCanonical: canonicalEmail(account.email),
+      emailVerifiedAt: account.emailVerifiedAt === null ? null : toDate(account.emailVerifiedAt),
       phone: account.phone,
-      account_name: account.name,
-      password_hash: account.passwordHash,
-      password_changed_at: account.passwordHash === null ? null : now,
-      default_language: account.language,
-      default_timezone: account.timezone,
-      default_country: account.country,
-      max_sessions: account.maxSessions,
-      operator_permissions: account.operatorPermissions,
-      created_at: now,
-      updated_at: now,
+      accountName: account.name,
+      passwordHash: account.passwordHash,
+      passwordChangedAt: account.passwordHash === null ? null : now,
+      defaultLanguage: account.language,
+      defaultTimezone: account.timezone,
+      defaultCountry: account.country,
+      maxSessions: account.maxSessions,
+      operatorPermissions: account.operatorPermissions,
+      createdAt: now,
+      updatedAt: now,
     })
-    .onConflict((conflict) => conflict.columns(['portal', 'email_canonical']).doNothing())
-    .returning('biz_id')
+    .onConflict((conflict) => conflict.columns(['portal', 'emailCanonical']).doNothing())
+    .returning('bizId')
     .executeTakeFirst()
   return inserted !== undefined
 }
@@ -150,11 +150,11 @@ export async function grantOperators(
   await store
     .updateTable('accounts')
     .set({
-      operator_permissions: sql`ARRAY(SELECT DISTINCT unnest(operator_permissions || ${granted}) ORDER BY 1)`,
-      updated_at: toDate(at),
+      operatorPermissions: sql`ARRAY(SELECT DISTINCT unnest(operator_permissions || ${granted}) ORDER BY 1)`,
+      updatedAt: toDate(at),
     })
     .where('portal', '=', 'SYSTEM')
-    .where('institution_biz_id', '=', institutionId)
+    .where('institutionBizId', '=', institutionId)
     .where(sql<boolean>`NOT operator_permissions @> ${granted}`)
     .execute()
 }
@@ -163,9 +163,9 @@ const updateLastLogin = statement(
   (store, param: Param<{ portal: Portal; id: AccountId; clientIp: string; now: Date }>) =>
     store
       .updateTable('accounts')
-      .set({ last_login_at: param('now'), last_login_ip: param('clientIp') })
+      .set({ lastLoginAt: param('now'), lastLoginIp: param('clientIp') })
       .where('portal', '=', param('portal'))
-      .where('biz_id', '=', param('id')),
+      .where('bizId', '=', param('id')),
 )
 
 export function recordLastLogin({ portal, id }: Account, clientIp: string, now: Instant): Statements<unknown> {

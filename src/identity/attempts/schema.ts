@@ -2,19 +2,19 @@ import type { NullableTimestamp, Timestamp } from '../../database/index.ts'
 import type { AccountId, Portal } from '../../kernel/index.ts'
 
 export interface AttemptsTable {
-  token_digest: Uint8Array
+  tokenDigest: Uint8Array
   portal: Portal
   kind: 'LOGIN' | 'REGISTRATION'
-  account_biz_id: AccountId | null
-  client_digest: Uint8Array
-  attempts_left: number
-  code_sent_at: NullableTimestamp
-  created_at: Timestamp
-  expires_at: Timestamp
-  spent_at: NullableTimestamp
+  accountBizId: AccountId | null
+  clientDigest: Uint8Array
+  attemptsLeft: number
+  codeSentAt: NullableTimestamp
+  createdAt: Timestamp
+  expiresAt: Timestamp
+  spentAt: NullableTimestamp
   /** As entered. Null for a sign-in. */
   email: string | null
-  email_verified_at: NullableTimestamp
+  emailVerifiedAt: NullableTimestamp
 }
 
 declare module '../../database/tables.ts' {

@@ -43,7 +43,7 @@ export async function insertRegistrationAttempt(
   const row = rowOf(attempt, at)
   await store
     .insertInto('login_sessions')
-    .values({ ...row, kind: 'REGISTRATION', account_biz_id: null, email })
+    .values({ ...row, kind: 'REGISTRATION', accountBizId: null, email })
     .execute()
 }
 
@@ -60,8 +60,8 @@ export function insertLoginAttempt(
   return rawQuery(sql`
     INSERT INTO login_sessions
       (token_digest, portal, kind, account_biz_id, client_digest, attempts_left, created_at, expires_at)
-    SELECT ${row.token_digest}::bytea, portal, 'LOGIN', biz_id, ${row.client_digest}::bytea, ${row.attempts_left}::int,
-      ${row.created_at}::timestamptz, ${row.expires_at}::timestamptz
+    SELECT ${row.tokenDigest}::bytea, portal, 'LOGIN', biz_id, ${row.clientDigest}::bytea, ${row.attemptsLeft}::int,
+      ${row.createdAt}::timestamptz, ${row.expiresAt}::timestamptz
     FROM accounts
     WHERE portal = ${row.portal} AND biz_id = ${verified.id} AND password_hash = ${verified.passwordHash}
     FOR SHARE
@@ -74,21 +74,21 @@ const findPending = statement((store, param: Param<PendingKey & { kind: AttemptK
   store
     .selectFrom('login_sessions')
     .select([
-      'account_biz_id as accountId',
+      'accountBizId as accountId',
       'email',
-      'email_verified_at as emailVerifiedAt',
-      'client_digest as clientDigest',
-      'attempts_left as triesLeft',
-      'code_sent_at as codeSentAt',
-      'expires_at as expiresAt',
+      'emailVerifiedAt',
+      'clientDigest',
+      'attemptsLeft as triesLeft',
+      'codeSentAt',
+      'expiresAt',
     ])
     .where('portal', '=', param('portal'))
     .where('kind', '=', param('kind'))
-    .where('token_digest', '=', param('digest'))
-    .where('spent_at', 'is', null)
-    .where(validAt('created_at', 'expires_at', param('now')))
+    .where('tokenDigest', '=', param('digest'))
+    .where('spentAt', 'is', null)
+    .where(validAt('createdAt', 'expiresAt', param('now')))
     // A registration with a verified address needs no tries.
-    .where((row) => row.or([row('kind', '=', 'REGISTRATION'), row('attempts_left', '>', 0)])),
+    .where((row) => row.or([row('kind', '=', 'REGISTRATION'), row('attemptsLeft', '>', 0)])),
 )
 
 /** Returns undefined if the attempt is unknown, expired, used, or a sign-in without tries left. */
@@ -103,8 +103,8 @@ export function readAttempt(
 
 const decrementTries = statement((store, param: Param<PendingKey>) =>
   updatePending(store, param)
-    .set((row) => ({ attempts_left: row('attempts_left', '-', 1) }))
-    .where('attempts_left', '>', 0),
+    .set((row) => ({ attemptsLeft: row('attemptsLeft', '-', 1) }))
+    .where('attemptsLeft', '>', 0),
 )
 
 /** Call this before verifying the code. Returns false if no try is left. */
@@ -114,9 +114,9 @@ export async function takeTry(database: Database, portal: Portal, digest: Uint8A
 
 const updateCodeSentAt = statement((store, param: Param<PendingKey & { resendMs: number }>) =>
   updatePending(store, param)
-    .set({ code_sent_at: param('now') })
+    .set({ codeSentAt: param('now') })
     .where((row) =>
-      row.or([row('code_sent_at', 'is', null), differsByAtLeast('code_sent_at', param('now'), param('resendMs'))]),
+      row.or([row('codeSentAt', 'is', null), differsByAtLeast('codeSentAt', param('now'), param('resendMs'))]),
     ),
 )
 
@@ -132,7 +132,7 @@ export function claimCodeSending(
 
 const updateEmailVerifiedAt = statement((store, param: Param<PendingKey>) =>
   updatePending(store, param)
-    .set({ email_verified_at: param('now') })
+    .set({ emailVerifiedAt: param('now') })
     .where('kind', '=', 'REGISTRATION'),
 )
 
@@ -141,7 +141,7 @@ export async function recordVerifiedEmail(tx: Tx, portal: Portal, digest: Uint8A
 }
 
 const updateSpentAt = statement((store, param: Param<PendingKey>) =>
-  updatePending(store, param).set({ spent_at: param('now') }),
+  updatePending(store, param).set({ spentAt: param('now') }),
 )
 
 export function spendAttempt(portal: Portal, digest: Uint8Array, now: Instant): Statements<boolean> {
@@ -152,22 +152,22 @@ export function spendAttempt(portal: Portal, digest: Uint8Array, now: Instant): 
 export async function cancelLoginAttempts(tx: Tx, portal: Portal, accountId: AccountId, now: Instant): Promise<void> {
   await tx
     .updateTable('login_sessions')
-    .set({ spent_at: toDate(now) })
+    .set({ spentAt: toDate(now) })
     .where('portal', '=', portal)
     .where('kind', '=', 'LOGIN')
-    .where('account_biz_id', '=', accountId)
-    .where('spent_at', 'is', null)
+    .where('accountBizId', '=', accountId)
+    .where('spentAt', 'is', null)
     .execute()
 }
 
 function rowOf(attempt: NewAttempt, at: Instant) {
   return {
-    token_digest: attempt.digest,
+    tokenDigest: attempt.digest,
     portal: attempt.portal,
-    client_digest: attempt.clientDigest,
-    attempts_left: attempt.tries,
-    created_at: toDate(at),
-    expires_at: toDate(attempt.expiresAt),
+    clientDigest: attempt.clientDigest,
+    attemptsLeft: attempt.tries,
+    createdAt: toDate(at),
+    expiresAt: toDate(attempt.expiresAt),
   }
 }
 
@@ -175,8 +175,8 @@ function updatePending(store: Store, param: Param<PendingKey>) {
   return store
     .updateTable('login_sessions')
     .where('portal', '=', param('portal'))
-    .where('token_digest', '=', param('digest'))
-    .where('spent_at', 'is', null)
-    .where(validAt('created_at', 'expires_at', param('now')))
-    .returning('token_digest')
+    .where('tokenDigest', '=', param('digest'))
+    .where('spentAt', 'is', null)
+    .where(validAt('createdAt', 'expiresAt', param('now')))
+    .returning('tokenDigest')
 }

@@ -7,10 +7,10 @@ interface OneTimeCodesTable {
   owner: string
   purpose: CodePurpose
   portal: Portal
-  code_digest: Uint8Array
-  sent_at: Timestamp
-  expires_at: Timestamp
-  used_at: NullableTimestamp
+  codeDigest: Uint8Array
+  sentAt: Timestamp
+  expiresAt: Timestamp
+  usedAt: NullableTimestamp
 }
 
 declare module '../../database/tables.ts' {

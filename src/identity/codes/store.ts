@@ -25,10 +25,10 @@ type NewCode = CodeOwner & { codeDigest: Uint8Array; sentAt: Date; expiresAt: Da
 
 const upsertCode = statement((store, param: Param<NewCode>) => {
   const code = {
-    code_digest: param('codeDigest'),
-    sent_at: param('sentAt'),
-    expires_at: param('expiresAt'),
-    used_at: null,
+    codeDigest: param('codeDigest'),
+    sentAt: param('sentAt'),
+    expiresAt: param('expiresAt'),
+    usedAt: null,
   }
   return store
     .insertInto('one_time_codes')
@@ -54,7 +54,7 @@ export function renewCode(
   expiresAt: Instant,
   resendMs: number,
 ): Statements<boolean> {
-  const code = { code_digest: codeDigest, sent_at: toDate(sentAt), expires_at: toDate(expiresAt), used_at: null }
+  const code = { codeDigest: codeDigest, sentAt: toDate(sentAt), expiresAt: toDate(expiresAt), usedAt: null }
   const renewed = query((store) =>
     store
       .insertInto('one_time_codes')
@@ -63,7 +63,7 @@ export function renewCode(
         conflict
           .columns(['owner', 'purpose'])
           .doUpdateSet(code)
-          .where(differsByAtLeast('one_time_codes.sent_at', sentAt, resendMs)),
+          .where(differsByAtLeast('one_time_codes.sentAt', sentAt, resendMs)),
       )
       .returning('owner'),
   )
@@ -76,24 +76,24 @@ export async function readCodeSentAt(
 ): Promise<Instant | null> {
   const known = await database
     .selectFrom('one_time_codes')
-    .select('sent_at')
+    .select('sentAt')
     .where('portal', '=', portal)
     .where('owner', '=', owner)
     .where('purpose', '=', purpose)
     .executeTakeFirst()
-  return known?.sent_at ?? null
+  return known?.sentAt ?? null
 }
 
 const spendMatching = statement((store, param: Param<CodeOwner & { candidates: readonly Uint8Array[]; now: Date }>) =>
   store
     .updateTable('one_time_codes')
-    .set({ used_at: param('now') })
+    .set({ usedAt: param('now') })
     .where('portal', '=', param('portal'))
     .where('owner', '=', param('owner'))
     .where('purpose', '=', param('purpose'))
-    .where('code_digest', '=', sql<Uint8Array>`any(${param('candidates')}::bytea[])`)
-    .where('used_at', 'is', null)
-    .where(validAt('sent_at', 'expires_at', param('now')))
+    .where('codeDigest', '=', sql<Uint8Array>`any(${param('candidates')}::bytea[])`)
+    .where('usedAt', 'is', null)
+    .where(validAt('sentAt', 'expiresAt', param('now')))
     .returning('owner'),
 )
 

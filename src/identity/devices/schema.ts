@@ -2,10 +2,10 @@ import type { Timestamp } from '../../database/index.ts'
 import type { AccountId } from '../../kernel/index.ts'
 
 interface KnownDevicesTable {
-  account_biz_id: AccountId
-  client_digest: Uint8Array
-  first_seen_at: Timestamp
-  last_seen_at: Timestamp
+  accountBizId: AccountId
+  clientDigest: Uint8Array
+  firstSeenAt: Timestamp
+  lastSeenAt: Timestamp
 }
 
 declare module '../../database/tables.ts' {

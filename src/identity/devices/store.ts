@@ -26,16 +26,16 @@ export function lookUpDevice(
   return query((store) =>
     store
       .selectFrom('known_devices')
-      .where('account_biz_id', '=', accountIdOf(owner))
-      .where('last_seen_at', '>', timestamptz(seenAfter))
+      .where('accountBizId', '=', accountIdOf(owner))
+      .where('lastSeenAt', '>', timestamptz(seenAfter))
       .where(
-        keyIdOf(sql.ref('client_digest')),
+        keyIdOf(sql.ref('clientDigest')),
         'in',
         clientDigests.map((each) => keyIdOf(sql.val(each))),
       )
       .select((eb) => [
         eb.fn.countAll<number>().as('devices'),
-        sql<boolean>`coalesce(bool_or(${eb('client_digest', 'in', clientDigests)}), false)`.as('isKnown'),
+        sql<boolean>`coalesce(bool_or(${eb('clientDigest', 'in', clientDigests)}), false)`.as('isKnown'),
       ]),
   ).only()
 }
@@ -48,14 +48,14 @@ export function deleteOldestDevices(accountId: AccountId): Statements<unknown> {
   return query((store) =>
     store
       .deleteFrom('known_devices')
-      .where('account_biz_id', '=', accountId)
-      .where('client_digest', 'not in', (recent) =>
+      .where('accountBizId', '=', accountId)
+      .where('clientDigest', 'not in', (recent) =>
         recent
           .selectFrom('known_devices')
-          .select('client_digest')
-          .where('account_biz_id', '=', accountId)
-          .orderBy('last_seen_at', 'desc')
-          .orderBy('client_digest')
+          .select('clientDigest')
+          .where('accountBizId', '=', accountId)
+          .orderBy('lastSeenAt', 'desc')
+          .orderBy('clientDigest')
           .limit(maxKnownDevices),
       ),
   )
@@ -63,8 +63,8 @@ export function deleteOldestDevices(accountId: AccountId): Statements<unknown> {
 
 /** After a theft, the thief's device must count as new. `except` stays known. */
 export async function deleteDevices(tx: Tx, accountId: AccountId, except: readonly Uint8Array[] = []): Promise<void> {
-  let devices = tx.deleteFrom('known_devices').where('account_biz_id', '=', accountId)
-  if (except.length > 0) devices = devices.where('client_digest', 'not in', except)
+  let devices = tx.deleteFrom('known_devices').where('accountBizId', '=', accountId)
+  if (except.length > 0) devices = devices.where('clientDigest', 'not in', except)
   await devices.execute()
 }
 
@@ -80,19 +80,19 @@ export function recordDevice(
       .with('replaced', (within) =>
         within
           .deleteFrom('known_devices')
-          .where('account_biz_id', '=', accountId)
-          .where('client_digest', '=', previous)
-          .returning('first_seen_at'),
+          .where('accountBizId', '=', accountId)
+          .where('clientDigest', '=', previous)
+          .returning('firstSeenAt'),
       )
       .insertInto('known_devices')
       .values({
-        account_biz_id: accountId,
-        client_digest: clientDigest,
-        first_seen_at: sql`coalesce((SELECT min(first_seen_at) FROM replaced), ${timestamptz(at)})`,
-        last_seen_at: toDate(at),
+        accountBizId: accountId,
+        clientDigest: clientDigest,
+        firstSeenAt: sql`coalesce((SELECT min(first_seen_at) FROM replaced), ${timestamptz(at)})`,
+        lastSeenAt: toDate(at),
       })
       .onConflict((conflict) =>
-        conflict.columns(['account_biz_id', 'client_digest']).doUpdateSet({ last_seen_at: toDate(at) }),
+        conflict.columns(['accountBizId', 'clientDigest']).doUpdateSet({ lastSeenAt: toDate(at) }),
       )
       // xmax is 0 only for an inserted row.
       .returning(sql<boolean>`xmax = 0 AND NOT EXISTS (SELECT FROM replaced)`.as('isNew')),

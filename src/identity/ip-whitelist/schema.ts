@@ -2,16 +2,16 @@ import type { NullableTimestamp, Timestamp } from '../../database/index.ts'
 import type { AccountId, Portal } from '../../kernel/index.ts'
 
 interface IpWhitelistEntriesTable {
-  biz_id: string
+  bizId: string
   portal: Portal
-  account_biz_id: AccountId
+  accountBizId: AccountId
   /** As entered. */
   address: string
-  ip_version: number
+  ipVersion: number
   remark: string | null
   place: number
-  created_at: Timestamp
-  last_matched_at: NullableTimestamp
+  createdAt: Timestamp
+  lastMatchedAt: NullableTimestamp
 }
 
 declare module '../../database/tables.ts' {

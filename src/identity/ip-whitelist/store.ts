@@ -15,16 +15,9 @@ type Store = Database | Tx
 export function listWhitelist(store: Store, portal: Portal, accountId: AccountId): Promise<WhitelistEntry[]> {
   return store
     .selectFrom('ip_whitelist_entries')
-    .select([
-      'biz_id as id',
-      'address',
-      'ip_version as ipVersion',
-      'remark',
-      'created_at as createdAt',
-      'last_matched_at as lastMatchedAt',
-    ])
+    .select(['bizId as id', 'address', 'ipVersion', 'remark', 'createdAt', 'lastMatchedAt'])
     .where('portal', '=', portal)
-    .where('account_biz_id', '=', accountId)
+    .where('accountBizId', '=', accountId)
     .orderBy('place')
     .execute()
 }
@@ -39,19 +32,19 @@ export async function replaceEntries(
   await tx
     .deleteFrom('ip_whitelist_entries')
     .where('portal', '=', portal)
-    .where('account_biz_id', '=', accountId)
+    .where('accountBizId', '=', accountId)
     .execute()
   if (entries.length === 0) return
   const rows = entries.map(({ id, address, ipVersion }, place) => ({
-    biz_id: id,
+    bizId: id,
     portal,
-    account_biz_id: accountId,
+    accountBizId: accountId,
     address,
-    ip_version: ipVersion,
+    ipVersion: ipVersion,
     remark: null,
     place,
-    created_at: toDate(at),
-    last_matched_at: null,
+    createdAt: toDate(at),
+    lastMatchedAt: null,
   }))
   await tx.insertInto('ip_whitelist_entries').values(rows).execute()
 }
@@ -65,9 +58,9 @@ export async function setWhitelistEnabled(
 ): Promise<void> {
   await tx
     .updateTable('accounts')
-    .set({ ip_whitelist_enabled: enabled, updated_at: toDate(at) })
+    .set({ ipWhitelistEnabled: enabled, updatedAt: toDate(at) })
     .where('portal', '=', portal)
-    .where('biz_id', '=', accountId)
+    .where('bizId', '=', accountId)
     .execute()
 }
 
@@ -80,10 +73,10 @@ export async function recordMatch(
 ): Promise<void> {
   await store
     .updateTable('ip_whitelist_entries')
-    .set({ last_matched_at: toDate(at) })
+    .set({ lastMatchedAt: toDate(at) })
     .where('portal', '=', portal)
-    .where('account_biz_id', '=', accountId)
-    .where('biz_id', '=', id)
-    .where((row) => row.or([row('last_matched_at', 'is', null), row('last_matched_at', '<=', timestamptz(notSince))]))
+    .where('accountBizId', '=', accountId)
+    .where('bizId', '=', id)
+    .where((row) => row.or([row('lastMatchedAt', 'is', null), row('lastMatchedAt', '<=', timestamptz(notSince))]))
     .execute()
 }

@@ -4,13 +4,13 @@ import type { Portal } from '../../kernel/index.ts'
 
 interface LoginFailuresTable {
   portal: Portal
-  subject_digest: Uint8Array
+  subjectDigest: Uint8Array
   /** A known device, or empty for all unknown devices together. */
-  device_digest: Generated<Uint8Array>
-  window_started_at: Timestamp
+  deviceDigest: Generated<Uint8Array>
+  windowStartedAt: Timestamp
   failures: number
-  in_a_row: number
-  blocked_until: NullableTimestamp
+  inARow: number
+  blockedUntil: NullableTimestamp
 }
 
 declare module '../../database/tables.ts' {

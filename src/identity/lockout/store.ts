@@ -28,10 +28,10 @@ export const unknownDevices: Uint8Array = new Uint8Array()
 type SubjectRow = Omit<FailureSubject, 'previous'>
 
 const columns = [
-  'window_started_at as windowStartedAt',
+  'windowStartedAt',
   'failures as inWindow',
-  'in_a_row as consecutive',
-  'blocked_until as lockedUntil',
+  'inARow as consecutive',
+  'blockedUntil as lockedUntil',
 ] as const
 
 const insertRow = statement((store, param: Param<SubjectRow & ReturnType<typeof toRow>>) =>
@@ -39,14 +39,14 @@ const insertRow = statement((store, param: Param<SubjectRow & ReturnType<typeof 
     .insertInto('login_failures')
     .values({
       portal: param('portal'),
-      subject_digest: param('digest'),
-      device_digest: param('device'),
-      window_started_at: param('window_started_at'),
+      subjectDigest: param('digest'),
+      deviceDigest: param('device'),
+      windowStartedAt: param('windowStartedAt'),
       failures: param('failures'),
-      in_a_row: param('in_a_row'),
-      blocked_until: param('blocked_until'),
+      inARow: param('inARow'),
+      blockedUntil: param('blockedUntil'),
     })
-    .onConflict((conflict) => conflict.columns(['portal', 'subject_digest', 'device_digest']).doNothing())
+    .onConflict((conflict) => conflict.columns(['portal', 'subjectDigest', 'deviceDigest']).doNothing())
     .returning('failures'),
 )
 
@@ -59,8 +59,8 @@ const selectRow = statement((store, param: Param<SubjectRow>) =>
     .selectFrom('login_failures')
     .select(columns)
     .where('portal', '=', param('portal'))
-    .where('subject_digest', '=', param('digest'))
-    .where('device_digest', '=', param('device')),
+    .where('subjectDigest', '=', param('digest'))
+    .where('deviceDigest', '=', param('device')),
 )
 
 export function readFailures(database: Database, subject: FailureSubject): Promise<Failures | undefined> {
@@ -72,8 +72,8 @@ export function lockFailures(tx: Tx, { portal, digest, device }: FailureSubject)
     .selectFrom('login_failures')
     .select(columns)
     .where('portal', '=', portal)
-    .where('subject_digest', '=', digest)
-    .where('device_digest', '=', device)
+    .where('subjectDigest', '=', digest)
+    .where('deviceDigest', '=', device)
     .forUpdate()
     .executeTakeFirst()
 }
@@ -87,8 +87,8 @@ export async function updateFailures(
     .updateTable('login_failures')
     .set(toRow(failures))
     .where('portal', '=', portal)
-    .where('subject_digest', '=', digest)
-    .where('device_digest', '=', device)
+    .where('subjectDigest', '=', digest)
+    .where('deviceDigest', '=', device)
     .execute()
 }
 
@@ -96,8 +96,8 @@ const deleteRow = statement((store, param: Param<SubjectRow>) =>
   store
     .deleteFrom('login_failures')
     .where('portal', '=', param('portal'))
-    .where('subject_digest', '=', param('digest'))
-    .where('device_digest', '=', param('device')),
+    .where('subjectDigest', '=', param('digest'))
+    .where('deviceDigest', '=', param('device')),
 )
 
 export function deleteFailures({ portal, digest, device, previous }: FailureSubject): Statements<unknown> {
@@ -108,7 +108,7 @@ export async function deleteFailuresOfAllDevices(tx: Tx, { portal, digest, previ
   await tx
     .deleteFrom('login_failures')
     .where('portal', '=', portal)
-    .where('subject_digest', 'in', [digest, ...previous.map((each) => each.digest)])
+    .where('subjectDigest', 'in', [digest, ...previous.map((each) => each.digest)])
     .execute()
 }
 
@@ -133,8 +133,8 @@ export async function adoptFailures(
       .selectFrom('login_failures')
       .select('portal')
       .where(hasKey(portal, [{ digest, device }, ...previous]))
-      .orderBy('subject_digest')
-      .orderBy('device_digest')
+      .orderBy('subjectDigest')
+      .orderBy('deviceDigest')
       .forUpdate()
       .execute()
     const current = await lockFailures(tx, subject)
@@ -147,29 +147,29 @@ export async function adoptFailures(
   if (!isAdopted) await adoptFailures(database, subject, now, merge)
 }
 
-const deleteSingleRow = statement((store, param: Param<SubjectRow & { window_started_at: Date }>) =>
+const deleteSingleRow = statement((store, param: Param<SubjectRow & { windowStartedAt: Date }>) =>
   store
     .deleteFrom('login_failures')
     .where('portal', '=', param('portal'))
-    .where('subject_digest', '=', param('digest'))
-    .where('device_digest', '=', param('device'))
-    .where('window_started_at', '=', timestamptz(param('window_started_at')))
+    .where('subjectDigest', '=', param('digest'))
+    .where('deviceDigest', '=', param('device'))
+    .where('windowStartedAt', '=', timestamptz(param('windowStartedAt')))
     .where('failures', '=', 1)
-    .where('in_a_row', '=', 1)
+    .where('inARow', '=', 1)
     .returning('failures'),
 )
 
 /** Returns false if the failures have changed in the meantime. */
 export function deleteSingleFailure(subject: FailureSubject, { windowStartedAt }: Failures): Statements<boolean> {
-  return deleteSingleRow.with({ ...subject, window_started_at: toDate(windowStartedAt) }).hasRow()
+  return deleteSingleRow.with({ ...subject, windowStartedAt: toDate(windowStartedAt) }).hasRow()
 }
 
 function toRow({ windowStartedAt, inWindow, consecutive, lockedUntil }: Failures) {
   return {
-    window_started_at: toDate(windowStartedAt),
+    windowStartedAt: toDate(windowStartedAt),
     failures: inWindow,
-    in_a_row: consecutive,
-    blocked_until: lockedUntil === null ? null : toDate(lockedUntil),
+    inARow: consecutive,
+    blockedUntil: lockedUntil === null ? null : toDate(lockedUntil),
   }
 }
 
@@ -180,6 +180,6 @@ function hasKey(portal: Portal, keys: readonly SubjectKey[]) {
   return ({ eb, or, and }: ExpressionBuilder<Tables, 'login_failures'>) =>
     and([
       eb('portal', '=', portal),
-      or(keys.map(({ digest, device }) => and({ subject_digest: digest, device_digest: device }))),
+      or(keys.map(({ digest, device }) => and({ subjectDigest: digest, deviceDigest: device }))),
     ])
 }

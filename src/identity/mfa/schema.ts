@@ -3,38 +3,38 @@ import type { NullableTimestamp, Timestamp } from '../../database/index.ts'
 import type { AccountId, Portal } from '../../kernel/index.ts'
 
 interface OtpFactorsTable {
-  account_biz_id: AccountId
+  accountBizId: AccountId
   portal: Portal
   /** Encrypted. */
   secret: Uint8Array | null
-  verified_at: NullableTimestamp
+  verifiedAt: NullableTimestamp
   /** Equals `verified_at` if `portico operator create` issued the authenticator. */
-  issued_at: NullableTimestamp
+  issuedAt: NullableTimestamp
   /** Highest time step whose code was accepted. */
-  last_used_step: Generated<number>
+  lastUsedStep: Generated<number>
   /** Encrypted. */
-  pending_secret: Uint8Array | null
-  pending_at: NullableTimestamp
+  pendingSecret: Uint8Array | null
+  pendingAt: NullableTimestamp
 }
 
 interface BackupCodesTable {
-  account_biz_id: AccountId
-  code_digest: Uint8Array
+  accountBizId: AccountId
+  codeDigest: Uint8Array
   portal: Portal
-  generated_at: Timestamp
+  generatedAt: Timestamp
   /** Equals `generated_at` if `portico operator create` issued the code. */
-  issued_at: NullableTimestamp
-  used_at: NullableTimestamp
+  issuedAt: NullableTimestamp
+  usedAt: NullableTimestamp
 }
 
 /** Factors that were replaced or removed, so that a new one does not hide an old one. */
 interface FormerFactorsTable {
-  account_biz_id: AccountId
+  accountBizId: AccountId
   portal: Portal
   method: 'OTP' | 'BACKUP_CODE'
-  enrolled_at: Timestamp
-  ended_at: Timestamp
-  last_used_at: NullableTimestamp
+  enrolledAt: Timestamp
+  endedAt: Timestamp
+  lastUsedAt: NullableTimestamp
 }
 
 declare module '../../database/tables.ts' {

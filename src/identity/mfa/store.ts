@@ -12,7 +12,7 @@ import {
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
 import { accountIdOfAttempt } from '../accounts/store.ts'
 
-const otpCountedFrom = countedFrom(sql.ref('issued_at'), sql.ref('verified_at'))
+const otpCountedFrom = countedFrom(sql.ref('issuedAt'), sql.ref('verifiedAt'))
 const codesCountedFrom = countedFrom(sql`max(issued_at)`, sql`max(generated_at)`)
 
 /** The secrets are encrypted. */
@@ -64,11 +64,11 @@ export async function putPendingSecret(
   sealed: Uint8Array,
   at: Instant,
 ): Promise<void> {
-  const pending = { pending_secret: sealed, pending_at: toDate(at) }
+  const pending = { pendingSecret: sealed, pendingAt: toDate(at) }
   await tx
     .insertInto('otp_factors')
-    .values({ portal, account_biz_id: accountId, secret: null, ...pending })
-    .onConflict((conflict) => conflict.column('account_biz_id').doUpdateSet(pending))
+    .values({ portal, accountBizId: accountId, secret: null, ...pending })
+    .onConflict((conflict) => conflict.column('accountBizId').doUpdateSet(pending))
     .execute()
 }
 
@@ -84,12 +84,12 @@ export async function insertIssuedSecret(
     .insertInto('otp_factors')
     .values({
       portal,
-      account_biz_id: accountId,
+      accountBizId: accountId,
       secret: sealed,
-      verified_at: toDate(at),
-      issued_at: toDate(at),
-      pending_secret: null,
-      pending_at: null,
+      verifiedAt: toDate(at),
+      issuedAt: toDate(at),
+      pendingSecret: null,
+      pendingAt: null,
     })
     .execute()
 }
@@ -105,11 +105,11 @@ export async function activatePendingSecret(
 ): Promise<boolean> {
   const activated = await tx
     .updateTable('otp_factors')
-    .set({ secret: sealed, verified_at: toDate(at), last_used_step: step, pending_secret: null, pending_at: null })
+    .set({ secret: sealed, verifiedAt: toDate(at), lastUsedStep: step, pendingSecret: null, pendingAt: null })
     .where('portal', '=', portal)
-    .where('account_biz_id', '=', accountId)
-    .where('pending_secret', '=', sealed)
-    .returning('account_biz_id')
+    .where('accountBizId', '=', accountId)
+    .where('pendingSecret', '=', sealed)
+    .returning('accountBizId')
     .executeTakeFirst()
   return activated !== undefined
 }
@@ -124,12 +124,12 @@ export async function spendTimeStep(
 ): Promise<boolean> {
   const spent = await tx
     .updateTable('otp_factors')
-    .set({ last_used_step: step })
+    .set({ lastUsedStep: step })
     .where('portal', '=', portal)
-    .where('account_biz_id', '=', accountId)
+    .where('accountBizId', '=', accountId)
     .where('secret', '=', sealed)
-    .where('last_used_step', '<', step)
-    .returning('account_biz_id')
+    .where('lastUsedStep', '<', step)
+    .returning('accountBizId')
     .executeTakeFirst()
   return spent !== undefined
 }
@@ -144,9 +144,9 @@ export async function replaceSecret(
 ): Promise<void> {
   await tx
     .updateTable('otp_factors')
-    .set({ secret: sealed, verified_at: toDate(at), pending_secret: null, pending_at: null })
+    .set({ secret: sealed, verifiedAt: toDate(at), pendingSecret: null, pendingAt: null })
     .where('portal', '=', portal)
-    .where('account_biz_id', '=', accountId)
+    .where('accountBizId', '=', accountId)
     .where('secret', 'is not', null)
     .execute()
 }
@@ -155,9 +155,9 @@ export async function removeOtp(tx: Tx, portal: Portal, accountId: AccountId): P
   const removed = await tx
     .deleteFrom('otp_factors')
     .where('portal', '=', portal)
-    .where('account_biz_id', '=', accountId)
+    .where('accountBizId', '=', accountId)
     .where('secret', 'is not', null)
-    .returning('account_biz_id')
+    .returning('accountBizId')
     .executeTakeFirst()
   return removed !== undefined
 }
@@ -180,7 +180,7 @@ const countCodes = statement((store, param: Param<{ portal: Portal; accountId: A
       codesCountedFrom.as('countedFrom'),
     ])
     .where('portal', '=', param('portal'))
-    .where('account_biz_id', '=', param('accountId')),
+    .where('accountBizId', '=', param('accountId')),
 )
 
 export function backupCodeCounts(portal: Portal, accountId: AccountId): Statements<BackupCodeCounts> {
@@ -204,13 +204,13 @@ export async function replaceBackupCodes(
   { at, isIssued }: { at: Instant; isIssued: boolean },
 ): Promise<void> {
   await removeBackupCodes(tx, portal, accountId)
-  const rows = digests.map((code_digest) => ({
-    account_biz_id: accountId,
-    code_digest,
+  const rows = digests.map((codeDigest) => ({
+    accountBizId: accountId,
+    codeDigest,
     portal,
-    generated_at: toDate(at),
-    issued_at: isIssued ? toDate(at) : null,
-    used_at: null,
+    generatedAt: toDate(at),
+    issuedAt: isIssued ? toDate(at) : null,
+    usedAt: null,
   }))
   await tx.insertInto('backup_codes').values(rows).execute()
 }
@@ -225,12 +225,12 @@ export function spendBackupCode(
   const spent = query((store) =>
     store
       .updateTable('backup_codes')
-      .set({ used_at: toDate(at) })
+      .set({ usedAt: toDate(at) })
       .where('portal', '=', portal)
-      .where('account_biz_id', '=', accountId)
-      .where('code_digest', 'in', candidates)
-      .where('used_at', 'is', null)
-      .returning('account_biz_id'),
+      .where('accountBizId', '=', accountId)
+      .where('codeDigest', 'in', candidates)
+      .where('usedAt', 'is', null)
+      .returning('accountBizId'),
   )
   return spent.hasRow()
 }
@@ -238,9 +238,9 @@ export function spendBackupCode(
 export async function readUsedTimeStep(tx: Tx, portal: Portal, accountId: AccountId): Promise<number> {
   const factor = await tx
     .selectFrom('otp_factors')
-    .select('last_used_step as step')
+    .select('lastUsedStep as step')
     .where('portal', '=', portal)
-    .where('account_biz_id', '=', accountId)
+    .where('accountBizId', '=', accountId)
     .executeTakeFirst()
   return factor?.step ?? 0
 }
@@ -273,11 +273,11 @@ export async function isOldFactorUsedSince(
 }
 
 export async function removeBackupCodes(tx: Tx, portal: Portal, accountId: AccountId): Promise<void> {
-  await tx.deleteFrom('backup_codes').where('portal', '=', portal).where('account_biz_id', '=', accountId).execute()
+  await tx.deleteFrom('backup_codes').where('portal', '=', portal).where('accountBizId', '=', accountId).execute()
 }
 
 export async function removeFactors(tx: Tx, portal: Portal, accountId: AccountId): Promise<void> {
-  await tx.deleteFrom('otp_factors').where('portal', '=', portal).where('account_biz_id', '=', accountId).execute()
+  await tx.deleteFrom('otp_factors').where('portal', '=', portal).where('accountBizId', '=', accountId).execute()
   await removeBackupCodes(tx, portal, accountId)
 }
 
@@ -293,8 +293,8 @@ function factorOf(store: Database | Tx, param: Param<{ portal: Portal; accountId
 function selectFactor(store: Database | Tx, portal: RawBuilder<Portal>, accountId: RawBuilder<AccountId>) {
   return store
     .selectFrom('otp_factors')
-    .select(['secret', 'verified_at as verifiedAt', 'pending_secret as pendingSecret', 'pending_at as pendingAt'])
+    .select(['secret', 'verifiedAt', 'pendingSecret', 'pendingAt'])
     .select(otpCountedFrom.as('countedFrom'))
     .where('portal', '=', portal)
-    .where('account_biz_id', '=', accountId)
+    .where('accountBizId', '=', accountId)
 }

@@ -5,13 +5,13 @@ import type { AccountId, Portal } from '../../kernel/index.ts'
 export type PasswordTokenPurpose = 'INIT' | 'RESET' | 'UNDO'
 
 interface PasswordTokensTable {
-  token_digest: Uint8Array
+  tokenDigest: Uint8Array
   portal: Portal
-  account_biz_id: AccountId
+  accountBizId: AccountId
   purpose: PasswordTokenPurpose
-  created_at: Timestamp
-  expires_at: Timestamp
-  used_at: NullableTimestamp
+  createdAt: Timestamp
+  expiresAt: Timestamp
+  usedAt: NullableTimestamp
 }
 
 declare module '../../database/tables.ts' {

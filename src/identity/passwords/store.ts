@@ -11,11 +11,11 @@ export async function setPassword(
 ): Promise<boolean> {
   const set = await tx
     .updateTable('accounts')
-    .set({ password_hash: hash, password_changed_at: toDate(at), updated_at: toDate(at) })
+    .set({ passwordHash: hash, passwordChangedAt: toDate(at), updatedAt: toDate(at) })
     .where('portal', '=', portal)
-    .where('biz_id', '=', id)
-    .where('password_hash', 'is not distinct from', passwordHash)
-    .returning('biz_id')
+    .where('bizId', '=', id)
+    .where('passwordHash', 'is not distinct from', passwordHash)
+    .returning('bizId')
     .executeTakeFirst()
   return set !== undefined
 }
@@ -30,10 +30,10 @@ export async function replaceHash(
 ): Promise<void> {
   await database
     .updateTable('accounts')
-    .set({ password_hash: to })
+    .set({ passwordHash: to })
     .where('portal', '=', portal)
-    .where('biz_id', '=', id)
-    .where('password_hash', '=', from)
+    .where('bizId', '=', id)
+    .where('passwordHash', '=', from)
     .execute()
 }
 
@@ -50,12 +50,12 @@ export async function insertPasswordToken(store: Database | Tx, token: PasswordT
   await store
     .insertInto('password_tokens')
     .values({
-      token_digest: token.digest,
+      tokenDigest: token.digest,
       portal: token.portal,
-      account_biz_id: token.accountId,
+      accountBizId: token.accountId,
       purpose: token.purpose,
-      created_at: toDate(at),
-      expires_at: toDate(token.expiresAt),
+      createdAt: toDate(at),
+      expiresAt: toDate(token.expiresAt),
     })
     .execute()
 }
@@ -70,14 +70,14 @@ export async function findTokenAccount(
 ): Promise<AccountId | undefined> {
   const row = await database
     .selectFrom('password_tokens')
-    .select('account_biz_id')
+    .select('accountBizId')
     .where('portal', '=', portal)
     .where('purpose', '=', purpose)
-    .where('token_digest', '=', digest)
-    .where('used_at', 'is', null)
-    .where(validAt('created_at', 'expires_at', now))
+    .where('tokenDigest', '=', digest)
+    .where('usedAt', 'is', null)
+    .where(validAt('createdAt', 'expiresAt', now))
     .executeTakeFirst()
-  return row?.account_biz_id
+  return row?.accountBizId
 }
 
 /** Returns false if the token is used or expired. */
@@ -88,13 +88,13 @@ export async function spendPasswordToken(
 ): Promise<boolean> {
   const spent = await tx
     .updateTable('password_tokens')
-    .set({ used_at: toDate(now) })
+    .set({ usedAt: toDate(now) })
     .where('portal', '=', portal)
     .where('purpose', '=', purpose)
-    .where('token_digest', '=', digest)
-    .where('used_at', 'is', null)
-    .where(validAt('created_at', 'expires_at', now))
-    .returning('token_digest')
+    .where('tokenDigest', '=', digest)
+    .where('usedAt', 'is', null)
+    .where(validAt('createdAt', 'expiresAt', now))
+    .returning('tokenDigest')
     .executeTakeFirst()
   return spent !== undefined
 }
@@ -109,10 +109,10 @@ export async function cancelPasswordTokens(
 ): Promise<void> {
   await tx
     .updateTable('password_tokens')
-    .set({ used_at: toDate(now) })
+    .set({ usedAt: toDate(now) })
     .where('portal', '=', portal)
-    .where('account_biz_id', '=', accountId)
+    .where('accountBizId', '=', accountId)
     .where('purpose', 'in', purposes)
-    .where('used_at', 'is', null)
+    .where('usedAt', 'is', null)
     .execute()
 }

@@ -1,11 +1,11 @@
 import type { Timestamp } from '../../database/index.ts'
 
 interface ChannelKeysTable {
-  key_id: string
-  public_key: Uint8Array
-  private_key: Uint8Array
-  created_at: Timestamp
-  expires_at: Timestamp
+  keyId: string
+  publicKey: Uint8Array
+  privateKey: Uint8Array
+  createdAt: Timestamp
+  expiresAt: Timestamp
 }
 
 declare module '../../database/tables.ts' {

@@ -15,15 +15,9 @@ export interface StoredChannelKey {
 export function readChannelKeys(database: Database, now: Instant): Promise<StoredChannelKey[]> {
   return database
     .selectFrom('channel_keys')
-    .select([
-      'key_id as keyId',
-      'public_key as publicKey',
-      'private_key as privateKey',
-      'created_at as createdAt',
-      'expires_at as expiresAt',
-    ])
-    .where('expires_at', '>', timestamptz(now))
-    .orderBy('created_at', 'desc')
+    .select(['keyId', 'publicKey', 'privateKey', 'createdAt', 'expiresAt'])
+    .where('expiresAt', '>', timestamptz(now))
+    .orderBy('createdAt', 'desc')
     .execute()
 }
 
@@ -36,20 +30,20 @@ export function addChannelKey(database: Database, key: StoredChannelKey, overlap
     await sql`LOCK TABLE channel_keys IN SHARE ROW EXCLUSIVE MODE`.execute(tx)
     const fresh = await tx
       .selectFrom('channel_keys')
-      .select('key_id')
-      .where('expires_at', '>', timestamptz(addMs(key.createdAt, overlap)))
-      .where('created_at', '<=', timestamptz(key.createdAt))
+      .select('keyId')
+      .where('expiresAt', '>', timestamptz(addMs(key.createdAt, overlap)))
+      .where('createdAt', '<=', timestamptz(key.createdAt))
       .executeTakeFirst()
     if (fresh) return
-    await tx.deleteFrom('channel_keys').where('expires_at', '<=', timestamptz(key.createdAt)).execute()
+    await tx.deleteFrom('channel_keys').where('expiresAt', '<=', timestamptz(key.createdAt)).execute()
     await tx
       .insertInto('channel_keys')
       .values({
-        key_id: key.keyId,
-        public_key: key.publicKey,
-        private_key: key.privateKey,
-        created_at: toDate(key.createdAt),
-        expires_at: toDate(key.expiresAt),
+        keyId: key.keyId,
+        publicKey: key.publicKey,
+        privateKey: key.privateKey,
+        createdAt: toDate(key.createdAt),
+        expiresAt: toDate(key.expiresAt),
       })
       .execute()
   })

@@ -11,22 +11,22 @@ export function recordActivity(
   return query((store) =>
     store
       .updateTable('sessions')
-      .set({ last_activity_at: toDate(at), idle_expires_at: toDate(idleExpiresAt) })
+      .set({ lastActivityAt: toDate(at), idleExpiresAt: toDate(idleExpiresAt) })
       .where('portal', '=', session.portal)
-      .where('biz_id', '=', session.id)
-      .where('ended_at', 'is', null)
-      .where('idle_expires_at', '>', timestamptz(at))
-      .where('last_activity_at', '<', timestamptz(at)),
+      .where('bizId', '=', session.id)
+      .where('endedAt', 'is', null)
+      .where('idleExpiresAt', '>', timestamptz(at))
+      .where('lastActivityAt', '<', timestamptz(at)),
   )
 }
 
 export async function recordStepUp(tx: Tx, { portal, accountId, sessionId }: OwnSession, at: Instant): Promise<void> {
   await tx
     .updateTable('sessions')
-    .set({ stepped_up_at: toDate(at) })
+    .set({ steppedUpAt: toDate(at) })
     .where('portal', '=', portal)
-    .where('account_biz_id', '=', accountId)
-    .where('biz_id', '=', sessionId)
-    .where('ended_at', 'is', null)
+    .where('accountBizId', '=', accountId)
+    .where('bizId', '=', sessionId)
+    .where('endedAt', 'is', null)
     .execute()
 }

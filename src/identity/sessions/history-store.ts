@@ -49,20 +49,13 @@ export function listLoginHistory(database: Database, request: HistoryRequest): P
   let matching = database
     .selectFrom('login_history')
     .where('portal', '=', request.portal)
-    .where('account_biz_id', '=', request.accountId)
-  if (from !== undefined) matching = matching.where('login_at', '>=', timestamptz(from))
-  if (until !== undefined) matching = matching.where('login_at', '<=', timestamptz(until))
+    .where('accountBizId', '=', request.accountId)
+  if (from !== undefined) matching = matching.where('loginAt', '>=', timestamptz(from))
+  if (until !== undefined) matching = matching.where('loginAt', '<=', timestamptz(until))
   const ordered = matching
-    .select([
-      'biz_id as id',
-      'login_at as loginAt',
-      'client_ip as clientIp',
-      'user_agent as userAgent',
-      'login_result as loginResult',
-      'failure_reason as failureReason',
-    ])
-    .orderBy('login_at', request.sortOrder)
-    .orderBy('biz_id', request.sortOrder)
+    .select(['bizId as id', 'loginAt', 'clientIp', 'userAgent', 'loginResult', 'failureReason'])
+    .orderBy('loginAt', request.sortOrder)
+    .orderBy('bizId', request.sortOrder)
   return readPage(matching, ordered, request)
 }
 

@@ -10,30 +10,30 @@ export type SessionEndReason =
   | 'ACCOUNT_CLOSED'
 
 interface SessionsTable {
-  biz_id: SessionId
+  bizId: SessionId
   portal: Portal
-  account_biz_id: AccountId
-  client_digest: Uint8Array
-  client_ip: string
-  user_agent: string
-  login_at: Timestamp
-  last_activity_at: Timestamp
-  idle_expires_at: Timestamp
-  expires_at: Timestamp
-  stepped_up_at: NullableTimestamp
-  ended_at: NullableTimestamp
-  end_reason: SessionEndReason | null
+  accountBizId: AccountId
+  clientDigest: Uint8Array
+  clientIp: string
+  userAgent: string
+  loginAt: Timestamp
+  lastActivityAt: Timestamp
+  idleExpiresAt: Timestamp
+  expiresAt: Timestamp
+  steppedUpAt: NullableTimestamp
+  endedAt: NullableTimestamp
+  endReason: SessionEndReason | null
 }
 
 interface LoginHistoryTable {
-  biz_id: string
+  bizId: string
   portal: Portal
-  account_biz_id: AccountId
-  login_at: Timestamp
-  client_ip: string
-  user_agent: string
-  login_result: number
-  failure_reason: string | null
+  accountBizId: AccountId
+  loginAt: Timestamp
+  clientIp: string
+  userAgent: string
+  loginResult: number
+  failureReason: string | null
 }
 
 declare module '../../database/tables.ts' {

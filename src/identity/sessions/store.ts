@@ -36,28 +36,28 @@ export interface OpenSession {
 }
 
 const columns = [
-  'sessions.biz_id as id',
+  'sessions.bizId as id',
   'sessions.portal',
-  'accounts.biz_id as accountId',
-  'accounts.account_status as accountStatus',
-  'accounts.ip_whitelist_enabled as ipWhitelistEnabled',
-  'accounts.operator_permissions as operatorPermissions',
-  'sessions.stepped_up_at as steppedUpAt',
-  'sessions.last_activity_at as lastActivityAt',
-  'sessions.idle_expires_at as idleExpiresAt',
-  'sessions.expires_at as expiresAt',
+  'accounts.bizId as accountId',
+  'accounts.accountStatus',
+  'accounts.ipWhitelistEnabled',
+  'accounts.operatorPermissions',
+  'sessions.steppedUpAt',
+  'sessions.lastActivityAt',
+  'sessions.idleExpiresAt',
+  'sessions.expiresAt',
 ] as const
 
 const findOpenSession = statement((store, param: Param<{ portal: Portal; id: SessionId }>) =>
   store
     .selectFrom('sessions')
     .innerJoin('accounts', (join) =>
-      join.onRef('accounts.biz_id', '=', 'sessions.account_biz_id').onRef('accounts.portal', '=', 'sessions.portal'),
+      join.onRef('accounts.bizId', '=', 'sessions.accountBizId').onRef('accounts.portal', '=', 'sessions.portal'),
     )
     .select(columns)
     .where('sessions.portal', '=', param('portal'))
-    .where('sessions.biz_id', '=', param('id'))
-    .where('sessions.ended_at', 'is', null),
+    .where('sessions.bizId', '=', param('id'))
+    .where('sessions.endedAt', 'is', null),
 )
 
 export function readOpenSession(store: Database | Tx, portal: Portal, id: SessionId): Promise<OpenSession | undefined> {
@@ -76,18 +76,18 @@ export function lockSessionOfToken(
   return tx
     .selectFrom('sessions')
     .innerJoin('accounts', (join) =>
-      join.onRef('accounts.biz_id', '=', 'sessions.account_biz_id').onRef('accounts.portal', '=', 'sessions.portal'),
+      join.onRef('accounts.bizId', '=', 'sessions.accountBizId').onRef('accounts.portal', '=', 'sessions.portal'),
     )
     .innerJoin('refresh_tokens', (join) =>
       join
-        .onRef('refresh_tokens.session_biz_id', '=', 'sessions.biz_id')
+        .onRef('refresh_tokens.sessionBizId', '=', 'sessions.bizId')
         .onRef('refresh_tokens.portal', '=', 'sessions.portal'),
     )
-    .select([...columns, 'refresh_tokens.token_digest as tokenDigest'])
+    .select([...columns, 'refresh_tokens.tokenDigest'])
     .where('sessions.portal', '=', portal)
-    .where('refresh_tokens.token_digest', 'in', tokenDigests)
-    .where('sessions.client_digest', 'in', clientDigests)
-    .where('sessions.ended_at', 'is', null)
+    .where('refresh_tokens.tokenDigest', 'in', tokenDigests)
+    .where('sessions.clientDigest', 'in', clientDigests)
+    .where('sessions.endedAt', 'is', null)
     .forNoKeyUpdate('sessions')
     .executeTakeFirst()
 }
@@ -108,19 +108,19 @@ type InsertedSession = Omit<NewSession, Times> & Record<Times | 'now', Date>
 
 const insertRow = statement((store, param: Param<InsertedSession>) =>
   store.insertInto('sessions').values({
-    biz_id: param('id'),
+    bizId: param('id'),
     portal: param('portal'),
-    account_biz_id: param('accountId'),
-    client_digest: param('clientDigest'),
-    client_ip: param('clientIp'),
-    user_agent: param('userAgent'),
-    login_at: param('now'),
-    last_activity_at: param('now'),
-    idle_expires_at: param('idleExpiresAt'),
-    expires_at: param('expiresAt'),
-    stepped_up_at: null,
-    ended_at: null,
-    end_reason: null,
+    accountBizId: param('accountId'),
+    clientDigest: param('clientDigest'),
+    clientIp: param('clientIp'),
+    userAgent: param('userAgent'),
+    loginAt: param('now'),
+    lastActivityAt: param('now'),
+    idleExpiresAt: param('idleExpiresAt'),
+    expiresAt: param('expiresAt'),
+    steppedUpAt: null,
+    endedAt: null,
+    endReason: null,
   }),
 )
 
@@ -140,12 +140,12 @@ export async function endSession(
 ): Promise<boolean> {
   const ended = await tx
     .updateTable('sessions')
-    .set({ ended_at: toDate(at), end_reason: reason })
+    .set({ endedAt: toDate(at), endReason: reason })
     .where('portal', '=', session.portal)
-    .where('account_biz_id', '=', session.accountId)
-    .where('biz_id', '=', session.id)
-    .where('ended_at', 'is', null)
-    .returning('biz_id')
+    .where('accountBizId', '=', session.accountId)
+    .where('bizId', '=', session.id)
+    .where('endedAt', 'is', null)
+    .returning('bizId')
     .executeTakeFirst()
   return ended !== undefined
 }
@@ -167,19 +167,13 @@ export function listActiveSessions(
 ): Promise<ActiveSession[]> {
   return store
     .selectFrom('sessions')
-    .select([
-      'biz_id as sessionId',
-      'client_ip as clientIp',
-      'user_agent as userAgent',
-      'login_at as loginAt',
-      'last_activity_at as lastActivityAt',
-    ])
+    .select(['bizId as sessionId', 'clientIp', 'userAgent', 'loginAt', 'lastActivityAt'])
     .where('portal', '=', portal)
-    .where('account_biz_id', '=', accountId)
-    .where('ended_at', 'is', null)
+    .where('accountBizId', '=', accountId)
+    .where('endedAt', 'is', null)
     .where(isUnexpired(now))
-    .orderBy('login_at', 'desc')
-    .orderBy('biz_id', 'desc')
+    .orderBy('loginAt', 'desc')
+    .orderBy('bizId', 'desc')
     .execute()
 }
 
@@ -199,16 +193,9 @@ export function readSessionConfiguration(
 ): Promise<SessionConfiguration | undefined> {
   return store
     .selectFrom('accounts')
-    .select([
-      'biz_id as accountId',
-      'sso_enabled as ssoEnabled',
-      'max_sessions as maxSessions',
-      'password_changed_at as passwordChangedAt',
-      'last_login_at as lastLoginAt',
-      'last_login_ip as lastLoginIp',
-    ])
+    .select(['bizId as accountId', 'ssoEnabled', 'maxSessions', 'passwordChangedAt', 'lastLoginAt', 'lastLoginIp'])
     .where('portal', '=', portal)
-    .where('biz_id', '=', accountId)
+    .where('bizId', '=', accountId)
     .executeTakeFirst()
 }
 
@@ -221,9 +208,9 @@ export async function setMaxSessions(
 ): Promise<void> {
   await tx
     .updateTable('accounts')
-    .set({ max_sessions: maxSessions, updated_at: toDate(at) })
+    .set({ maxSessions: maxSessions, updatedAt: toDate(at) })
     .where('portal', '=', portal)
-    .where('biz_id', '=', accountId)
+    .where('bizId', '=', accountId)
     .execute()
 }
 
@@ -240,25 +227,25 @@ export interface SessionsToEnd {
 const updateOldest = statement((store, param: Param<SessionsToEnd & { now: Date }>) =>
   store
     .updateTable('sessions')
-    .set({ ended_at: param('now'), end_reason: param('reason') })
+    .set({ endedAt: param('now'), endReason: param('reason') })
     .where('portal', '=', param('portal'))
-    .where('account_biz_id', '=', param('accountId'))
-    .where('ended_at', 'is', null)
-    .where('biz_id', 'is distinct from', sql<SessionId>`${param('except')}::uuid`)
-    .where('biz_id', 'not in', (within) =>
+    .where('accountBizId', '=', param('accountId'))
+    .where('endedAt', 'is', null)
+    .where('bizId', 'is distinct from', sql<SessionId>`${param('except')}::uuid`)
+    .where('bizId', 'not in', (within) =>
       within
         .selectFrom('sessions')
-        .select('biz_id')
+        .select('bizId')
         .where('portal', '=', param('portal'))
-        .where('account_biz_id', '=', param('accountId'))
-        .where('ended_at', 'is', null)
+        .where('accountBizId', '=', param('accountId'))
+        .where('endedAt', 'is', null)
         .where(isUnexpired(param('now')))
-        .where('biz_id', 'is distinct from', sql<SessionId>`${param('except')}::uuid`)
-        .orderBy('login_at', 'desc')
-        .orderBy('biz_id', 'desc')
+        .where('bizId', 'is distinct from', sql<SessionId>`${param('except')}::uuid`)
+        .orderBy('loginAt', 'desc')
+        .orderBy('bizId', 'desc')
         .limit(param('maxRemaining')),
     )
-    .returning(['biz_id', isUnexpired(param('now')).as('wasActive')]),
+    .returning(['bizId', isUnexpired(param('now')).as('wasActive')]),
 )
 
 /**
@@ -268,10 +255,10 @@ const updateOldest = statement((store, param: Param<SessionsToEnd & { now: Date 
 export function endOldestSessions(ending: SessionsToEnd, at: Instant): Statements<SessionId[]> {
   return updateOldest
     .with({ ...ending, now: toDate(at) })
-    .map((ended) => ended.filter((row) => row.wasActive).map((row) => row.biz_id))
+    .map((ended) => ended.filter((row) => row.wasActive).map((row) => row.bizId))
 }
 
 /** Returns the SQL predicate for a session that has not expired. `hasExpired` in rules.ts implements the same rule. */
 function isUnexpired(now: Instant | RawBuilder<Date>): RawBuilder<SqlBool> {
-  return sql<SqlBool>`(expires_at > ${timestamptz(now)} AND ${validAt('last_activity_at', 'idle_expires_at', now)})`
+  return sql<SqlBool>`(expires_at > ${timestamptz(now)} AND ${validAt('lastActivityAt', 'idleExpiresAt', now)})`
 }

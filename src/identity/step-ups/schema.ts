@@ -3,12 +3,12 @@ import type { Portal, SessionId } from '../../kernel/index.ts'
 
 interface StepUpsTable {
   portal: Portal
-  session_biz_id: SessionId
-  purpose_digest: Uint8Array
-  verified_at: Timestamp
-  expires_at: Timestamp
+  sessionBizId: SessionId
+  purposeDigest: Uint8Array
+  verifiedAt: Timestamp
+  expiresAt: Timestamp
   /** The command that spent the step-up. */
-  spent_by: string | null
+  spentBy: string | null
 }
 
 declare module '../../database/tables.ts' {

@@ -10,11 +10,11 @@ export async function putStepUp(
   verifiedAt: Instant,
   expiresAt: Instant,
 ): Promise<void> {
-  const verified = { verified_at: toDate(verifiedAt), expires_at: toDate(expiresAt), spent_by: null }
+  const verified = { verifiedAt: toDate(verifiedAt), expiresAt: toDate(expiresAt), spentBy: null }
   await tx
     .insertInto('step_ups')
-    .values({ portal, session_biz_id: sessionId, purpose_digest: purposeDigest, ...verified })
-    .onConflict((conflict) => conflict.columns(['session_biz_id', 'purpose_digest']).doUpdateSet(verified))
+    .values({ portal, sessionBizId: sessionId, purposeDigest: purposeDigest, ...verified })
+    .onConflict((conflict) => conflict.columns(['sessionBizId', 'purposeDigest']).doUpdateSet(verified))
     .execute()
 }
 
@@ -28,25 +28,25 @@ export async function spendStepUp(
 ): Promise<Instant | undefined> {
   const spent = await tx
     .updateTable('step_ups')
-    .set({ spent_by: spentBy })
+    .set({ spentBy: spentBy })
     .where('portal', '=', portal)
-    .where('session_biz_id', '=', sessionId)
-    .where('purpose_digest', '=', purposeDigest)
-    .where('spent_by', 'is', null)
-    .where(validAt('verified_at', 'expires_at', now))
+    .where('sessionBizId', '=', sessionId)
+    .where('purposeDigest', '=', purposeDigest)
+    .where('spentBy', 'is', null)
+    .where(validAt('verifiedAt', 'expiresAt', now))
     .where(({ exists, selectFrom }) =>
       exists(
         selectFrom('sessions')
-          .select('biz_id')
+          .select('bizId')
           .where('sessions.portal', '=', portal)
-          .where('sessions.account_biz_id', '=', accountId)
-          .where('sessions.biz_id', '=', sessionId)
-          .where('sessions.ended_at', 'is', null),
+          .where('sessions.accountBizId', '=', accountId)
+          .where('sessions.bizId', '=', sessionId)
+          .where('sessions.endedAt', 'is', null),
       ),
     )
-    .returning('verified_at')
+    .returning('verifiedAt')
     .executeTakeFirst()
-  return spent?.verified_at
+  return spent?.verifiedAt
 }
 
 export interface RecentStepUp {
@@ -64,17 +64,13 @@ export function recentStepUps(
   return store
     .selectFrom('step_ups')
     .innerJoin('sessions', (join) =>
-      join.onRef('sessions.biz_id', '=', 'step_ups.session_biz_id').onRef('sessions.portal', '=', 'step_ups.portal'),
+      join.onRef('sessions.bizId', '=', 'step_ups.sessionBizId').onRef('sessions.portal', '=', 'step_ups.portal'),
     )
-    .select([
-      'step_ups.purpose_digest as purposeDigest',
-      'step_ups.verified_at as verifiedAt',
-      'step_ups.spent_by as spentBy',
-    ])
+    .select(['step_ups.purposeDigest', 'step_ups.verifiedAt', 'step_ups.spentBy'])
     .where('step_ups.portal', '=', portal)
-    .where('step_ups.session_biz_id', '=', sessionId)
-    .where('sessions.account_biz_id', '=', accountId)
-    .where('sessions.ended_at', 'is', null)
-    .where(validAt('step_ups.verified_at', 'step_ups.expires_at', now))
+    .where('step_ups.sessionBizId', '=', sessionId)
+    .where('sessions.accountBizId', '=', accountId)
+    .where('sessions.endedAt', 'is', null)
+    .where(validAt('step_ups.verifiedAt', 'step_ups.expiresAt', now))
     .execute()
 }

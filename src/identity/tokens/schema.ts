@@ -2,13 +2,13 @@ import type { NullableTimestamp, Timestamp } from '../../database/index.ts'
 import type { Portal, SessionId } from '../../kernel/index.ts'
 
 interface RefreshTokensTable {
-  token_digest: Uint8Array
+  tokenDigest: Uint8Array
   portal: Portal
-  session_biz_id: SessionId
-  parent_digest: Uint8Array | null
-  created_at: Timestamp
-  expires_at: Timestamp
-  used_at: NullableTimestamp
+  sessionBizId: SessionId
+  parentDigest: Uint8Array | null
+  createdAt: Timestamp
+  expiresAt: Timestamp
+  usedAt: NullableTimestamp
   /** Encrypted. Returned again if the token is presented twice within a short time. */
   successor: Uint8Array | null
 }
@@ -17,13 +17,13 @@ interface SigningKeysTable {
   kid: string
   algorithm: 'EdDSA'
   /** SubjectPublicKeyInfo, DER. */
-  public_key: Uint8Array
+  publicKey: Uint8Array
   /** PKCS #8, DER, encrypted. */
-  private_key: Uint8Array
-  created_at: Timestamp
-  activates_at: Timestamp
+  privateKey: Uint8Array
+  createdAt: Timestamp
+  activatesAt: Timestamp
   /** When the last token signed by this key expires. Null for the newest key. */
-  retires_at: NullableTimestamp
+  retiresAt: NullableTimestamp
 }
 
 declare module '../../database/tables.ts' {

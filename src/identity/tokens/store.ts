@@ -14,12 +14,12 @@ export interface NewRefreshToken {
 const insertRow = statement(
   (store, param: Param<Omit<NewRefreshToken, 'expiresAt'> & Record<'at' | 'expiresAt', Date>>) =>
     store.insertInto('refresh_tokens').values({
-      token_digest: param('digest'),
+      tokenDigest: param('digest'),
       portal: param('portal'),
-      session_biz_id: param('sessionId'),
-      parent_digest: param('parent'),
-      created_at: param('at'),
-      expires_at: param('expiresAt'),
+      sessionBizId: param('sessionId'),
+      parentDigest: param('parent'),
+      createdAt: param('at'),
+      expiresAt: param('expiresAt'),
     }),
 )
 
@@ -37,11 +37,11 @@ export async function spendRefreshToken(
 ): Promise<boolean> {
   const spent = await tx
     .updateTable('refresh_tokens')
-    .set({ used_at: toDate(at), successor })
+    .set({ usedAt: toDate(at), successor })
     .where('portal', '=', portal)
-    .where('token_digest', '=', digest)
-    .where('used_at', 'is', null)
-    .returning('token_digest')
+    .where('tokenDigest', '=', digest)
+    .where('usedAt', 'is', null)
+    .returning('tokenDigest')
     .executeTakeFirst()
   return spent !== undefined
 }
@@ -53,9 +53,9 @@ export function usedRefreshToken(
 ): Promise<{ usedAt: Instant | null; successor: Uint8Array | null } | undefined> {
   return tx
     .selectFrom('refresh_tokens')
-    .select(['used_at as usedAt', 'successor'])
+    .select(['usedAt', 'successor'])
     .where('portal', '=', portal)
-    .where('token_digest', '=', digest)
+    .where('tokenDigest', '=', digest)
     .executeTakeFirst()
 }
 
@@ -71,15 +71,9 @@ export interface StoredSigningKey {
 export function readSigningKeys(store: Database | Tx, now: Instant): Promise<StoredSigningKey[]> {
   return store
     .selectFrom('signing_keys')
-    .select([
-      'kid',
-      'public_key as publicKey',
-      'private_key as privateKey',
-      'activates_at as activatesAt',
-      'retires_at as retiresAt',
-    ])
-    .where((where) => where.or([where('retires_at', 'is', null), where('retires_at', '>', timestamptz(now))]))
-    .orderBy('activates_at', 'desc')
+    .select(['kid', 'publicKey', 'privateKey', 'activatesAt', 'retiresAt'])
+    .where((where) => where.or([where('retiresAt', 'is', null), where('retiresAt', '>', timestamptz(now))]))
+    .orderBy('activatesAt', 'desc')
     .execute()
 }
 
@@ -94,10 +88,10 @@ export async function insertSigningKey(tx: Tx, key: Omit<StoredSigningKey, 'reti
     .values({
       kid: key.kid,
       algorithm: 'EdDSA',
-      public_key: key.publicKey,
-      private_key: key.privateKey,
-      created_at: toDate(at),
-      activates_at: toDate(key.activatesAt),
+      publicKey: key.publicKey,
+      privateKey: key.privateKey,
+      createdAt: toDate(at),
+      activatesAt: toDate(key.activatesAt),
     })
     .execute()
 }
@@ -109,10 +103,10 @@ export async function deleteSigningKey(tx: Tx, kid: string): Promise<boolean> {
 
 /** Deletes retired keys. Sets the retirement time of keys that have none. */
 export async function retireSigningKeys(tx: Tx, retiresAt: Instant, now: Instant): Promise<void> {
-  await tx.deleteFrom('signing_keys').where('retires_at', '<=', timestamptz(now)).execute()
+  await tx.deleteFrom('signing_keys').where('retiresAt', '<=', timestamptz(now)).execute()
   await tx
     .updateTable('signing_keys')
-    .set({ retires_at: toDate(retiresAt) })
-    .where('retires_at', 'is', null)
+    .set({ retiresAt: toDate(retiresAt) })
+    .where('retiresAt', 'is', null)
     .execute()
 }

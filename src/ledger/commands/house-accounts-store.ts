@@ -12,7 +12,7 @@ export async function ensureHouseAccounts(ports: LedgerPorts, currencies: readon
   const existing = await database
     .selectFrom('ledger_accounts')
     .select(['kind', 'currency'])
-    .where('workspace_biz_id', 'is', null)
+    .where('workspaceBizId', 'is', null)
     .execute()
   const isOpen = new Set(existing.map(({ kind, currency }) => `${kind} ${currency}`))
   const at = toDate(clock.now())
@@ -22,19 +22,19 @@ export async function ensureHouseAccounts(ports: LedgerPorts, currencies: readon
     kinds
       .filter((kind) => !isOpen.has(`${kind} ${currency}`))
       .map((kind) => ({
-        biz_id: ids.next<'wallet'>(),
-        workspace_biz_id: null,
+        bizId: ids.next<'wallet'>(),
+        workspaceBizId: null,
         kind,
         currency,
-        created_at: at,
-        updated_at: at,
+        createdAt: at,
+        updatedAt: at,
       })),
   )
   if (missing.length === 0) return
   await database
     .insertInto('ledger_accounts')
     .values(missing)
-    .onConflict((conflict) => conflict.columns(['kind', 'currency']).where('workspace_biz_id', 'is', null).doNothing())
+    .onConflict((conflict) => conflict.columns(['kind', 'currency']).where('workspaceBizId', 'is', null).doNothing())
     .execute()
 }
 
@@ -105,17 +105,17 @@ function clearing(currency: string): HouseParty {
 async function lockOpeningFunds(tx: Database, kind: FundedAccount, currency: string): Promise<bigint | undefined> {
   const account = await tx
     .selectFrom('ledger_accounts')
-    .where('workspace_biz_id', 'is', null)
+    .where('workspaceBizId', 'is', null)
     .where('kind', '=', kind)
     .where('currency', '=', currency)
-    .select('biz_id')
+    .select('bizId')
     .forNoKeyUpdate()
     .executeTakeFirst()
   if (!account) return undefined
   const { provided } = await tx
     .selectFrom('ledger_entries')
-    .where('account_biz_id', '=', account.biz_id)
-    .where('flow_type', '=', sql.lit('OPENING'))
+    .where('accountBizId', '=', account.bizId)
+    .where('flowType', '=', sql.lit('OPENING'))
     .select(sql<bigint>`coalesce(sum(amount), 0)`.as('provided'))
     .executeTakeFirstOrThrow()
   return provided

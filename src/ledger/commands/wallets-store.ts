@@ -15,11 +15,11 @@ export interface NewWallet {
 export async function insertWallet(tx: Database, wallet: NewWallet): Promise<void> {
   const at = toDate(wallet.at)
   const shared = {
-    biz_id: wallet.bizId,
-    workspace_biz_id: wallet.workspaceBizId,
+    bizId: wallet.bizId,
+    workspaceBizId: wallet.workspaceBizId,
     currency: wallet.currency,
-    created_at: at,
-    updated_at: at,
+    createdAt: at,
+    updatedAt: at,
   }
   await tx
     .insertInto('ledger_accounts')
@@ -27,7 +27,7 @@ export async function insertWallet(tx: Database, wallet: NewWallet): Promise<voi
     .execute()
   await tx
     .insertInto('wallets')
-    .values({ ...shared, wallet_name: wallet.walletName, is_default: wallet.isDefault })
+    .values({ ...shared, walletName: wallet.walletName, isDefault: wallet.isDefault })
     .execute()
 }
 
@@ -44,8 +44,8 @@ export async function changeWalletStatus(
 ): Promise<boolean> {
   const { numUpdatedRows } = await database
     .updateTable('ledger_accounts')
-    .set((eb) => ({ status: to, updated_at: eb.fn<Date>('greatest', ['updated_at', eb.val(toDate(at))]) }))
-    .where('biz_id', '=', wallet)
+    .set((eb) => ({ status: to, updatedAt: eb.fn<Date>('greatest', ['updatedAt', eb.val(toDate(at))]) }))
+    .where('bizId', '=', wallet)
     .where('kind', '=', 'WALLET')
     .where('status', '=', from)
     .$if(to === 'CLOSED', (found) => found.where('balance', '=', 0n).where('held', '=', 0n))

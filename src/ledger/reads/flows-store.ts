@@ -36,19 +36,19 @@ export interface FlowQuery extends ListParameters {
 }
 
 const columns = [
-  'e.biz_id as bizId',
+  'e.bizId',
   'e.sequence',
-  'e.flow_type as flowType',
+  'e.flowType',
   'e.currency',
   'e.amount',
-  'e.balance_after as balanceAfter',
-  'e.order_biz_id as orderBizId',
-  'e.created_at as createdAt',
+  'e.balanceAfter',
+  'e.orderBizId',
+  'e.createdAt',
 ] as const
 
 export function readFlows(database: Database, query: FlowQuery): Promise<Flow[]> {
   const page = selectFlows(matchingEntries(database, query))
-    .orderBy('e.created_at', query.sortOrder)
+    .orderBy('e.createdAt', query.sortOrder)
     .orderBy('e.sequence', query.sortOrder)
     .limit(query.pageSize)
     .offset(offsetOf(query))
@@ -75,19 +75,19 @@ export interface Posting {
 export async function listPostings(database: Database, order: OrderId): Promise<Posting[]> {
   const rows = await database
     .selectFrom('ledger_entries as e')
-    .innerJoin('ledger_accounts as a', 'a.biz_id', 'e.account_biz_id')
-    .where('e.order_biz_id', '=', order)
+    .innerJoin('ledger_accounts as a', 'a.bizId', 'e.accountBizId')
+    .where('e.orderBizId', '=', order)
     .select([
-      'e.biz_id as bizId',
+      'e.bizId',
       'a.kind',
-      'e.account_biz_id as account',
-      'e.workspace_biz_id as workspace',
+      'e.accountBizId as account',
+      'e.workspaceBizId as workspace',
       'e.currency',
       'e.amount',
-      'e.flow_type as flowType',
-      'e.created_at as createdAt',
+      'e.flowType',
+      'e.createdAt',
     ])
-    .orderBy('e.created_at')
+    .orderBy('e.createdAt')
     .orderBy('e.amount')
     .execute()
   return rows.map(({ currency, amount, ...row }) => ({ ...row, amount: money(amount, currency) }))
@@ -101,19 +101,19 @@ function selectFlows(found: ReturnType<typeof matchingEntries>) {
 function matchingEntries(database: Database, { wallet, workspace, flowType, direction, from, to }: FlowQuery) {
   let found = database
     .selectFrom('ledger_entries as e')
-    .where('e.account_biz_id', '=', wallet)
+    .where('e.accountBizId', '=', wallet)
     .where(({ exists, selectFrom }) =>
       exists(
         selectFrom('ledger_accounts')
-          .select('biz_id')
-          .where('biz_id', '=', wallet)
-          .where('workspace_biz_id', '=', workspace),
+          .select('bizId')
+          .where('bizId', '=', wallet)
+          .where('workspaceBizId', '=', workspace),
       ),
     )
-  if (flowType) found = found.where('e.flow_type', '=', flowType)
+  if (flowType) found = found.where('e.flowType', '=', flowType)
   if (direction) found = found.where('e.amount', direction === 'IN' ? '>' : '<', sql<bigint>`0`)
-  if (from !== undefined) found = found.where('e.created_at', '>=', timestamptz(from))
-  if (to !== undefined) found = found.where('e.created_at', '<=', timestamptz(to))
+  if (from !== undefined) found = found.where('e.createdAt', '>=', timestamptz(from))
+  if (to !== undefined) found = found.where('e.createdAt', '<=', timestamptz(to))
   return found
 }
 
@@ -123,9 +123,9 @@ type FlowPage = ReturnType<typeof selectFlows>
 async function withOrders(database: Database, page: FlowPage, { sortOrder }: FlowQuery): Promise<Flow[]> {
   const rows = await database
     .selectFrom(page.as('page'))
-    .leftJoin('orders as o', 'o.biz_id', 'page.orderBizId')
+    .leftJoin('orders as o', 'o.bizId', 'page.orderBizId')
     .selectAll('page')
-    .select(['o.order_type as orderType', sql<string | null>`o.data->>'remark'`.as('remark')])
+    .select(['o.orderType', sql<string | null>`o.data->>'remark'`.as('remark')])
     .orderBy('page.createdAt', sortOrder)
     .orderBy('page.sequence', sortOrder)
     .execute()
@@ -156,8 +156,8 @@ async function listAllFlows(database: Database, query: FlowQuery): Promise<Page<
 async function lastSequence(database: Database, { wallet, workspace }: FlowQuery): Promise<number> {
   const row = await database
     .selectFrom('ledger_accounts')
-    .where('biz_id', '=', wallet)
-    .where('workspace_biz_id', '=', workspace)
+    .where('bizId', '=', wallet)
+    .where('workspaceBizId', '=', workspace)
     .select('sequence')
     .executeTakeFirst()
   return row?.sequence ?? 0

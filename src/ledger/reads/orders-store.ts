@@ -30,7 +30,7 @@ export type ListedOrder = Order & OrderMaker
 
 const orderColumns = [
   sql<unknown>`order_json(orders)`.as('order'),
-  'orders.workspace_kind as workspaceKind',
+  'orders.workspaceKind',
   sql<WorkspaceStatus>`(SELECT workspace_status FROM workspaces w WHERE w.biz_id = orders.workspace_biz_id)`.as(
     'workspaceStatus',
   ),
@@ -55,8 +55,8 @@ export interface OrderScope {
 export async function readOrder(database: Database, { id, type, workspace }: OrderScope): Promise<ListedOrder> {
   const row = await database
     .selectFrom('orders')
-    .where('biz_id', '=', id)
-    .where('order_type', '=', type)
+    .where('bizId', '=', id)
+    .where('orderType', '=', type)
     .where((orders) => (workspace === null ? orders.lit(true) : isVisibleTo(workspace)(orders)))
     .select(orderColumns)
     .executeTakeFirst()
@@ -65,8 +65,8 @@ export async function readOrder(database: Database, { id, type, workspace }: Ord
 }
 
 export async function readOrderType(database: Database, id: OrderId): Promise<OrderType | undefined> {
-  const row = await database.selectFrom('orders').where('biz_id', '=', id).select('order_type').executeTakeFirst()
-  return row?.order_type
+  const row = await database.selectFrom('orders').where('bizId', '=', id).select('orderType').executeTakeFirst()
+  return row?.orderType
 }
 
 export async function readOrders(database: Database, query: OrderQuery): Promise<ListedOrder[]> {
@@ -84,23 +84,23 @@ export async function listDueOrders(database: Database, query: DueQuery): Promis
   const { type, status, at, workspace, limit } = query
   const rows = await database
     .selectFrom('orders')
-    .where('order_type', '=', type)
+    .where('orderType', '=', type)
     .where('status', '=', status)
     .where(sql<boolean>`data->>'expiresAt' <= ${toIso(at)}`)
-    .$if(workspace !== null, (found) => found.where('workspace_biz_id', '=', workspace))
-    .select('biz_id')
-    .orderBy('created_at')
+    .$if(workspace !== null, (found) => found.where('workspaceBizId', '=', workspace))
+    .select('bizId')
+    .orderBy('createdAt')
     .limit(limit)
     .execute()
-  return rows.map((row) => row.biz_id)
+  return rows.map((row) => row.bizId)
 }
 
 /** A workspace sees the orders that it created, and completed orders of which it is the counterparty. */
 function isVisibleTo(workspace: WorkspaceId): OrderPredicate {
   return (orders) =>
     orders.or([
-      orders('workspace_biz_id', '=', workspace),
-      orders.and([orders('counterparty_workspace_biz_id', '=', workspace), isCompleted(orders)]),
+      orders('workspaceBizId', '=', workspace),
+      orders.and([orders('counterpartyWorkspaceBizId', '=', workspace), isCompleted(orders)]),
     ])
 }
 
@@ -123,11 +123,11 @@ async function readPageOf(
   const rows = await database
     .selectFrom(page.as('page'))
     .innerJoin('orders', (join) =>
-      join.onRef('orders.workspace_biz_id', '=', 'page.workspace_biz_id').onRef('orders.biz_id', '=', 'page.biz_id'),
+      join.onRef('orders.workspaceBizId', '=', 'page.workspaceBizId').onRef('orders.bizId', '=', 'page.bizId'),
     )
     .select(orderColumns)
     .orderBy('page.sort_key', query.sortOrder)
-    .orderBy('page.biz_id', query.sortOrder)
+    .orderBy('page.bizId', query.sortOrder)
     .execute()
   return rows.map(toListedOrder)
 }
@@ -139,15 +139,15 @@ function sortedKeys(database: Database, query: OrderQuery, sets: readonly Matchi
     .flatMap((found) => withSortKey(found, query))
     .map(({ found, sortKey }) =>
       found
-        .select(['orders.workspace_biz_id', 'orders.biz_id', sortKey.as('sort_key')])
+        .select(['orders.workspaceBizId', 'orders.bizId', sortKey.as('sort_key')])
         .orderBy('sort_key', query.sortOrder)
-        .orderBy('orders.biz_id', query.sortOrder)
+        .orderBy('orders.bizId', query.sortOrder)
         .limit(limit),
     )
     .map((keys) => database.selectFrom(keys.as('keys')).selectAll())
     .reduce((all, keys) => all.unionAll(keys))
     .orderBy('sort_key', query.sortOrder)
-    .orderBy('biz_id', query.sortOrder)
+    .orderBy('bizId', query.sortOrder)
 }
 
 interface SortedSet {
@@ -157,8 +157,8 @@ interface SortedSet {
 
 /** Of an expired order, the last change is its expiry, which has no index. */
 function withSortKey(found: MatchingOrders, { sortBy, expiry }: OrderQuery): SortedSet[] {
-  if (sortBy === 'createdAt') return [{ found, sortKey: sql.ref<Instant>('orders.created_at') }]
-  const updated = sql.ref<Instant>('orders.updated_at')
+  if (sortBy === 'createdAt') return [{ found, sortKey: sql.ref<Instant>('orders.createdAt') }]
+  const updated = sql.ref<Instant>('orders.updatedAt')
   if (expiry === undefined) return [{ found, sortKey: updated }]
   const expiring = [expiry.from, expiry.to]
   return [
@@ -193,20 +193,20 @@ async function orderSets(database: Database, query: OrderQuery): Promise<Matchin
 
 function partySets(query: OrderQuery): OrderPredicate[] {
   const member = query.workspace ?? query.participant
-  if (member !== undefined) return [(orders) => orders('workspace_biz_id', '=', member), ...receivedSets(query)]
+  if (member !== undefined) return [(orders) => orders('workspaceBizId', '=', member), ...receivedSets(query)]
   if (query.wallet !== undefined) return [(orders) => orders.lit(true)]
   const kinds = query.workspaceKind === undefined ? workspaceKind.codes : [query.workspaceKind]
   return kinds.map(
     (kind): OrderPredicate =>
       (orders) =>
-        orders('workspace_kind', '=', kind),
+        orders('workspaceKind', '=', kind),
   )
 }
 
 /** Orders that a workspace received, as it sees them or, for an operator, with the open ones. */
 function receivedSets({ workspace, participant, statuses }: OrderQuery): OrderPredicate[] {
   const received: OrderPredicate = (orders) =>
-    orders('counterparty_workspace_biz_id', '=', workspace ?? participant ?? null)
+    orders('counterpartyWorkspaceBizId', '=', workspace ?? participant ?? null)
   const sets: OrderPredicate[] = []
   if (statuses?.includes('COMPLETED') ?? true)
     sets.push((orders) => orders.and([received(orders), isCompleted(orders)]))
@@ -218,12 +218,9 @@ function receivedSets({ workspace, participant, statuses }: OrderQuery): OrderPr
 /** Nearly all orders with a wallet of the workspace are visible to it, so the index on the wallet suffices. */
 async function walletSets(database: Database, query: OrderQuery, wallet: WalletId): Promise<OrderPredicate[]> {
   const sides: OrderPredicate[] = [
-    (orders) => orders('source_wallet_biz_id', '=', wallet),
+    (orders) => orders('sourceWalletBizId', '=', wallet),
     (orders) =>
-      orders.and([
-        orders('target_wallet_biz_id', '=', wallet),
-        orders('source_wallet_biz_id', 'is distinct from', wallet),
-      ]),
+      orders.and([orders('targetWalletBizId', '=', wallet), orders('sourceWalletBizId', 'is distinct from', wallet)]),
   ]
   const { workspace } = query
   const parties =
@@ -238,20 +235,20 @@ async function walletSets(database: Database, query: OrderQuery, wallet: WalletI
 }
 
 async function isWalletOf(database: Database, wallet: WalletId, workspace: WorkspaceId): Promise<boolean> {
-  const found = database.selectFrom('ledger_accounts').where('biz_id', '=', wallet)
-  return (await found.where('workspace_biz_id', '=', workspace).select('biz_id').executeTakeFirst()) !== undefined
+  const found = database.selectFrom('ledger_accounts').where('bizId', '=', wallet)
+  return (await found.where('workspaceBizId', '=', workspace).select('bizId').executeTakeFirst()) !== undefined
 }
 
 function matchingOrders(database: Database, query: OrderQuery) {
   const { type, workspaceKind, statuses, expiry, from, to, data } = query
-  let found = database.selectFrom('orders').where('order_type', '=', type)
+  let found = database.selectFrom('orders').where('orderType', '=', type)
   if (statuses?.length === 0) return found.where(sql.lit(false))
-  if (workspaceKind !== undefined) found = found.where('workspace_kind', '=', workspaceKind)
+  if (workspaceKind !== undefined) found = found.where('workspaceKind', '=', workspaceKind)
   if (statuses !== undefined) found = found.where(currentStatus(expiry), 'in', statuses)
   if (statuses !== undefined && expiry !== undefined)
     found = found.where('orders.status', 'in', storedStatuses(statuses, expiry))
-  if (from !== undefined) found = found.where('created_at', '>=', timestamptz(from))
-  if (to !== undefined) found = found.where('created_at', '<=', timestamptz(to))
+  if (from !== undefined) found = found.where('createdAt', '>=', timestamptz(from))
+  if (to !== undefined) found = found.where('createdAt', '<=', timestamptz(to))
   if (data !== undefined) found = found.where(sql<boolean>`data @> ${JSON.stringify(data)}::jsonb`)
   return found
 }

@@ -15,7 +15,7 @@ export interface Wallet {
 }
 
 const walletsOfWorkspace = statement((store, param: Param<{ workspace: WorkspaceId }>) =>
-  selectWallets(store).where('w.workspace_biz_id', '=', param('workspace')).orderBy('w.created_at').orderBy('w.biz_id'),
+  selectWallets(store).where('w.workspaceBizId', '=', param('workspace')).orderBy('w.createdAt').orderBy('w.bizId'),
 )
 
 export function listWallets(database: Database, workspace: WorkspaceId): Promise<Wallet[]> {
@@ -29,10 +29,10 @@ export interface WalletScope {
 }
 
 const walletById = statement((store, param: Param<{ wallet: WalletId }>) =>
-  selectWallets(store).where('w.biz_id', '=', param('wallet')),
+  selectWallets(store).where('w.bizId', '=', param('wallet')),
 )
 const walletOfWorkspace = statement((store, param: Param<{ wallet: WalletId; workspace: WorkspaceId }>) =>
-  selectWallets(store).where('w.biz_id', '=', param('wallet')).where('w.workspace_biz_id', '=', param('workspace')),
+  selectWallets(store).where('w.bizId', '=', param('wallet')).where('w.workspaceBizId', '=', param('workspace')),
 )
 
 export function readWallet(database: Database, { wallet, workspace }: WalletScope): Promise<Wallet | undefined> {
@@ -52,9 +52,9 @@ export function readDefaultWallet(
   { workspace, currency }: DefaultWalletScope,
 ): Promise<Wallet | undefined> {
   return selectWallets(database)
-    .where('w.workspace_biz_id', '=', workspace)
+    .where('w.workspaceBizId', '=', workspace)
     .where('w.currency', '=', currency)
-    .where('w.is_default', '=', true)
+    .where('w.isDefault', '=', true)
     .executeTakeFirst()
 }
 
@@ -86,8 +86,8 @@ export async function readBalance(
 ): Promise<Balance | undefined> {
   const row = await database
     .selectFrom('ledger_accounts')
-    .where('biz_id', '=', wallet)
-    .where('workspace_biz_id', '=', workspace)
+    .where('bizId', '=', wallet)
+    .where('workspaceBizId', '=', workspace)
     .where('kind', '=', 'WALLET')
     .select(['currency', 'balance', 'held', 'version'])
     .executeTakeFirst()
@@ -133,17 +133,17 @@ function selectWallets(store: Database) {
   return store
     .selectFrom('wallets as w')
     .innerJoin('ledger_accounts as a', (join) =>
-      join.onRef('a.biz_id', '=', 'w.biz_id').onRef('a.workspace_biz_id', '=', 'w.workspace_biz_id'),
+      join.onRef('a.bizId', '=', 'w.bizId').onRef('a.workspaceBizId', '=', 'w.workspaceBizId'),
     )
     .select((eb) => [
-      'w.biz_id as bizId',
-      'w.workspace_biz_id as workspaceBizId',
-      'w.wallet_name as walletName',
+      'w.bizId',
+      'w.workspaceBizId',
+      'w.walletName',
       'w.currency',
       'a.status',
-      'w.is_default as isDefault',
-      'w.created_at as createdAt',
-      eb.fn<Instant>('greatest', ['w.updated_at', 'a.updated_at']).as('updatedAt'),
+      'w.isDefault',
+      'w.createdAt',
+      eb.fn<Instant>('greatest', ['w.updatedAt', 'a.updatedAt']).as('updatedAt'),
     ])
 }
 

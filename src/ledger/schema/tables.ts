@@ -4,9 +4,9 @@ import type { AccountId, OrderId, WalletId, WorkspaceId, WorkspaceKind } from '.
 import type { FlowType, HouseAccount, OrderType, WalletStatus } from '../contract.ts'
 
 interface LedgerAccountsTable {
-  biz_id: WalletId
+  bizId: WalletId
   /** Null for house accounts. */
-  workspace_biz_id: WorkspaceId | null
+  workspaceBizId: WorkspaceId | null
   kind: 'WALLET' | HouseAccount
   currency: string
   status: Generated<WalletStatus>
@@ -15,78 +15,78 @@ interface LedgerAccountsTable {
   sequence: Generated<number>
   /** Counts entries, created holds and ended holds. */
   version: Generated<number>
-  last_entry_at: NullableTimestamp
-  created_at: Timestamp
-  updated_at: Timestamp
+  lastEntryAt: NullableTimestamp
+  createdAt: Timestamp
+  updatedAt: Timestamp
 }
 
 interface WalletsTable {
-  biz_id: WalletId
-  workspace_biz_id: WorkspaceId
-  wallet_name: string
+  bizId: WalletId
+  workspaceBizId: WorkspaceId
+  walletName: string
   currency: string
-  is_default: boolean
-  created_at: Timestamp
-  updated_at: Timestamp
+  isDefault: boolean
+  createdAt: Timestamp
+  updatedAt: Timestamp
 }
 
 interface LedgerEntriesTable {
-  account_biz_id: WalletId
+  accountBizId: WalletId
   sequence: Generated<number>
-  biz_id: string
-  workspace_biz_id: Generated<WorkspaceId | null>
-  transaction_biz_id: string
-  order_biz_id: OrderId | null
+  bizId: string
+  workspaceBizId: Generated<WorkspaceId | null>
+  transactionBizId: string
+  orderBizId: OrderId | null
   currency: string
   amount: Minor
-  balance_after: Generated<bigint>
+  balanceAfter: Generated<bigint>
   /** Can be a type of a domain that was removed since. */
-  flow_type: FlowType
-  created_at: Timestamp
+  flowType: FlowType
+  createdAt: Timestamp
 }
 
 interface LedgerHoldsTable {
-  workspace_biz_id: WorkspaceId
-  biz_id: string
-  account_biz_id: WalletId
-  order_biz_id: OrderId
+  workspaceBizId: WorkspaceId
+  bizId: string
+  accountBizId: WalletId
+  orderBizId: OrderId
   amount: Minor
   status: 'HELD' | 'RELEASED' | 'CAPTURED'
-  created_at: Timestamp
-  ended_at: NullableTimestamp
+  createdAt: Timestamp
+  endedAt: NullableTimestamp
 }
 
 interface OrdersTable {
-  workspace_biz_id: WorkspaceId
-  biz_id: OrderId
+  workspaceBizId: WorkspaceId
+  bizId: OrderId
   /** The receiving workspace of a transfer to another workspace. */
-  counterparty_workspace_biz_id: WorkspaceId | null
+  counterpartyWorkspaceBizId: WorkspaceId | null
   /** Can be a type of a domain that was removed since. */
-  order_type: OrderType
-  order_no: string
+  orderType: OrderType
+  orderNo: string
   status: string
   version: Generated<number>
-  source_wallet_biz_id: WalletId | null
-  target_wallet_biz_id: WalletId | null
-  created_by: AccountId | null
+  sourceWalletBizId: WalletId | null
+  targetWalletBizId: WalletId | null
+  createdBy: AccountId | null
   data: Json
   /** An array of `{status, at, actorBizId, reason}`. The last element has the current status. */
   history: Json
-  created_at: Timestamp
-  updated_at: Timestamp
+  createdAt: Timestamp
+  updatedAt: Timestamp
   /** A copy, which a trigger sets. */
-  workspace_kind: Generated<WorkspaceKind>
+  workspaceKind: Generated<WorkspaceKind>
 }
 
 interface IdempotencyTable {
-  account_biz_id: AccountId
+  accountBizId: AccountId
   /** The all-zero UUID if the command has no workspace. */
-  workspace_biz_id: string
+  workspaceBizId: string
   operation: string
-  request_id: string
-  body_hash: string
+  requestId: string
+  bodyHash: string
   result: Json
-  created_at: Timestamp
+  createdAt: Timestamp
 }
 
 interface LedgerTypesTable {
@@ -101,11 +101,11 @@ interface LedgerTypesTable {
 
 interface LedgerCheckTable {
   one: Generated<true>
-  checked_at: Timestamp
+  checkedAt: Timestamp
   /** Start of the last check, if it found the ledger consistent. */
-  verified_at: NullableTimestamp
+  verifiedAt: NullableTimestamp
   /** Start of the last check of the whole ledger, if it was consistent since. */
-  whole_verified_at: NullableTimestamp
+  wholeVerifiedAt: NullableTimestamp
   /** Null if the ledger is consistent. */
   rule: string | null
   subject: string | null

@@ -4,24 +4,24 @@ import { type Json, sqlMigration, type Timestamp } from '../../database/index.ts
 import type { AuditOutcome, Portal } from '../../kernel/index.ts'
 
 interface AuditLogTable {
-  biz_id: Generated<string>
+  bizId: Generated<string>
   at: Timestamp
   portal: Portal
-  actor_biz_id: string | null
-  workspace_biz_id: string | null
+  actorBizId: string | null
+  workspaceBizId: string | null
   action: string
-  target_biz_id: string | null
+  targetBizId: string | null
   outcome: AuditOutcome
-  request_id: string
-  client_ip: string
+  requestId: string
+  clientIp: string
   detail: Json
   sequence: Generated<number | null>
-  previous_hash: Generated<Uint8Array | null>
+  previousHash: Generated<Uint8Array | null>
   hash: Generated<Uint8Array | null>
 }
 
 interface AuditChainTable {
-  is_only: Generated<boolean>
+  isOnly: Generated<boolean>
   sequence: number
   hash: Uint8Array
 }

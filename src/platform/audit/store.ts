@@ -21,13 +21,13 @@ const insertEntry = statement((store, param: Param<Omit<AuditEntry, 'at' | 'deta
   store.insertInto('audit_log').values({
     at: param('at'),
     portal: param('portal'),
-    actor_biz_id: param('actorId'),
-    workspace_biz_id: param('workspaceId'),
+    actorBizId: param('actorId'),
+    workspaceBizId: param('workspaceId'),
     action: param('action'),
-    target_biz_id: param('targetId'),
+    targetBizId: param('targetId'),
     outcome: param('outcome'),
-    request_id: param('requestId'),
-    client_ip: param('clientIp'),
+    requestId: param('requestId'),
+    clientIp: param('clientIp'),
     detail: param('detail'),
   }),
 )
@@ -78,16 +78,16 @@ export interface SealedEntry {
 }
 
 const content = [
-  'biz_id as bizId',
+  'bizId',
   sql<string>`(extract(epoch FROM at) * 1000000)::bigint::text`.as('atMicros'),
   'portal',
-  'actor_biz_id as actorId',
-  'workspace_biz_id as workspaceId',
+  'actorBizId as actorId',
+  'workspaceBizId as workspaceId',
   'action',
-  'target_biz_id as targetId',
+  'targetBizId as targetId',
   'outcome',
-  'request_id as requestId',
-  'client_ip as clientIp',
+  'requestId',
+  'clientIp',
   'detail',
 ] as const
 
@@ -124,7 +124,7 @@ export function unsealedEntries(tx: Tx, limit: number): Promise<EntryContent[]> 
     .select(content)
     .where('sequence', 'is', null)
     .orderBy('at')
-    .orderBy('biz_id')
+    .orderBy('bizId')
     .limit(limit)
     .execute()
 }
@@ -172,7 +172,7 @@ export async function sealedEntries(database: Database, after: number, limit: nu
 function firstSealed(database: Database) {
   return database
     .selectFrom('audit_log')
-    .select([sql<number>`sequence`.as('sequence'), 'biz_id as bizId'])
+    .select([sql<number>`sequence`.as('sequence'), 'bizId'])
     .orderBy('sequence')
     .limit(1)
 }

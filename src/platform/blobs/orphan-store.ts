@@ -14,9 +14,9 @@ export async function addOrphanBlobs(store: Database | Tx, keys: readonly string
 export async function claimBlob(tx: Tx, key: string): Promise<boolean> {
   const claimed = await tx
     .deleteFrom('unnamed_blobs')
-    .where('blob_key', '=', key)
-    .where('is_doomed', '=', false)
-    .returning('blob_key')
+    .where('blobKey', '=', key)
+    .where('isDoomed', '=', false)
+    .returning('blobKey')
     .executeTakeFirst()
   return claimed !== undefined
 }
@@ -32,19 +32,19 @@ export async function markForDeletion(
 ): Promise<string[]> {
   const due = database
     .selectFrom('unnamed_blobs')
-    .select('blob_key')
-    .where('due_at', '<=', timestamptz(at))
-    .where('blob_key', 'like', `${area}/%`)
+    .select('blobKey')
+    .where('dueAt', '<=', timestamptz(at))
+    .where('blobKey', 'like', `${area}/%`)
     .where(sql<boolean>`blob_key <> ALL (${excluded}::text[])`)
-    .orderBy('due_at')
+    .orderBy('dueAt')
     .limit(max)
   const marked = await database
     .updateTable('unnamed_blobs')
-    .set({ is_doomed: true })
-    .where('blob_key', 'in', due)
-    .returning(['blob_key', 'due_at'])
+    .set({ isDoomed: true })
+    .where('blobKey', 'in', due)
+    .returning(['blobKey', 'dueAt'])
     .execute()
-  return marked.sort((one, other) => one.due_at - other.due_at).map(({ blob_key }) => blob_key)
+  return marked.sort((one, other) => one.dueAt - other.dueAt).map(({ blobKey }) => blobKey)
 }
 
 export async function postponeDeletion(database: Database, keys: readonly string[], at: Instant): Promise<void> {

@@ -2,9 +2,9 @@ import type { Generated } from 'kysely'
 import { sqlMigration, type Timestamp } from '../../database/index.ts'
 
 interface UnnamedBlobsTable {
-  blob_key: string
-  due_at: Timestamp
-  is_doomed: Generated<boolean>
+  blobKey: string
+  dueAt: Timestamp
+  isDoomed: Generated<boolean>
 }
 
 declare module '../../database/tables.ts' {

@@ -2,17 +2,17 @@ import type { Generated } from 'kysely'
 import { type Json, type NullableTimestamp, sqlMigration, type Timestamp } from '../../database/index.ts'
 
 interface JobsTable {
-  biz_id: string
+  bizId: string
   kind: string
   payload: Json
-  every_ms: number | null
+  everyMs: number | null
   status: 'WAITING' | 'LEASED' | 'FAILED'
   attempts: Generated<number>
-  run_at: Timestamp
-  lease_biz_id: string | null
-  lease_until: NullableTimestamp
+  runAt: Timestamp
+  leaseBizId: string | null
+  leaseUntil: NullableTimestamp
   failure: string | null
-  created_at: Timestamp
+  createdAt: Timestamp
 }
 
 declare module '../../database/tables.ts' {

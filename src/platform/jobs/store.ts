@@ -40,7 +40,7 @@ export function jobsEnqueued(tx: Tx | Database, ids: Ids, jobs: readonly NewJob[
   const rows = jobs.map(({ kind, payload, at }) => ({
     ...newJob(ids, kind, at),
     payload: JSON.stringify(payload),
-    every_ms: null,
+    everyMs: null,
   }))
   return query((store) => store.insertInto('jobs').values(rows))
 }
@@ -59,12 +59,12 @@ export async function upsertRecurringJob(
   const next = timestamptz(addMs(at, everyMs))
   await database
     .insertInto('jobs')
-    .values({ ...newJob(ids, kind, at), run_at: toDate(firstAt), payload: '{}', every_ms: everyMs })
+    .values({ ...newJob(ids, kind, at), runAt: toDate(firstAt), payload: '{}', everyMs: everyMs })
     .onConflict((conflict) =>
       conflict
         .column('kind')
-        .where('every_ms', 'is not', null)
-        .doUpdateSet({ every_ms: everyMs, run_at: sql`least(jobs.run_at, ${next})` }),
+        .where('everyMs', 'is not', null)
+        .doUpdateSet({ everyMs: everyMs, runAt: sql`least(jobs.run_at, ${next})` }),
     )
     .execute()
 }
@@ -82,17 +82,17 @@ export async function leaseJob(
 ): Promise<Lease | undefined> {
   const due = database
     .selectFrom('jobs')
-    .select('biz_id')
+    .select('bizId')
     .where('kind', 'in', kinds)
     .where('status', '!=', 'FAILED')
     .where((eb) =>
       eb.or([
-        eb('run_at', '<=', timestamptz(at)),
+        eb('runAt', '<=', timestamptz(at)),
         sql<boolean>`run_at > ${timestamptz(addMs(at, leaseMs))} + coalesce(every_ms, ${maxBackoffMs}) * interval '1 ms'`,
       ]),
     )
-    .where((eb) => eb.or([eb('lease_until', 'is', null), eb('lease_until', '<=', timestamptz(at))]))
-    .orderBy('run_at')
+    .where((eb) => eb.or([eb('leaseUntil', 'is', null), eb('leaseUntil', '<=', timestamptz(at))]))
+    .orderBy('runAt')
     .limit(1)
     .forUpdate()
     .skipLocked()
@@ -100,12 +100,12 @@ export async function leaseJob(
     .updateTable('jobs')
     .set({
       status: 'LEASED',
-      lease_biz_id: leaseId,
-      lease_until: toDate(addMs(at, leaseMs)),
+      leaseBizId: leaseId,
+      leaseUntil: toDate(addMs(at, leaseMs)),
       attempts: sql<number>`attempts + 1`,
     })
-    .where('biz_id', '=', (eb) => eb.selectFrom(due.as('due')).select('due.biz_id'))
-    .returning(['biz_id as jobId', sql<string>`lease_biz_id`.as('leaseId'), 'kind', 'payload', 'attempts as attempt'])
+    .where('bizId', '=', (eb) => eb.selectFrom(due.as('due')).select('due.bizId'))
+    .returning(['bizId as jobId', sql<string>`lease_biz_id`.as('leaseId'), 'kind', 'payload', 'attempts as attempt'])
     .executeTakeFirst()
 }
 
@@ -113,20 +113,16 @@ export async function leaseJob(
 export async function renewLease(database: Database, lease: Lease, until: Instant): Promise<boolean> {
   const renewed = await database
     .updateTable('jobs')
-    .set({ lease_until: toDate(until) })
-    .where('biz_id', '=', lease.jobId)
-    .where('lease_biz_id', '=', lease.leaseId)
-    .returning('biz_id')
+    .set({ leaseUntil: toDate(until) })
+    .where('bizId', '=', lease.jobId)
+    .where('leaseBizId', '=', lease.leaseId)
+    .returning('bizId')
     .executeTakeFirst()
   return renewed !== undefined
 }
 
 export async function deleteJob(database: Database, lease: Lease): Promise<void> {
-  await database
-    .deleteFrom('jobs')
-    .where('biz_id', '=', lease.jobId)
-    .where('lease_biz_id', '=', lease.leaseId)
-    .execute()
+  await database.deleteFrom('jobs').where('bizId', '=', lease.jobId).where('leaseBizId', '=', lease.leaseId).execute()
 }
 
 /** Marks the job as failed if `runAt` is null. */
@@ -139,19 +135,19 @@ export async function returnJob(
     .updateTable('jobs')
     .set({
       status: runAt === null ? 'FAILED' : 'WAITING',
-      lease_biz_id: null,
-      lease_until: null,
+      leaseBizId: null,
+      leaseUntil: null,
       failure,
       attempts,
-      ...(runAt !== null && { run_at: toDate(runAt) }),
+      ...(runAt !== null && { runAt: toDate(runAt) }),
     })
-    .where('biz_id', '=', lease.jobId)
-    .where('lease_biz_id', '=', lease.leaseId)
+    .where('bizId', '=', lease.jobId)
+    .where('leaseBizId', '=', lease.leaseId)
     .execute()
 }
 
 export async function deleteFailedJobs(database: Database, before: Instant): Promise<void> {
-  await database.deleteFrom('jobs').where('status', '=', 'FAILED').where('run_at', '<', timestamptz(before)).execute()
+  await database.deleteFrom('jobs').where('status', '=', 'FAILED').where('runAt', '<', timestamptz(before)).execute()
 }
 
 /** No process would ever run the job. */
@@ -165,12 +161,12 @@ function assertKnownKind(tx: Tx | Database, kind: string): void {
 
 function newJob(ids: Ids, kind: string, at: Instant) {
   return {
-    biz_id: ids.next<'job'>(),
+    bizId: ids.next<'job'>(),
     kind,
     status: 'WAITING' as const,
-    run_at: toDate(at),
-    lease_biz_id: null,
+    runAt: toDate(at),
+    leaseBizId: null,
     failure: null,
-    created_at: toDate(at),
+    createdAt: toDate(at),
   }
 }

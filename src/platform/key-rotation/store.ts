@@ -76,5 +76,5 @@ function keyIdOf(column: string, from: number): RawBuilder<string> {
 }
 
 function textRef(column: string): RawBuilder<unknown> {
-  return sql`${sql.ref(column)}::text AS ${sql.id(column)}`
+  return sql`${sql.ref(column)}::text AS ${sql.ref(column)}`
 }

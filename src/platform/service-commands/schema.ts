@@ -2,19 +2,19 @@ import { sqlMigration, type Timestamp } from '../../database/index.ts'
 import type { AccountId } from '../../kernel/index.ts'
 
 interface ServiceCommandsTable {
-  account_biz_id: AccountId
+  accountBizId: AccountId
   /** The nil UUID without a workspace. */
-  workspace_biz_id: string
+  workspaceBizId: string
   operation: string
-  request_id: string
-  body_hash: string
+  requestId: string
+  bodyHash: string
   /** The number of times that the command was sent. */
   attempt: number
   /** Until then, the service may still be working. */
-  claimed_until: Timestamp
+  claimedUntil: Timestamp
   /** JSON text as the client gets it. Null while the outcome is unknown. */
   reply: string | null
-  created_at: Timestamp
+  createdAt: Timestamp
 }
 
 declare module '../../database/tables.ts' {

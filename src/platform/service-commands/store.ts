@@ -46,7 +46,7 @@ export async function find(
   key: CommandKey,
 ): Promise<{ bodyHash: string; reply: string | null } | undefined> {
   const { rows } = await sql<{ bodyHash: string; reply: string | null }>`
-    SELECT body_hash AS "bodyHash", reply FROM service_commands WHERE ${isCommand(key)}`.execute(database)
+    SELECT body_hash, reply FROM service_commands WHERE ${isCommand(key)}`.execute(database)
   return rows[0]
 }
 

@@ -216,18 +216,18 @@ describe('API key', () => {
     const { secret } = await create({}, clerk)
     await world.database
       .updateTable('roles')
-      .set({ permission_codes: ['wallet:read', 'file:read'] })
-      .where('biz_id', '=', role as never)
+      .set({ permissionCodes: ['wallet:read', 'file:read'] })
+      .where('bizId', '=', role as never)
       .execute()
     expect([...(await use(secret)).workspace.permissions]).toEqual(['wallet:read'])
     await world.database
       .updateTable('accounts')
-      .set({ account_status: 'SUSPENDED' })
-      .where('biz_id', '=', clerk)
+      .set({ accountStatus: 'SUSPENDED' })
+      .where('bizId', '=', clerk)
       .execute()
     expect(await refusalOf(use(secret))).toBe('ACCESS.TOKEN_INVALID')
-    await world.database.updateTable('accounts').set({ account_status: 'ACTIVE' }).where('biz_id', '=', clerk).execute()
-    await world.database.deleteFrom('memberships').where('account_biz_id', '=', clerk).execute()
+    await world.database.updateTable('accounts').set({ accountStatus: 'ACTIVE' }).where('bizId', '=', clerk).execute()
+    await world.database.deleteFrom('memberships').where('accountBizId', '=', clerk).execute()
     expect(await refusalOf(use(secret))).toBe('ACCESS.PERMISSION_DENIED')
   })
 
@@ -248,8 +248,8 @@ describe('API key', () => {
     const access = await world.members.enter(callerOf(clerk), workspace)
     await world.database
       .updateTable('roles')
-      .set({ permission_codes: ['api-key:manage'] })
-      .where('biz_id', '=', role as never)
+      .set({ permissionCodes: ['api-key:manage'] })
+      .where('bizId', '=', role as never)
       .execute()
     const input = { as: clerk, workspace, access, body: { apiKeyBizId } }
     const enabling = world.call(keys.handlers, contract.enableApiKey, input)

@@ -40,8 +40,8 @@ async function use(token: string, clientIp = '203.0.113.7') {
 }
 
 test('apiKeys.create 200: states that the addresses of a key replace its creator’s whitelist', async () => {
-  const whitelist = world.database.updateTable('accounts').set({ ip_whitelist_enabled: true })
-  await whitelist.where('biz_id', '=', owner).execute()
+  const whitelist = world.database.updateTable('accounts').set({ ipWhitelistEnabled: true })
+  await whitelist.where('bizId', '=', owner).execute()
   const own = await create({ ipAllowlist: ['203.0.113.0/28'] })
   const other = await create({ apiKeyName: 'Without addresses' })
   expect([own.replacesIpWhitelist, other.replacesIpWhitelist]).toEqual([true, false])
@@ -49,18 +49,18 @@ test('apiKeys.create 200: states that the addresses of a key replace its creator
     'none',
     'ACCESS.IP_NOT_ALLOWED',
   ])
-  const entries = world.database.selectFrom('audit_log').select('detail').where('target_biz_id', '=', own.bizId)
+  const entries = world.database.selectFrom('audit_log').select('detail').where('targetBizId', '=', own.bizId)
   expect((await entries.executeTakeFirstOrThrow()).detail).toMatchObject({ replacesIpWhitelist: true })
 })
 
 test('authenticate 403 ACCESS.IP_NOT_ALLOWED: with `narrow`, an existing key needs an address of both lists', async () => {
   const { secret } = await create({ ipAllowlist: ['203.0.113.0/28'] })
-  const whitelist = world.database.updateTable('accounts').set({ ip_whitelist_enabled: true })
+  const whitelist = world.database.updateTable('accounts').set({ ipWhitelistEnabled: true })
   settings.addressList = 'narrow'
   try {
     expect(await refusalOf(use(secret))).toBe('none')
     expect(await refusalOf(use(secret, '203.0.113.16'))).toBe('ACCESS.IP_NOT_ALLOWED')
-    await whitelist.where('biz_id', '=', owner).execute()
+    await whitelist.where('bizId', '=', owner).execute()
     expect(await refusalOf(use(secret))).toBe('ACCESS.IP_NOT_ALLOWED')
     const created = await create({ apiKeyName: 'Narrow', ipAllowlist: ['203.0.113.0/28'] })
     expect(created.replacesIpWhitelist).toBe(false)

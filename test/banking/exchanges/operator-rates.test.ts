@@ -43,17 +43,17 @@ async function openRates() {
   }
   /** Adds an account to the workspace. */
   const join = async (member: AccountId) => {
-    const dates = { created_at: toDate(clock.now()), updated_at: toDate(clock.now()) }
+    const dates = { createdAt: toDate(clock.now()), updatedAt: toDate(clock.now()) }
     const role = systemIds.next<'role'>()
-    const named = { role_name: role, description: '', role_type: 'CUSTOM' } as const
+    const named = { roleName: role, description: '', roleType: 'CUSTOM' } as const
     await database
       .insertInto('roles')
-      .values({ biz_id: role, workspace_biz_id: workspace, permission_codes: [], ...named, ...dates })
+      .values({ bizId: role, workspaceBizId: workspace, permissionCodes: [], ...named, ...dates })
       .execute()
-    const membership = { workspace_biz_id: workspace, account_biz_id: member, role_biz_id: role, ...dates }
+    const membership = { workspaceBizId: workspace, accountBizId: member, roleBizId: role, ...dates }
     await database
       .insertInto('memberships')
-      .values({ ...membership, join_source: 'INVITATION', is_default: false, policy_config: null })
+      .values({ ...membership, joinSource: 'INVITATION', isDefault: false, policyConfig: null })
       .execute()
   }
   return {

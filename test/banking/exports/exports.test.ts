@@ -55,24 +55,24 @@ describe('exports', () => {
       createExports({ ...ports, database: store, transaction: transactionOf(store), ledger })
     const requestExport = async (type: 'FLOWS' | 'TRANSFERS', filters: object = {}) => {
       const exportId = ids.next<'export'>()
-      const request = { export_type: type, format: 'JSONL', filters: JSON.stringify(filters) } as const
-      const file = { blob_key: null, file_name: null, row_count: null, size_bytes: null, sha256: null }
-      const creation = { created_by: journal.account(), created_at: new Date(journal.clock.now()) }
-      const initial = { run_biz_id: null, export_status: 'QUEUED', failure_code: null } as const
+      const request = { exportType: type, format: 'JSONL', filters: JSON.stringify(filters) } as const
+      const file = { blobKey: null, fileName: null, rowCount: null, sizeBytes: null, sha256: null }
+      const creation = { createdBy: journal.account(), createdAt: new Date(journal.clock.now()) }
+      const initial = { runBizId: null, exportStatus: 'QUEUED', failureCode: null } as const
       await database
         .insertInto('exports')
-        .values({ biz_id: exportId, workspace_biz_id: workspace, ...request, ...file, ...creation, ...initial })
+        .values({ bizId: exportId, workspaceBizId: workspace, ...request, ...file, ...creation, ...initial })
         .execute()
       return exportId
     }
     const readState = (exportId: string) =>
-      database.selectFrom('exports').selectAll().where('biz_id', '=', exportId).executeTakeFirstOrThrow()
+      database.selectFrom('exports').selectAll().where('bizId', '=', exportId).executeTakeFirstOrThrow()
     const listUnnamedBlobs = async () => {
-      const rows = await database.selectFrom('unnamed_blobs').select('blob_key').execute()
-      return rows.map(({ blob_key }) => blob_key)
+      const rows = await database.selectFrom('unnamed_blobs').select('blobKey').execute()
+      return rows.map(({ blobKey }) => blobKey)
     }
     const rowsOf = async (exportId: string) => {
-      const { blob_key: key } = await readState(exportId)
+      const { blobKey: key } = await readState(exportId)
       const bytes = key === null ? undefined : await blobs.get(key)
       return bytes
         ? (await text(bytes))
@@ -143,7 +143,7 @@ describe('exports', () => {
     let isCompleting = false
     const failing = database.withPlugin({
       transformQuery: ({ node }) => {
-        isCompleting ||= node.kind === 'UpdateQueryNode' && JSON.stringify(node).includes('completed_at')
+        isCompleting ||= node.kind === 'UpdateQueryNode' && JSON.stringify(node).includes('completedAt')
         return node
       },
       transformResult: async ({ result }) => result,
@@ -181,7 +181,7 @@ describe('exports', () => {
         const rows = await rowsOf(exportId)
         expect(rows.length, `${store.name} ${type}`).toBe(before)
         expect(new Set(rows.map(({ bizId }) => bizId)).size).toBe(before)
-        expect(await readState(exportId)).toMatchObject({ export_status: 'COMPLETED', row_count: before })
+        expect(await readState(exportId)).toMatchObject({ exportStatus: 'COMPLETED', rowCount: before })
         if (type === 'TRANSFERS') continue
         // A snapshot has equal incoming and outgoing flows.
         const moved = rows.filter(({ flowType }) => flowType === 'TRANSFER')
@@ -199,7 +199,7 @@ describe('exports', () => {
       const progress: number[] = []
       const between = async () => {
         journal.clock.advance(300)
-        const { export_status: status, row_count: rows } = await readState(exportId)
+        const { exportStatus: status, rowCount: rows } = await readState(exportId)
         if (status === 'RUNNING') progress.push(rows ?? -1)
       }
       const { jobs } = createDomain(withInterruption(journal, between))
@@ -226,11 +226,11 @@ describe('exports', () => {
       // The attempt loses its lease while it reads rows.
       const stale = run(slow.jobs, { workspaceId: workspace, exportId })
       await reached.promise
-      expect(await readState(exportId)).toMatchObject({ export_status: 'RUNNING', row_count: 0 })
+      expect(await readState(exportId)).toMatchObject({ exportStatus: 'RUNNING', rowCount: 0 })
       const { jobs } = createDomain(journal.ledger)
       await run(jobs, { workspaceId: workspace, exportId }, { attempt: 2 })
       const completed = await readState(exportId)
-      expect(completed).toMatchObject({ export_status: 'COMPLETED', row_count: opening - 1 })
+      expect(completed).toMatchObject({ exportStatus: 'COMPLETED', rowCount: opening - 1 })
       gate.resolve()
       await stale.catch(() => undefined)
       expect(await readState(exportId)).toEqual(completed)
@@ -255,7 +255,7 @@ describe('exports', () => {
         await inTransaction(database, (tx) => completeRun(tx, stale, { ...file, at, expiresAt: addMs(at, 1_000) })),
       ).toBe(false)
       await failRun(database, stale, 'SYSTEM.INTERNAL_ERROR')
-      expect(await readState(exportId)).toMatchObject({ export_status: 'RUNNING', row_count: 0, blob_key: null })
+      expect(await readState(exportId)).toMatchObject({ exportStatus: 'RUNNING', rowCount: 0, blobKey: null })
       expect(await recordProgress(database, current, 1)).toBe(true)
     }
   })
@@ -293,7 +293,7 @@ describe('exports', () => {
       const { jobs } = createDomain(journal.ledger, withLostCommitReply(store.database))
       await expect(run(jobs, payload)).rejects.toThrow('the connection broke')
       await jobs[0]?.abandon?.(payload)
-      expect(await readState(exportId)).toMatchObject({ export_status: 'COMPLETED', row_count: opening - 1 })
+      expect(await readState(exportId)).toMatchObject({ exportStatus: 'COMPLETED', rowCount: opening - 1 })
       expect(await rowsOf(exportId)).toHaveLength(opening - 1)
       expect(await listUnnamedBlobs()).toEqual([])
     }
@@ -304,7 +304,7 @@ describe('exports', () => {
       const { journal, workspace, createDomain, requestExport, readState } = await setUp({ database, ...store })
       const exportId = await requestExport('TRANSFERS')
       await run(createDomain(journal.ledger).jobs, { workspaceId: workspace, exportId })
-      const end = (await readState(exportId)).expires_at ?? expect.fail()
+      const end = (await readState(exportId)).expiresAt ?? expect.fail()
       const paging = { currentPage: 1, pageSize: 1, sortBy: 'createdAt', sortOrder: 'asc' } as const
       for (const [at, status] of [
         [addMs(end, -1), 'COMPLETED'],
@@ -334,7 +334,7 @@ describe('exports', () => {
       const createFile = async (): Promise<string> => {
         const exportId = await requestExport('TRANSFERS')
         await run(jobs, { workspaceId, exportId })
-        return (await readState(exportId)).blob_key ?? ''
+        return (await readState(exportId)).blobKey ?? ''
       }
       const isThere = async (key: string) => (await blobs.get(key))?.destroy() !== undefined
       const expired = await createFile()
@@ -357,11 +357,11 @@ describe('exports', () => {
       const exportId = await requestExport('TRANSFERS')
       const payload = { workspaceId: workspace, exportId }
       await expect(run(jobs, payload)).rejects.toThrow('store unavailable')
-      expect(await readState(exportId)).toMatchObject({ export_status: 'RUNNING' })
+      expect(await readState(exportId)).toMatchObject({ exportStatus: 'RUNNING' })
       await jobs[0]?.abandon?.(payload)
       expect(await readState(exportId)).toMatchObject({
-        export_status: 'FAILED',
-        failure_code: 'SYSTEM.INTERNAL_ERROR',
+        exportStatus: 'FAILED',
+        failureCode: 'SYSTEM.INTERNAL_ERROR',
       })
     }
   })
@@ -373,7 +373,7 @@ describe('exports', () => {
       const abandon = async (exportId: string) => jobs[0]?.abandon?.({ workspaceId: workspace, exportId })
       const failing = await requestExport('TRANSFERS')
       await abandon(failing)
-      expect(await readState(failing)).toMatchObject({ export_status: 'FAILED', failure_code: 'SYSTEM.INTERNAL_ERROR' })
+      expect(await readState(failing)).toMatchObject({ exportStatus: 'FAILED', failureCode: 'SYSTEM.INTERNAL_ERROR' })
       const completing = await requestExport('TRANSFERS')
       await run(jobs, { workspaceId: workspace, exportId: completing })
       const completed = await readState(completing)

@@ -78,7 +78,7 @@ describe('uploads', () => {
     files().jobs[0]?.work(null, { jobId: '', attempt: 1, signal: new AbortController().signal, drop: () => undefined })
   const isThere = async (key: string) => (await blobs.get(key))?.destroy() !== undefined
   const listUnnamedBlobs = async () =>
-    (await store.database.selectFrom('unnamed_blobs').select('blob_key').execute()).map(({ blob_key }) => blob_key)
+    (await store.database.selectFrom('unnamed_blobs').select('blobKey').execute()).map(({ blobKey }) => blobKey)
 
   test('files.sweep: keeps bytes with a row, deletes those of a reset sandbox', async () => {
     const [workspace, neighbour] = [await journal.workspace(), await journal.workspace()]
@@ -131,11 +131,7 @@ describe('uploads', () => {
       },
     }
     expect(await refusalOf(upload(workspace, 'DOCUMENT', { blobs: slow }))).toBe('SYSTEM.UNAVAILABLE')
-    const rows = await store.database
-      .selectFrom('files')
-      .where('workspace_biz_id', '=', workspace)
-      .selectAll()
-      .execute()
+    const rows = await store.database.selectFrom('files').where('workspaceBizId', '=', workspace).selectAll().execute()
     expect(rows).toEqual([])
   })
 

@@ -156,7 +156,7 @@ describe.each(stores)('upload quotas on $name', ({ database }: TestStore) => {
       drop: () => undefined,
     })
     expect(await blobs.get(blobKey)).toBeUndefined()
-    const rows = await database.selectFrom('audit_log').select('action').where('target_biz_id', '=', id).execute()
+    const rows = await database.selectFrom('audit_log').select('action').where('targetBizId', '=', id).execute()
     expect(rows).toHaveLength(2)
   })
 

@@ -108,7 +108,7 @@ async function permissionsOf(as: AccountId) {
 
 describe('invitations', () => {
   test('invitations.create 200: mails in the guest’s language; the guest can list and accept it', async () => {
-    await world.database.updateTable('accounts').set({ default_language: 'ja' }).where('biz_id', '=', guest).execute()
+    await world.database.updateTable('accounts').set({ defaultLanguage: 'ja' }).where('bizId', '=', guest).execute()
     const invitation = await invite(` ${guestEmail.toUpperCase()} `, owner, role, 'Come in\nBcc: x@example.test')
     expect(invitation).toMatchObject({
       workspaceBizId: workspace,
@@ -220,18 +220,18 @@ describe('invitations', () => {
 
   test('invitations.accept 404 RESOURCE.NOT_FOUND: unverified address', async () => {
     const { bizId } = await invite()
-    await world.database.updateTable('accounts').set({ email_verified_at: null }).where('biz_id', '=', guest).execute()
+    await world.database.updateTable('accounts').set({ emailVerifiedAt: null }).where('bizId', '=', guest).execute()
     expect(await mine()).toEqual([])
     expect(await refusalOf(accept(bizId))).toBe('RESOURCE.NOT_FOUND')
   })
 
   test('invitations.accept 422 WORKSPACE.NOT_ACTIVE: frozen workspace', async () => {
     const { bizId } = await invite()
-    const freeze = (workspace_status: 'ACTIVE' | 'FROZEN') =>
+    const freeze = (workspaceStatus: 'ACTIVE' | 'FROZEN') =>
       world.database
         .updateTable('workspaces')
-        .set({ workspace_status })
-        .where('biz_id', '=', workspace as never)
+        .set({ workspaceStatus })
+        .where('bizId', '=', workspace as never)
         .execute()
     await freeze('FROZEN')
     expect(await refusalOf(accept(bizId))).toBe('WORKSPACE.NOT_ACTIVE')
@@ -247,7 +247,7 @@ describe('invitations', () => {
     const entries = await world.database
       .selectFrom('audit_log')
       .select(['action', 'outcome', 'detail'])
-      .where('workspace_biz_id', '=', workspace)
+      .where('workspaceBizId', '=', workspace)
       .orderBy('outcome', 'desc')
       .execute()
     expect(entries).toEqual([
@@ -272,13 +272,13 @@ describe('permissions and limits', () => {
     expect(await refusalOf(invite(other, manager, role))).toBe('ACCESS.PERMISSION_DENIED')
     const owners = await world.database
       .selectFrom('roles')
-      .select('biz_id')
-      .where('workspace_biz_id', '=', workspace as never)
-      .where('role_type', '=', 'OWNER')
+      .select('bizId')
+      .where('workspaceBizId', '=', workspace as never)
+      .where('roleType', '=', 'OWNER')
       .executeTakeFirstOrThrow()
-    expect(await refusalOf(invite(other, manager, owners.biz_id))).toBe('ACCESS.PERMISSION_DENIED')
+    expect(await refusalOf(invite(other, manager, owners.bizId))).toBe('ACCESS.PERMISSION_DENIED')
     expect(await refusalOf(invite(other, manager, managers))).toBe('none')
-    expect(await refusalOf(invite(`${serial}boss@example.test`, owner, owners.biz_id))).toBe('none')
+    expect(await refusalOf(invite(`${serial}boss@example.test`, owner, owners.bizId))).toBe('none')
   })
 
   test('invitations.create 404 RESOURCE.NOT_FOUND: role of another workspace', async () => {
@@ -290,7 +290,7 @@ describe('permissions and limits', () => {
   test('invitations.create 200: ignores an account of the SYSTEM portal with the address', async () => {
     const address = `clerk${serial}@example.test`
     const clerk = await world.account(address, 'SYSTEM')
-    await world.database.updateTable('accounts').set({ default_language: 'ja' }).where('biz_id', '=', clerk).execute()
+    await world.database.updateTable('accounts').set({ defaultLanguage: 'ja' }).where('bizId', '=', clerk).execute()
     const { bizId } = await invite(address)
     expect(outbox.list()[0]).toMatchObject({ to: address, locale: 'en' })
     expect(await refusalOf(accept(bizId, clerk))).toBe('RESOURCE.NOT_FOUND')

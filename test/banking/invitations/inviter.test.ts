@@ -74,23 +74,19 @@ async function ownerRole() {
 function membership(who: AccountId) {
   return world.database
     .updateTable('memberships')
-    .where('account_biz_id', '=', who)
-    .where('workspace_biz_id', '=', bizId<'workspace'>(workspace))
+    .where('accountBizId', '=', who)
+    .where('workspaceBizId', '=', bizId<'workspace'>(workspace))
 }
-function status(who: AccountId, account_status: 'ACTIVE' | 'SUSPENDED') {
-  return world.database.updateTable('accounts').set({ account_status }).where('biz_id', '=', who).execute()
+function status(who: AccountId, accountStatus: 'ACTIVE' | 'SUSPENDED') {
+  return world.database.updateTable('accounts').set({ accountStatus }).where('bizId', '=', who).execute()
 }
 function limit(who: AccountId, policyConfig: object | null) {
   return membership(who)
-    .set({ policy_config: policyConfig && JSON.stringify(policyConfig) })
+    .set({ policyConfig: policyConfig && JSON.stringify(policyConfig) })
     .execute()
 }
-function grant(role: string, permission_codes: Permission[]) {
-  return world.database
-    .updateTable('roles')
-    .set({ permission_codes })
-    .where('biz_id', '=', bizId<'role'>(role))
-    .execute()
+function grant(role: string, permissionCodes: Permission[]) {
+  return world.database.updateTable('roles').set({ permissionCodes }).where('bizId', '=', bizId<'role'>(role)).execute()
 }
 
 describe('invitations.accept 409 STATE.CONFLICT', () => {
@@ -174,7 +170,7 @@ describe('invitations.accept 409 STATE.CONFLICT', () => {
     const all = await world.members.enter(callerOf(owner), workspace)
     await grant(managers, [...all.permissions])
     await membership(owner)
-      .set({ role_biz_id: bizId<'role'>(managers) })
+      .set({ roleBizId: bizId<'role'>(managers) })
       .execute()
     expect(await accept(invitation)).toBe('STATE.CONFLICT')
   })

@@ -109,10 +109,10 @@ describe.each(stores)('the last owner on $name', (store) => {
   const ownersOf = async (workspace: WorkspaceId) => {
     const owners = await world.database
       .selectFrom('memberships as m')
-      .innerJoin('roles as r', 'r.biz_id', 'm.role_biz_id')
-      .where('m.workspace_biz_id', '=', workspace)
-      .where('r.role_type', '=', 'OWNER')
-      .select(['m.account_biz_id as id', 'm.policy_config as policyConfig'])
+      .innerJoin('roles as r', 'r.bizId', 'm.roleBizId')
+      .where('m.workspaceBizId', '=', workspace)
+      .where('r.roleType', '=', 'OWNER')
+      .select(['m.accountBizId as id', 'm.policyConfig'])
       .execute()
     return owners
   }
@@ -185,9 +185,9 @@ describe.each(stores)('the last owner on $name', (store) => {
       const set = (to: object | null) =>
         world.database
           .updateTable('memberships')
-          .set({ policy_config: to && JSON.stringify(to) })
-          .where('workspace_biz_id', '=', target.workspace)
-          .where('account_biz_id', '=', other)
+          .set({ policyConfig: to && JSON.stringify(to) })
+          .where('workspaceBizId', '=', target.workspace)
+          .where('accountBizId', '=', other)
           .execute()
       await set(policyConfig)
       expect(await run(target, one)).toBe('WORKSPACE.LAST_OWNER')
@@ -206,7 +206,7 @@ describe.each(stores)('the last owner on $name', (store) => {
       const { target, one, other } = await pair()
       let result: Promise<string> | undefined
       const suspending = world.database.transaction().execute(async (tx) => {
-        const suspended = tx.updateTable('accounts').set({ account_status: 'SUSPENDED' }).where('biz_id', '=', other)
+        const suspended = tx.updateTable('accounts').set({ accountStatus: 'SUSPENDED' }).where('bizId', '=', other)
         await suspended.execute()
         result = run(target, one)
         // Long enough for an operation that does not wait for the lock.

@@ -24,7 +24,7 @@ describe('search by part of a name, case-insensitive', () => {
   let workspace: string
   beforeAll(async () => {
     workspace = await world.workspaceOf(owner, name)
-    await world.database.updateTable('accounts').set({ account_name: name }).where('biz_id', '=', owner).execute()
+    await world.database.updateTable('accounts').set({ accountName: name }).where('bizId', '=', owner).execute()
   })
   const spellings = ['ΝΗΣΟΣ', 'νησος', 'νησοσ', 'İpek', 'ipek']
 
@@ -112,8 +112,8 @@ describe('limits of a membership', () => {
   })
 
   test('workspaces.leave 200: replaces limits of an earlier membership', async () => {
-    const policy_config = JSON.stringify({ enterable: false })
-    const former = { workspace_biz_id: workspace, account_biz_id: member, policy_config }
+    const policyConfig = JSON.stringify({ enterable: false })
+    const former = { workspaceBizId: workspace, accountBizId: member, policyConfig }
     await world.database.insertInto('former_membership_limits').values(former).execute()
     await limit({ readOnly: true })
     await leave()

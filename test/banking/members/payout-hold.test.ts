@@ -190,8 +190,8 @@ describe('the hold on newly gained payout permissions', () => {
     const { bizId: invitationBizId } = await invite(founder, owners)
     await world.database
       .updateTable('invitations')
-      .set({ invitation_status: 'SUSPENDED' })
-      .where('biz_id', '=', bizId<'invitation'>(invitationBizId))
+      .set({ invitationStatus: 'SUSPENDED' })
+      .where('bizId', '=', bizId<'invitation'>(invitationBizId))
       .execute()
     const confirm = (as: AccountId) =>
       world.call(handlers, invitations.confirmInvitation, { as, workspace, body: { invitationBizId } })
@@ -227,8 +227,8 @@ describe('the hold on newly gained payout permissions', () => {
     world.clock.advance(holdMs + 1)
     await world.database
       .updateTable('withdrawal_channels')
-      .set({ channel_status: 'SUSPENDED', suspended_status: 'ACTIVE' })
-      .where('biz_id', '=', bizId<'withdrawalChannel'>(channel))
+      .set({ channelStatus: 'SUSPENDED', suspendedStatus: 'ACTIVE' })
+      .where('bizId', '=', bizId<'withdrawalChannel'>(channel))
       .execute()
     const params = { withdrawal_channel_id: channel }
     await callChannels(channelContract.reactivateWithdrawalChannel, { as: thief, workspace, params })

@@ -237,8 +237,8 @@ describe.each(stores)('members and roles that a recovered account has brought in
     world.clock.advance(windowMs)
     const stranger = await bringIn(victim, readers)
     await deleteGrantsBefore(world.database, addMs(world.clock.now(), -windowMs))
-    const grants = world.database.selectFrom('membership_grants').where('workspace_biz_id', '=', workspace)
-    expect(await grants.select('grantee_biz_id as id').execute()).toEqual([{ id: stranger }])
+    const grants = world.database.selectFrom('membership_grants').where('workspaceBizId', '=', workspace)
+    expect(await grants.select('granteeBizId as id').execute()).toEqual([{ id: stranger }])
     expect((await recover()).members).toEqual([stranger])
   })
 

@@ -55,11 +55,7 @@ test('audit: an entry names the API key of the request, if there is one', async 
   }
   const target = { workspaceId: null, targetId: null, detail: { reason: 'test' } }
   await recordRefusal(database, { ...auditContext, at: clock.now() }, target)
-  const entries = await database
-    .selectFrom('audit_log')
-    .select('detail')
-    .where('actor_biz_id', '=', accountId)
-    .execute()
+  const entries = await database.selectFrom('audit_log').select('detail').where('actorBizId', '=', accountId).execute()
   expect(entries.map(({ detail }) => detail)).toHaveLength(3)
   expect(entries.map(({ detail }) => detail)).toEqual(
     expect.arrayContaining([{}, { apiKey: 'a key' }, { reason: 'test', apiKey: 'a key' }]),

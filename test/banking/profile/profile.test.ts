@@ -42,7 +42,7 @@ test('profile.update 200: changes only the fields in the request, with an audit 
   expect(changed).toMatchObject({ ...body, defaultTimezone: 'Europe/Berlin', updatedAt: '2026-03-01T09:01:00.000Z' })
   expect(await world.call(handlers, contract.readProfile, { as: account })).toEqual(changed)
   const entries = await world.database.selectFrom('audit_log').selectAll().execute()
-  expect(entries).toMatchObject([{ action: 'profile.update', actor_biz_id: account, outcome: 'SUCCESS', detail: {} }])
+  expect(entries).toMatchObject([{ action: 'profile.update', actorBizId: account, outcome: 'SUCCESS', detail: {} }])
 })
 
 test('profile.update 400 VALIDATION.INVALID_PARAMETER: unknown country, empty update', async () => {

@@ -53,10 +53,10 @@ describe.each(stores)('proposals on $name', (store) => {
     await setPermissions(id, permissions)
     return id
   }
-  const setPermissions = (id: AccountId, operator_permissions: Permission[]) =>
-    world.database.updateTable('accounts').set({ operator_permissions }).where('biz_id', '=', id).execute()
+  const setPermissions = (id: AccountId, operatorPermissions: Permission[]) =>
+    world.database.updateTable('accounts').set({ operatorPermissions }).where('bizId', '=', id).execute()
   const permissionsOf = async (id: AccountId) => {
-    const found = world.database.selectFrom('accounts').select('operator_permissions as all').where('biz_id', '=', id)
+    const found = world.database.selectFrom('accounts').select('operatorPermissions as all').where('bizId', '=', id)
     return (await found.executeTakeFirstOrThrow()).all
   }
   const as = (id: AccountId) => callerOf(id, 'SYSTEM')
@@ -88,8 +88,8 @@ describe.each(stores)('proposals on $name', (store) => {
   const auditOf = (targetId: string) =>
     world.database
       .selectFrom('audit_log')
-      .select(['action', 'actor_biz_id'])
-      .where('target_biz_id', '=', targetId)
+      .select(['action', 'actorBizId'])
+      .where('targetBizId', '=', targetId)
       .execute()
 
   describe('permissions of operators', () => {
@@ -105,8 +105,8 @@ describe.each(stores)('proposals on $name', (store) => {
       expect(confirmed).toMatchObject({ proposalStatus: { code: 'DONE' }, proposedBy: first, decidedBy: second })
       expect(await permissionsOf(subject)).toEqual(['audit:read', 'ledger:read'])
       expect(await auditOf(proposal.bizId)).toEqual([
-        { action: 'proposals.proposePermissions', actor_biz_id: first },
-        { action: 'proposals.confirm', actor_biz_id: second },
+        { action: 'proposals.proposePermissions', actorBizId: first },
+        { action: 'proposals.confirm', actorBizId: second },
       ])
       const mails = await world.database
         .selectFrom('jobs')
@@ -190,7 +190,7 @@ describe.each(stores)('proposals on $name', (store) => {
         body: { userBizId, reason },
       })
     const suspend = (id: AccountId) =>
-      world.database.updateTable('accounts').set({ account_status: 'SUSPENDED' }).where('biz_id', '=', id).execute()
+      world.database.updateTable('accounts').set({ accountStatus: 'SUSPENDED' }).where('bizId', '=', id).execute()
     const isOwner = async (account: AccountId, workspace: string) =>
       (await world.members.enter(callerOf(account), workspace)).isOwner
 
@@ -217,15 +217,15 @@ describe.each(stores)('proposals on $name', (store) => {
       await suspend(owner)
       const inside = await operator(everything, `n${serial}@x.test`)
       expect(await refusalOf(proposeOwner(inside, workspace, next))).toBe('ACCESS.PERMISSION_DENIED')
-      const limits = { policy_config: JSON.stringify({ readOnly: true }) }
+      const limits = { policyConfig: JSON.stringify({ readOnly: true }) }
       const { bizId: id } = await proposeOwner(first, workspace, next)
-      const membership = world.database.updateTable('memberships').where('account_biz_id', '=', next)
+      const membership = world.database.updateTable('memberships').where('accountBizId', '=', next)
       await membership.set(limits).execute()
       expect(await refusalOf(confirm(second, id))).toBe('STATE.CONFLICT')
-      await membership.set({ policy_config: null }).execute()
+      await membership.set({ policyConfig: null }).execute()
       expect(await refusalOf(confirm(inside, id))).toBe('ACCESS.PERMISSION_DENIED')
-      const active = world.database.updateTable('accounts').set({ account_status: 'ACTIVE' })
-      await active.where('biz_id', '=', owner).execute()
+      const active = world.database.updateTable('accounts').set({ accountStatus: 'ACTIVE' })
+      await active.where('bizId', '=', owner).execute()
       expect(await refusalOf(confirm(second, id))).toBe('STATE.CONFLICT')
       expect(await isOwner(next, workspace)).toBe(false)
     })
@@ -243,11 +243,11 @@ describe.each(stores)('proposals on $name', (store) => {
       portal: 'CONSUMER' | 'SYSTEM' = 'CONSUMER',
       factorAgeMs = suspicionMs,
     ) => {
-      const verified_at = toDate(addMs(world.clock.now(), -factorAgeMs))
-      const secret = { secret: new Uint8Array(8), verified_at, pending_secret: null, pending_at: null }
+      const verifiedAt = toDate(addMs(world.clock.now(), -factorAgeMs))
+      const secret = { secret: new Uint8Array(8), verifiedAt, pendingSecret: null, pendingAt: null }
       await world.database
         .insertInto('otp_factors')
-        .values({ account_biz_id: account, portal, ...secret })
+        .values({ accountBizId: account, portal, ...secret })
         .execute()
       return account
     }
@@ -286,11 +286,11 @@ describe.each(stores)('proposals on $name', (store) => {
       const account = await consumer(factorAgeMs)
       const { bizId: id } = await reset(await operator(), account)
       world.clock.advance(minutes(1))
-      const last_used_step = Math.floor(world.clock.now() / 30_000)
+      const lastUsedStep = Math.floor(world.clock.now() / 30_000)
       await world.database
         .updateTable('otp_factors')
-        .set({ last_used_step })
-        .where('account_biz_id', '=', account)
+        .set({ lastUsedStep })
+        .where('accountBizId', '=', account)
         .execute()
       world.clock.advance(factorResetDelayMs)
       await runJob()
@@ -304,11 +304,11 @@ describe.each(stores)('proposals on $name', (store) => {
       await world.database
         .insertInto('backup_codes')
         .values({
-          account_biz_id: account,
+          accountBizId: account,
           portal: 'CONSUMER',
-          code_digest: new Uint8Array(32),
-          generated_at: toDate(world.clock.now()),
-          used_at: null,
+          codeDigest: new Uint8Array(32),
+          generatedAt: toDate(world.clock.now()),
+          usedAt: null,
         })
         .execute()
       world.clock.advance(factorResetDelayMs)
@@ -319,8 +319,8 @@ describe.each(stores)('proposals on $name', (store) => {
     test('proposals.execute: the suspension of the operator cancels the reset', async () => {
       const [first, account] = [await operator(), await consumer()]
       const { bizId: id } = await reset(first, account)
-      const accounts = world.database.updateTable('accounts').where('biz_id', '=', first)
-      await accounts.set({ account_status: 'SUSPENDED' }).execute()
+      const accounts = world.database.updateTable('accounts').where('bizId', '=', first)
+      await accounts.set({ accountStatus: 'SUSPENDED' }).execute()
       world.clock.advance(factorResetDelayMs)
       await runJob()
       expect([await statusOf(id), await hasFactor(account)]).toEqual(['CANCELLED', true])

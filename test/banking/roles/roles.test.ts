@@ -113,7 +113,7 @@ describe('roles', () => {
     const entries = await world.database
       .selectFrom('audit_log')
       .select(['action', 'detail'])
-      .where('actor_biz_id', '=', owner)
+      .where('actorBizId', '=', owner)
       .orderBy('action')
       .execute()
     expect(entries).toEqual([
@@ -290,8 +290,8 @@ describe('members', () => {
     const other = await newAccount()
     await world.join(workspace, other, [])
     await change(owner, other, await ownerRole())
-    const suspend = world.database.updateTable('accounts').set({ account_status: 'SUSPENDED' })
-    await suspend.where('biz_id', '=', other).execute()
+    const suspend = world.database.updateTable('accounts').set({ accountStatus: 'SUSPENDED' })
+    await suspend.where('bizId', '=', other).execute()
     const leave = (as: AccountId) =>
       refusalOf(world.call(world.handlers, memberContract.leaveWorkspace, { as, workspace }))
     expect(await leave(owner)).toBe('WORKSPACE.LAST_OWNER')
@@ -348,18 +348,18 @@ test('roles.delete 200: ignores declined and expired invitations', async () => {
     world.database
       .insertInto('invitations')
       .values({
-        workspace_biz_id: bizId<'workspace'>(workspace),
-        biz_id: systemIds.next<'invitation'>(),
-        invitee_email: `${status}@example.test`.toLowerCase(),
-        role_biz_id: role,
-        role_name: 'Offered',
-        inviter_biz_id: owner,
-        invitation_status: status,
-        decline_reason: null,
+        workspaceBizId: bizId<'workspace'>(workspace),
+        bizId: systemIds.next<'invitation'>(),
+        inviteeEmail: `${status}@example.test`.toLowerCase(),
+        roleBizId: role,
+        roleName: 'Offered',
+        inviterBizId: owner,
+        invitationStatus: status,
+        declineReason: null,
         message: null,
-        expires_at: toDate(addMs(world.clock.now(), lifetimeMs)),
-        created_at: toDate(world.clock.now()),
-        updated_at: toDate(world.clock.now()),
+        expiresAt: toDate(addMs(world.clock.now(), lifetimeMs)),
+        createdAt: toDate(world.clock.now()),
+        updatedAt: toDate(world.clock.now()),
       })
       .execute()
   const deleteOffered = async (status: 'PENDING' | 'DECLINED', lifetimeMs: number) => {

@@ -158,8 +158,8 @@ describe('sandbox', () => {
     const orders = await world.database
       .selectFrom('orders')
       .select(['status', sql<string | null>`data->>'failureCode'`.as('failureCode')])
-      .where('workspace_biz_id', '=', opened.workspaceId)
-      .orderBy('created_at')
+      .where('workspaceBizId', '=', opened.workspaceId)
+      .orderBy('createdAt')
       .execute()
     expect(orders).toEqual([
       { status: 'COMPLETED', failureCode: null },
@@ -173,10 +173,10 @@ describe('sandbox', () => {
 
   test('ledger: the clearing account of a sandbox is not a wallet', async () => {
     const { workspaceId: workspace } = await open('SANDBOX')
-    const { biz_id: wallet } = await world.database
+    const { bizId: wallet } = await world.database
       .selectFrom('ledger_accounts')
-      .select('biz_id')
-      .where('workspace_biz_id', '=', workspace)
+      .select('bizId')
+      .where('workspaceBizId', '=', workspace)
       .where('kind', '=', 'CLEARING')
       .where('currency', '=', 'USD')
       .executeTakeFirstOrThrow()
@@ -287,8 +287,8 @@ describe('sandbox', () => {
       world.database
         .selectFrom('ledger_accounts')
         .select(['kind', 'currency', 'balance', 'version'])
-        .where('workspace_biz_id', 'is', null)
-        .orderBy('biz_id')
+        .where('workspaceBizId', 'is', null)
+        .orderBy('bizId')
         .execute()
     const before = await house()
     const opened = await open('SANDBOX')
@@ -321,12 +321,12 @@ describe('sandbox', () => {
     const { workspaceId: workspace } = await open('SANDBOX')
     const accounts = await world.database
       .selectFrom('ledger_accounts')
-      .select('biz_id')
-      .where('workspace_biz_id', '=', workspace)
+      .select('bizId')
+      .where('workspaceBizId', '=', workspace)
       .where('kind', '!=', 'WALLET')
       .execute()
     expect(accounts).not.toEqual([])
-    for (const { biz_id: wallet } of accounts) {
+    for (const { bizId: wallet } of accounts) {
       expect(await ledger.readBalance({ wallet, workspace })).toBeUndefined()
       expect(await ledger.readBalanceAt({ wallet, workspace }, world.clock.now())).toBeUndefined()
     }

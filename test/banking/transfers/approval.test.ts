@@ -83,8 +83,8 @@ describe.each(stores)('approval of transfers on $name', ({ database }) => {
     expect(await refusalOf(reject(bizId))).toBe('STATE.CONFLICT')
   })
 
-  const setStatus = (workspace: WorkspaceId, workspace_status: 'ACTIVE' | 'FROZEN') =>
-    database.updateTable('workspaces').set({ workspace_status }).where('biz_id', '=', workspace).execute()
+  const setStatus = (workspace: WorkspaceId, workspaceStatus: 'ACTIVE' | 'FROZEN') =>
+    database.updateTable('workspaces').set({ workspaceStatus }).where('bizId', '=', workspace).execute()
 
   test('transfers.approve 409 STATE.CONFLICT: the sending or the receiving workspace is frozen', async () => {
     const wallets = await pair('51.00')
@@ -111,8 +111,8 @@ describe.each(stores)('approval of transfers on $name', ({ database }) => {
     const { bizId } = await transfer(wallets, '50.00')
     let approved: Promise<string> = Promise.resolve('')
     await database.transaction().execute(async (tx) => {
-      const target = tx.updateTable('workspaces').where('biz_id', '=', wallets[1].workspace)
-      await target.set({ workspace_status: 'FROZEN' }).execute()
+      const target = tx.updateTable('workspaces').where('bizId', '=', wallets[1].workspace)
+      await target.set({ workspaceStatus: 'FROZEN' }).execute()
       approved = refusalOf(approve(bizId))
       await pause(100)
     })

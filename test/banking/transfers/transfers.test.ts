@@ -51,15 +51,11 @@ describe.each(stores)('transfers on $name', ({ database }) => {
       ['COMPLETED', sender],
     ])
     expect([await bank.available(a), await bank.available(b)]).toEqual(['87.50', '12.50'])
-    const audited = await database
-      .selectFrom('audit_log')
-      .where('target_biz_id', '=', order.bizId)
-      .selectAll()
-      .execute()
+    const audited = await database.selectFrom('audit_log').where('targetBizId', '=', order.bizId).selectAll().execute()
     expect(audited).toMatchObject([
       {
-        ...{ portal: 'CONSUMER', action: 'transfers.create', actor_biz_id: sender, workspace_biz_id: a.workspace },
-        ...{ outcome: 'SUCCESS', request_id: 'the-first', client_ip: '203.0.113.7', detail: {} },
+        ...{ portal: 'CONSUMER', action: 'transfers.create', actorBizId: sender, workspaceBizId: a.workspace },
+        ...{ outcome: 'SUCCESS', requestId: 'the-first', clientIp: '203.0.113.7', detail: {} },
       },
     ])
   })
@@ -81,11 +77,11 @@ describe.each(stores)('transfers on $name', ({ database }) => {
     expect(await refusalOf(transfer(unknown, b, '1'))).toBe('RESOURCE.NOT_FOUND')
     expect(await refusalOf(transfer({ ...b, workspace: a.workspace }, a, '1'))).toBe('RESOURCE.NOT_FOUND')
     expect(await refusalOf(transfer(a, unknown, '1'))).toBe('RESOURCE.NOT_FOUND')
-    const { biz_id: house } = await database
+    const { bizId: house } = await database
       .selectFrom('ledger_accounts')
       .where('kind', '=', 'CLEARING')
       .where('currency', '=', 'USD')
-      .select('biz_id')
+      .select('bizId')
       .executeTakeFirstOrThrow()
     expect(await refusalOf(transfer(a, { id: house }, '1'))).toBe('RESOURCE.NOT_FOUND')
   })
@@ -198,10 +194,10 @@ describe.each(stores)('transfers on $name', ({ database }) => {
     const third = (
       await database
         .selectFrom('orders')
-        .where('biz_id', '=', created[2] as never)
-        .select('created_at')
+        .where('bizId', '=', created[2] as never)
+        .select('createdAt')
         .executeTakeFirstOrThrow()
-    ).created_at
+    ).createdAt
     const startTime = new Date(third).toISOString()
     expect(await list({ startTime })).toEqual([[3, 2], 2])
     expect(await list({ endTime: startTime })).toEqual([[2, 1, 0], 3])

@@ -167,7 +167,7 @@ describe.each(stores)('wallets on $name', ({ database }) => {
     expect((await freeze(contract.unfreezeWallet)).walletStatus.code).toBe('ACTIVE')
     expect(await refusalOf(freeze(contract.unfreezeWallet))).toBe('STATE.CONFLICT')
     expect(await refusalOf(freeze(contract.freezeWallet, systemIds.next()))).toBe('RESOURCE.NOT_FOUND')
-    const entries = await database.selectFrom('audit_log').where('target_biz_id', '=', b.id).selectAll().execute()
+    const entries = await database.selectFrom('audit_log').where('targetBizId', '=', b.id).selectAll().execute()
     expect(entries.map((row) => [row.action, row.detail])).toEqual([
       ['wallets.freeze', { reason: 'a check' }],
       ['wallets.unfreeze', { reason: 'a check' }],
@@ -188,7 +188,7 @@ describe.each(stores)('wallets on $name', ({ database }) => {
     expect((await change(contract.closeWallet, empty)).walletStatus.code).toBe('CLOSED')
     for (const operation of [contract.closeWallet, contract.unfreezeWallet, contract.freezeWallet])
       expect(await refused(operation, empty)).toBe('STATE.CONFLICT')
-    const entries = await database.selectFrom('audit_log').where('target_biz_id', '=', empty.id).selectAll().execute()
+    const entries = await database.selectFrom('audit_log').where('targetBizId', '=', empty.id).selectAll().execute()
     expect(entries.map((row) => row.action)).toEqual(['wallets.freeze', 'wallets.close'])
   })
 })

@@ -73,7 +73,7 @@ describe('withdrawals', () => {
     const accountNumber = 'GB82WEST12345698765432'
     const { bizId } = await open({ accountNumber })
     const rows = await fixture.database.selectFrom('withdrawal_channels').selectAll().execute()
-    const [row] = rows.filter((each) => each.biz_id === bizId)
+    const [row] = rows.filter((each) => each.bizId === bizId)
     if (!row) throw new Error('no row')
     const raw = Buffer.concat(
       Object.values(row).map((cell) => Buffer.from(cell instanceof Uint8Array ? cell : String(cell))),
@@ -81,7 +81,7 @@ describe('withdrawals', () => {
     expect(raw.includes('Ada Lovelace')).toBe(true)
     for (const part of [accountNumber, accountNumber.slice(0, 8), Buffer.from(accountNumber).toString('base64')])
       expect(raw.includes(part)).toBe(false)
-    const unsealed = fixture.secretBox.open('withdrawal-account', bizId, row.account_sealed)
+    const unsealed = fixture.secretBox.open('withdrawal-account', bizId, row.accountSealed)
     expect(Buffer.from(unsealed ?? []).toString()).toBe(accountNumber)
     const audit = await fixture.database.selectFrom('audit_log').selectAll().execute()
     expect(JSON.stringify(audit)).not.toContain(accountNumber)
@@ -98,7 +98,7 @@ describe('withdrawals', () => {
     const stored = await fixture.database
       .selectFrom('idempotency')
       .selectAll()
-      .where('request_id', '=', requestId)
+      .where('requestId', '=', requestId)
       .execute()
     expect(stored).toHaveLength(1)
     const guess = createHash('sha256')
@@ -150,8 +150,8 @@ describe('withdrawals', () => {
     expect(await fixture.available(fixture.wallet)).toBe('100.00')
   })
 
-  const suspended = { channel_status: 'SUSPENDED', suspended_status: 'ACTIVE' } as const
-  const disabled = { channel_status: 'DISABLED', suspended_status: null } as const
+  const suspended = { channelStatus: 'SUSPENDED', suspendedStatus: 'ACTIVE' } as const
+  const disabled = { channelStatus: 'DISABLED', suspendedStatus: null } as const
   test.each([suspended, disabled])(
     'withdrawals.complete 409 STATE.CONFLICT: the channel is $channel_status; fail releases the funds',
     async (change) => {
@@ -162,7 +162,7 @@ describe('withdrawals', () => {
       await fixture.call(contract.approveWithdrawal, request)
       const channel = fixture.database
         .updateTable('withdrawal_channels')
-        .where('biz_id', '=', bizIdOf<'withdrawalChannel'>(bizId))
+        .where('bizId', '=', bizIdOf<'withdrawalChannel'>(bizId))
       await channel.set(change).execute()
       const complete = () => refusalOf(fixture.call(contract.completeWithdrawal, { ...request, body: {} }))
       expect(await complete()).toBe('STATE.CONFLICT')
@@ -179,11 +179,11 @@ describe('withdrawals', () => {
     await fixture.call(contract.approveWithdrawal, request)
     const channel = fixture.database
       .updateTable('withdrawal_channels')
-      .where('biz_id', '=', bizIdOf<'withdrawalChannel'>(bizId))
+      .where('bizId', '=', bizIdOf<'withdrawalChannel'>(bizId))
     await channel.set(suspended).execute()
     const complete = () => fixture.call(contract.completeWithdrawal, { ...request, body: {} })
     expect(await refusalOf(complete())).toBe('STATE.CONFLICT')
-    await channel.set({ channel_status: 'ACTIVE', suspended_status: null }).execute()
+    await channel.set({ channelStatus: 'ACTIVE', suspendedStatus: null }).execute()
     expect((await complete()).withdrawalStatus.code).toBe('COMPLETED')
   })
 })

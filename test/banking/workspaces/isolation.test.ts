@@ -77,19 +77,19 @@ describe('isolation: an operation changes no rows of other workspaces, accounts 
     await world.database
       .insertInto('sessions')
       .values({
-        biz_id: systemIds.next<'session'>(),
+        bizId: systemIds.next<'session'>(),
         portal: 'CONSUMER',
-        account_biz_id: account,
-        client_digest: new Uint8Array(32),
-        client_ip: '203.0.113.7',
-        user_agent: 'test',
-        login_at: now,
-        last_activity_at: now,
-        idle_expires_at: later,
-        expires_at: later,
-        stepped_up_at: null,
-        ended_at: null,
-        end_reason: null,
+        accountBizId: account,
+        clientDigest: new Uint8Array(32),
+        clientIp: '203.0.113.7',
+        userAgent: 'test',
+        loginAt: now,
+        lastActivityAt: now,
+        idleExpiresAt: later,
+        expiresAt: later,
+        steppedUpAt: null,
+        endedAt: null,
+        endReason: null,
       })
       .execute()
   }
@@ -312,8 +312,8 @@ describe('isolation: an operation changes no rows of other workspaces, accounts 
   test('operators.rejectAccount, approveAccount, suspendAccount and reactivateAccount 200', async () => {
     const pendingAccount = async () => {
       const { ownerId } = await registerAccount()
-      const account = world.database.updateTable('accounts').set({ account_status: 'PENDING_APPROVAL' })
-      await account.where('biz_id', '=', ownerId).execute()
+      const account = world.database.updateTable('accounts').set({ accountStatus: 'PENDING_APPROVAL' })
+      await account.where('bizId', '=', ownerId).execute()
       return { account_id: ownerId }
     }
     const rejected = await pendingAccount()

@@ -21,15 +21,15 @@ function enter(account: AccountId, workspace: string | null) {
 function setStatus(workspace: string, status: 'ACTIVE' | 'FROZEN') {
   return world.database
     .updateTable('workspaces')
-    .set({ workspace_status: status })
-    .where('biz_id', '=', workspace as never)
+    .set({ workspaceStatus: status })
+    .where('bizId', '=', workspace as never)
     .execute()
 }
 function setPolicy(workspace: string, config: object | null) {
   return world.database
     .updateTable('memberships')
-    .set({ policy_config: config && JSON.stringify(config) })
-    .where('workspace_biz_id', '=', workspace as never)
+    .set({ policyConfig: config && JSON.stringify(config) })
+    .where('workspaceBizId', '=', workspace as never)
     .execute()
 }
 
@@ -54,8 +54,8 @@ describe('access to a workspace', () => {
     expect([...(await enter(other, workspace)).permissions]).toEqual(['wallet:read'])
     await world.database
       .updateTable('roles')
-      .set({ permission_codes: ['transfer:read'] })
-      .where('biz_id', '=', role as never)
+      .set({ permissionCodes: ['transfer:read'] })
+      .where('bizId', '=', role as never)
       .execute()
     const access = await enter(other, workspace)
     expect([...access.permissions]).toEqual(['transfer:read'])
@@ -78,7 +78,7 @@ describe('access to a workspace', () => {
     const first = await world.workspaceOf(account)
     world.clock.advance(days(1))
     await world.workspaceOf(account)
-    await world.database.updateTable('memberships').set({ is_default: false }).execute()
+    await world.database.updateTable('memberships').set({ isDefault: false }).execute()
     expect((await enter(account, null)).id).toBe(first)
   })
 
@@ -198,7 +198,7 @@ describe('workspaces', () => {
     })
     const { institutionBizId, createdAt } = created
     const [own] = await world.call(handlers, memberContract.listMyWorkspaces, { as: account })
-    const home = world.database.selectFrom('accounts').select('institution_biz_id as id').where('biz_id', '=', account)
+    const home = world.database.selectFrom('accounts').select('institutionBizId as id').where('bizId', '=', account)
     const { id: institution } = await home.executeTakeFirstOrThrow()
     expect([own?.institutionBizId, institutionBizId]).toEqual([institution, institution])
     world.clock.advance(1_000)
@@ -215,7 +215,7 @@ describe('workspaces', () => {
     const entries = await world.database
       .selectFrom('audit_log')
       .select('action')
-      .where('actor_biz_id', '=', account)
+      .where('actorBizId', '=', account)
       .execute()
     expect(entries.map((entry) => entry.action)).toEqual(['workspaces.create', 'workspaces.update'])
   })

@@ -171,7 +171,7 @@ describe('a transaction', () => {
       .setIsolationLevel('serializable')
       .setAccessMode('read only')
       .execute(async (tx) => ({
-        level: (await sql<{ transaction_isolation: string }>`SHOW transaction_isolation`.execute(tx)).rows,
+        level: (await sql<{ transactionIsolation: string }>`SHOW transaction_isolation`.execute(tx)).rows,
         write: await stateOf(tx.deleteFrom('things').execute()),
       }))
       .catch((error: unknown) => error)
@@ -180,7 +180,7 @@ describe('a transaction', () => {
       .transaction()
       .setIsolationLevel('serializable')
       .execute(async (tx) => (await sql<object>`SHOW transaction_isolation`.execute(tx)).rows)
-    expect(level).toEqual([{ transaction_isolation: 'serializable' }])
+    expect(level).toEqual([{ transactionIsolation: 'serializable' }])
   })
 
   test('is isolated: 200 concurrent ones add up, and other statements wait', async () => {

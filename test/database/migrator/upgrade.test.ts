@@ -64,9 +64,9 @@ describe('an upgrade from the first version', needsPostgres(server), () => {
   const kindsOf = async ({ database }: OpenDatabase): Promise<[kind: string, copy: string][]> => {
     const rows = await database
       .selectFrom('orders as o')
-      .innerJoin('workspaces as w', 'w.biz_id', 'o.workspace_biz_id')
-      .select(['w.workspace_kind as kind', 'o.workspace_kind as copy'])
-      .orderBy('w.workspace_kind')
+      .innerJoin('workspaces as w', 'w.bizId', 'o.workspaceBizId')
+      .select(['w.workspaceKind as kind', 'o.workspaceKind as copy'])
+      .orderBy('w.workspaceKind')
       .execute()
     return rows.map(({ kind, copy }) => [kind, copy])
   }

@@ -259,7 +259,7 @@ describe.each([
   test('list queries: never prepared, because a generic plan would be slow', async () => {
     const one = await openPostgres(target(url, 1))
     const found = one.database.selectFrom('jobs').where('kind', '=', 'none')
-    const ordered = found.select('biz_id').orderBy('run_at')
+    const ordered = found.select('bizId').orderBy('runAt')
     expect((await readPage(found, ordered, { currentPage: 1, pageSize: 20 })).items).toEqual([])
     const prepared = sql<{ n: number }>`SELECT count(*)::int AS n FROM pg_prepared_statements`.execute(one.database)
     expect((await prepared).rows).toEqual([{ n: 0 }])

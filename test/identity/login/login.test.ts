@@ -197,7 +197,7 @@ describe('auth.mfaSend', () => {
       const { sessionId, code } = await begin(at, email)
       await at.ports.database
         .updateTable('accounts')
-        .set({ account_status: status })
+        .set({ accountStatus: status })
         .where('email', '=', email)
         .execute()
       at.clock.advance(30_000)
@@ -236,7 +236,7 @@ describe('auth.mfaSend', () => {
     const held = await harness(undefined, (ports) => {
       const { cache, database } = ports
       const increment: typeof cache.increment = async (key, window) => {
-        const isFree = database.selectFrom('accounts').select('biz_id').execute()
+        const isFree = database.selectFrom('accounts').select('bizId').execute()
         await Promise.race([
           isFree,
           pause(20_000, null, { ref: false }).then(() => Promise.reject(new Error('the connection is held'))),
@@ -377,16 +377,16 @@ describe('auth.loginComplete', () => {
     const { database } = at.ports
     const history = await database
       .selectFrom('login_history')
-      .select(['login_result', 'failure_reason'])
-      .where('account_biz_id', '=', accountId)
-      .orderBy('biz_id')
+      .select(['loginResult', 'failureReason'])
+      .where('accountBizId', '=', accountId)
+      .orderBy('bizId')
       .execute()
     expect(history).toEqual([
-      { login_result: 0, failure_reason: 'INVALID_CREDENTIALS' },
-      { login_result: 0, failure_reason: 'CODE_INVALID' },
-      { login_result: 1, failure_reason: null },
+      { loginResult: 0, failureReason: 'INVALID_CREDENTIALS' },
+      { loginResult: 0, failureReason: 'CODE_INVALID' },
+      { loginResult: 1, failureReason: null },
     ])
-    const audit = await database.selectFrom('audit_log').selectAll().where('actor_biz_id', '=', accountId).execute()
+    const audit = await database.selectFrom('audit_log').selectAll().where('actorBizId', '=', accountId).execute()
     expect(audit.map(({ outcome, detail }) => ({ outcome, detail }))).toEqual(
       expect.arrayContaining([
         { outcome: 'REFUSED', detail: { reason: 'INVALID_CREDENTIALS' } },

@@ -173,7 +173,7 @@ describe('password.reset of an account with an authenticator', () => {
     const refusals = await at.ports.database
       .selectFrom('audit_log')
       .select('detail')
-      .where('target_biz_id', '=', id)
+      .where('targetBizId', '=', id)
       .where('outcome', '=', 'REFUSED')
       .execute()
     expect(refusals.map(({ detail }) => detail)).toEqual(Array.from({ length: 10 }, () => ({ reason: 'CODE_INVALID' })))

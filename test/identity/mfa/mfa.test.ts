@@ -106,11 +106,11 @@ describe('an authenticator', () => {
     await at.account('robbed@demo.test')
     caller = await signedIn(at, 'robbed@demo.test')
     await newSecret()
-    const own = database.selectFrom('otp_factors').select('secret').where('account_biz_id', '=', accountId)
+    const own = database.selectFrom('otp_factors').select('secret').where('accountBizId', '=', accountId)
     await database
       .updateTable('otp_factors')
       .set({ secret: (await own.executeTakeFirstOrThrow()).secret })
-      .where('account_biz_id', '=', caller.accountId)
+      .where('accountBizId', '=', caller.accountId)
       .execute()
     at.clock.advance(300_000)
     await expect(verifyTotp(otpAt(secret))).rejects.toThrow('a sealed otp-secret does not open')
@@ -135,10 +135,10 @@ describe('a step-up', () => {
     await invoke(stepUp, { mfaMethod: 'EMAIL', code: mailedCode(at, email) })
     const rows = await at.ports.database
       .selectFrom('sessions')
-      .select('stepped_up_at')
-      .where('account_biz_id', '=', caller.accountId)
+      .select('steppedUpAt')
+      .where('accountBizId', '=', caller.accountId)
       .execute()
-    expect(rows.map((row) => row.stepped_up_at)).toEqual([at.clock.now()])
+    expect(rows.map((row) => row.steppedUpAt)).toEqual([at.clock.now()])
   })
 
   test('is valid immediately on a replica that has cached the session and missed the invalidation', async () => {

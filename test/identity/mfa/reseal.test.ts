@@ -31,25 +31,25 @@ describe.each(stores)('a code of an authenticator whose secret is sealed again, 
     const send = createRequestContext(clock)
     const { secret } = await call(identity, setupOtp, send, null, caller)
     const code = () => generateSync({ secret, epoch: Math.floor(clock.now() / 1_000) })
-    const reseal = async (tx: Tx, column: 'secret' | 'pending_secret') => {
+    const reseal = async (tx: Tx, column: 'secret' | 'pendingSecret') => {
       const { secret: active, pendingSecret } = (await readOtp(tx, 'CONSUMER', accountId)) ?? {}
       const sealed = (column === 'secret' ? active : pendingSecret) ?? expect.fail()
       const again = sealSecret(secretBox, 'CONSUMER', accountId, openSecret(secretBox, 'CONSUMER', accountId, sealed))
       await tx
         .updateTable('otp_factors')
         .set({ [column]: again })
-        .where('account_biz_id', '=', accountId)
+        .where('accountBizId', '=', accountId)
         .execute()
     }
     /** Sends a request after a secret was sealed again and before the transaction commits. */
-    const during = async (column: 'secret' | 'pending_secret', request: () => Promise<unknown>) => {
+    const during = async (column: 'secret' | 'pendingSecret', request: () => Promise<unknown>) => {
       const tx = await database.startTransaction().execute()
       await reseal(tx, column)
       const committed = pause(150).then(() => tx.commit().execute())
       await request()
       await committed
     }
-    await during('pending_secret', () => call(identity, verifyOtp, send, { code: code() }, caller))
+    await during('pendingSecret', () => call(identity, verifyOtp, send, { code: code() }, caller))
     clock.advance(30_000)
     await during('secret', () => call(identity, stepUp, send, { mfaMethod: 'OTP', code: code() }, caller))
     expect((await readOtp(database, 'CONSUMER', accountId))?.verifiedAt).not.toBeNull()

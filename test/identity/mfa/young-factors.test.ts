@@ -280,16 +280,16 @@ describe('undo link', () => {
     expect(done.removedFactors.map(({ code }) => code)).toEqual(['OTP', 'BACKUP_CODE'])
     expect(suspended).toEqual([accountId])
     expect(await enabledMethods()).toEqual(['EMAIL'])
-    const devices = at.ports.database.selectFrom('known_devices').selectAll().where('account_biz_id', '=', accountId)
+    const devices = at.ports.database.selectFrom('known_devices').selectAll().where('accountBizId', '=', accountId)
     expect(await devices.execute()).toEqual([])
     const [audited] = await at.ports.database
       .selectFrom('audit_log')
-      .select(['target_biz_id', 'detail'])
+      .select(['targetBizId', 'detail'])
       .where('action', '=', undoFactors.id)
       .orderBy('at', 'desc')
       .execute()
     expect(audited).toEqual({
-      target_biz_id: accountId,
+      targetBizId: accountId,
       detail: { sessions: 1, removedFactors: 'OTP,BACKUP_CODE', 'suspended.apiKeys': 1 },
     })
     expect(await mails('security-change')).toHaveLength(2)

@@ -41,7 +41,7 @@ function resetToken(email: string) {
 test('auth.loginInitiate 200: replaces an outdated hash, also in two concurrent sign-ins', async () => {
   const id = await at.account('old@demo.test')
   const old = await hash('an old password of mine', { memoryCost: 4_096, timeCost: 3, parallelism: 1 })
-  const of = at.ports.database.updateTable('accounts').set({ password_hash: old }).where('biz_id', '=', id)
+  const of = at.ports.database.updateTable('accounts').set({ passwordHash: old }).where('bizId', '=', id)
   await of.execute()
   const signIn = () => initiate(at, 'old@demo.test', {}, 'an old password of mine')
   runAfterVerify(async () => {
@@ -51,11 +51,11 @@ test('auth.loginInitiate 200: replaces an outdated hash, also in two concurrent 
   expect((await signIn()).sessionId).toBeTypeOf('string')
   const row = await at.ports.database
     .selectFrom('accounts')
-    .select('password_hash')
-    .where('biz_id', '=', id)
+    .select('passwordHash')
+    .where('bizId', '=', id)
     .executeTakeFirstOrThrow()
   expect(at.ports.passwords.isOutdated(old)).toBe(true)
-  expect(at.ports.passwords.isOutdated(row.password_hash ?? '')).toBe(false)
+  expect(at.ports.passwords.isOutdated(row.passwordHash ?? '')).toBe(false)
   expect((await initiate(at, 'old@demo.test', {}, 'an old password of mine')).sessionId).toBeTypeOf('string')
 })
 
@@ -63,8 +63,8 @@ test('password.reset 200: a concurrent rehash does not restore the old password'
   const email = 'upgraded@demo.test'
   const id = await at.account(email)
   const old = 'an old password of mine'
-  const password_hash = await hash(old, { memoryCost: 4_096, timeCost: 3, parallelism: 1 })
-  await at.ports.database.updateTable('accounts').set({ password_hash }).where('biz_id', '=', id).execute()
+  const passwordHash = await hash(old, { memoryCost: 4_096, timeCost: 3, parallelism: 1 })
+  await at.ports.database.updateTable('accounts').set({ passwordHash }).where('bizId', '=', id).execute()
   await requestLink(email)
   let hooked = false
   nextHash = async (password, hash) => {

@@ -69,8 +69,8 @@ describe('password reset', () => {
   test('password.forgot 200: mails nothing to a suspended account; password.reset 404 for an earlier link', async () => {
     const id = await at.account('out@demo.test')
     await requestLink('out@demo.test')
-    const suspend = at.ports.database.updateTable('accounts').set({ account_status: 'SUSPENDED' })
-    await suspend.where('biz_id', '=', id).execute()
+    const suspend = at.ports.database.updateTable('accounts').set({ accountStatus: 'SUSPENDED' })
+    await suspend.where('bizId', '=', id).execute()
     const mails = at.outbox.list().length
     await requestLink('out@demo.test')
     expect(at.outbox.list()).toHaveLength(mails)
@@ -108,7 +108,7 @@ describe('password reset', () => {
     await requestLink('crossing@demo.test')
     runAfterVerify(() => invoke(resetPassword, { token: resetToken('crossing@demo.test'), newPassword }))
     expect(await codeOf(initiate(at, 'crossing@demo.test'))).toBe('AUTH.INVALID_CREDENTIALS')
-    const logins = at.ports.database.selectFrom('login_sessions').selectAll().where('account_biz_id', '=', id)
+    const logins = at.ports.database.selectFrom('login_sessions').selectAll().where('accountBizId', '=', id)
     expect(await logins.execute()).toEqual([])
   })
 

@@ -53,7 +53,7 @@ describe('registration', () => {
     await codeOf(invoke(verifyRegistrationEmail, { sessionId, code: code === '000000' ? '111111' : '000000' }))
     const rows = at.ports.database.selectFrom('audit_log').selectAll().where('action', '=', verifyRegistrationEmail.id)
     expect(await rows.execute()).toMatchObject([
-      { actor_biz_id: null, outcome: 'REFUSED', detail: { reason: 'CODE_INVALID' } },
+      { actorBizId: null, outcome: 'REFUSED', detail: { reason: 'CODE_INVALID' } },
     ])
   })
 

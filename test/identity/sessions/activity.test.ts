@@ -25,8 +25,8 @@ afterAll(() => at.close())
 function times() {
   return at.ports.database
     .selectFrom('sessions')
-    .select(['last_activity_at', 'idle_expires_at'])
-    .where('account_biz_id', '=', accountId)
+    .select(['lastActivityAt', 'idleExpiresAt'])
+    .where('accountBizId', '=', accountId)
     .executeTakeFirstOrThrow()
 }
 function record(used: Instant) {
@@ -39,8 +39,8 @@ function record(used: Instant) {
 test('activity extends a session', async () => {
   const later = addMs(at.clock.now(), 60_000)
   await record(later)
-  const idle_expires_at = addMs(later, at.settings.sessions.idleMs)
-  expect(await times()).toEqual({ last_activity_at: later, idle_expires_at })
+  const idleExpiresAt = addMs(later, at.settings.sessions.idleMs)
+  expect(await times()).toEqual({ lastActivityAt: later, idleExpiresAt })
 })
 
 test('sessions.list 200: returns the start and the last activity of a session', async () => {
@@ -59,7 +59,7 @@ test('earlier activity, from a slow replica or a slow clock, does not shorten a 
 
 test('activity does not revive an expired session', async () => {
   const before = await times()
-  await record(before.idle_expires_at)
+  await record(before.idleExpiresAt)
   expect(await times()).toEqual(before)
 })
 
@@ -72,5 +72,5 @@ test('a check of an open stream does not extend a session, and a request does', 
   await at.identity.authentication.accessToken({ ...credential(accessToken), isStreamOpen: true })
   expect(await times()).toEqual(before)
   await at.identity.authentication.accessToken(credential(accessToken))
-  expect((await times()).last_activity_at).toBe(at.clock.now())
+  expect((await times()).lastActivityAt).toBe(at.clock.now())
 })

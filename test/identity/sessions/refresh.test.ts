@@ -51,10 +51,7 @@ test('auth.refresh 404: a token used more than 30 s ago ends the session with al
   expect(await codeOf(refresh(first.refreshToken))).toBe('AUTH.SESSION_NOT_FOUND')
   expect(await codeOf(refresh(second.refreshToken))).toBe('AUTH.SESSION_NOT_FOUND')
   expect(await codeOf(authenticate(second.accessToken))).toBe('ACCESS.TOKEN_INVALID')
-  const entries = await at.ports.database
-    .selectFrom('audit_log')
-    .selectAll()
-    .where('target_biz_id', '=', first.sessionId)
+  const entries = await at.ports.database.selectFrom('audit_log').selectAll().where('targetBizId', '=', first.sessionId)
   const rows = await entries.execute()
   expect(rows.map((row) => row.detail)).toContainEqual({ reason: 'REFRESH_REUSED' })
 })
@@ -79,7 +76,7 @@ test('auth.refresh 404: for malformed tokens, other clients and portals; the ses
 test('auth.refresh 404: for a suspended account', async () => {
   const { refreshToken, accessToken } = await signIn(at, email)
   const { database } = at.ports
-  await database.updateTable('accounts').set({ account_status: 'SUSPENDED' }).where('email', '=', email).execute()
+  await database.updateTable('accounts').set({ accountStatus: 'SUSPENDED' }).where('email', '=', email).execute()
   expect(await codeOf(refresh(refreshToken))).toBe('AUTH.SESSION_NOT_FOUND')
   at.clock.advance(1_000)
   expect(await codeOf(authenticate(accessToken))).toBe('ACCESS.TOKEN_INVALID')

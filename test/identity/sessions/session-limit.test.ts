@@ -50,6 +50,6 @@ test('auth.loginComplete 200: expired sessions do not count towards the limit', 
   await run(at.ports.database, recordActivity({ portal: 'CONSUMER', id }, now, addMs(now, idleMs)))
   at.clock.advance(60_000)
   await signIn(at, 'idle@demo.test')
-  const open = at.ports.database.selectFrom('sessions').select('biz_id').where('ended_at', 'is', null)
-  expect(await open.where('biz_id', '=', id).execute()).toHaveLength(1)
+  const open = at.ports.database.selectFrom('sessions').select('bizId').where('endedAt', 'is', null)
+  expect(await open.where('bizId', '=', id).execute()).toHaveLength(1)
 })

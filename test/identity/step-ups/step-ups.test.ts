@@ -157,8 +157,8 @@ describe('a step-up that is bound to its purpose', () => {
     await confirm(by)
     await at.ports.database
       .updateTable('sessions')
-      .set({ stepped_up_at: new Date(at.clock.now()) })
-      .where('biz_id', '=', by.sessionId)
+      .set({ steppedUpAt: new Date(at.clock.now()) })
+      .where('bizId', '=', by.sessionId)
       .execute()
     expect((await read()).steppedUpAt).toBeNull()
   })
@@ -176,8 +176,8 @@ describe('a step-up that is bound to its purpose', () => {
   test('rows are deleted a day after they have expired, and with their session', async () => {
     await confirm()
     const rows = async () =>
-      (await at.ports.database.selectFrom('step_ups').select('session_biz_id').execute()).filter(
-        ({ session_biz_id }) => session_biz_id === caller.sessionId,
+      (await at.ports.database.selectFrom('step_ups').select('sessionBizId').execute()).filter(
+        ({ sessionBizId }) => sessionBizId === caller.sessionId,
       )
     expect(await rows()).toHaveLength(1)
     at.clock.advance(minutes(25 * 60))

@@ -37,7 +37,7 @@ beforeEach(async () => {
     .selectAll()
     .where('kid', '=', kid)
     .executeTakeFirstOrThrow()
-  const der = Buffer.from(at.ports.secretBox.open('signing-key', kid, row.private_key))
+  const der = Buffer.from(at.ports.secretBox.open('signing-key', kid, row.privateKey))
   signingKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
 })
 afterAll(() => at.close())
@@ -218,7 +218,7 @@ test('a token that expires during the upload of the body is valid; a session tha
     expect((await again({ receivedAt })).sessionId).toBe(claims.sid)
     expect(await codeOf(again())).toBe('ACCESS.TOKEN_INVALID')
   }
-  await at.ports.database.updateTable('sessions').set({ ended_at: new Date(), end_reason: 'TERMINATED' }).execute()
+  await at.ports.database.updateTable('sessions').set({ endedAt: new Date(), endReason: 'TERMINATED' }).execute()
   at.clock.advance(1_000)
   expect(await codeOf(read(token, { receivedAt }))).toBe('ACCESS.TOKEN_INVALID')
 })
@@ -234,7 +234,7 @@ describe('an access token is invalid', () => {
 
   test('after its session has ended, in any spelling', async () => {
     await read(token)
-    await at.ports.database.updateTable('sessions').set({ ended_at: new Date(), end_reason: 'TERMINATED' }).execute()
+    await at.ports.database.updateTable('sessions').set({ endedAt: new Date(), endReason: 'TERMINATED' }).execute()
     at.clock.advance(1_000)
     for (const text of [token, `${token} `, `${token}=`, token.slice(0, -1) + (token.endsWith('A') ? 'B' : 'A')])
       expect(await codeOf(read(text))).toBe('ACCESS.TOKEN_INVALID')
@@ -247,9 +247,9 @@ describe('an access token is invalid', () => {
     const row = () =>
       at.ports.database
         .selectFrom('sessions')
-        .select('idle_expires_at')
-        .where('biz_id', '=', bizId<'session'>(session.sessionId))
-    expect((await row().executeTakeFirstOrThrow()).idle_expires_at).toBe(at.clock.now() + 30 * 60_000)
+        .select('idleExpiresAt')
+        .where('bizId', '=', bizId<'session'>(session.sessionId))
+    expect((await row().executeTakeFirstOrThrow()).idleExpiresAt).toBe(at.clock.now() + 30 * 60_000)
   })
 })
 
@@ -264,8 +264,8 @@ describe('signing keys', () => {
     expect(part(after, 0).kid).toBe(next)
     expect((await read(token)).portal).toBe('CONSUMER')
     expect((await other.authentication.accessToken(credential(after))).portal).toBe('CONSUMER')
-    const old = at.ports.database.selectFrom('signing_keys').select('retires_at').where('kid', '=', kid)
-    const { retires_at: end } = await old.executeTakeFirstOrThrow()
+    const old = at.ports.database.selectFrom('signing_keys').select('retiresAt').where('kid', '=', kid)
+    const { retiresAt: end } = await old.executeTakeFirstOrThrow()
     const published = async () => (await at.identity.jwks()).keys.map((key) => key.kid)
     at.clock.set(addMs(end ?? expect.fail(), -1))
     expect(await published()).toContain(kid)
@@ -288,10 +288,10 @@ describe('signing keys', () => {
 
   test('the first key signs after the clock was set back to before its activation', async () => {
     const [issued, { database }] = [at.clock.now(), at.ports]
-    const keys = database.selectFrom('signing_keys').select(['kid', 'activates_at']).orderBy('activates_at')
+    const keys = database.selectFrom('signing_keys').select(['kid', 'activatesAt']).orderBy('activatesAt')
     const first = await keys.executeTakeFirstOrThrow()
     for (const by of [2_000, 3_600_000]) {
-      at.clock.set(addMs(first.activates_at, -by))
+      at.clock.set(addMs(first.activatesAt, -by))
       const { accessToken } = await signIn(at, 'tok@demo.test')
       expect(part(accessToken, 0).kid).toBe(first.kid)
       const other = await at.replica()
@@ -309,7 +309,7 @@ describe('signing keys', () => {
 
   test('rotation: a further rotation does not extend the lifetime of a retiring key', async () => {
     const leaving = () =>
-      at.ports.database.selectFrom('signing_keys').select(['kid', 'retires_at']).where('retires_at', 'is not', null)
+      at.ports.database.selectFrom('signing_keys').select(['kid', 'retiresAt']).where('retiresAt', 'is not', null)
     await at.identity.rotateSigningKey()
     const before = await leaving().execute()
     at.clock.advance(60_000)

@@ -80,16 +80,16 @@ describe.each(stores)('separation of duties on $name', ({ database }) => {
   const join = async (member: AccountId, workspace: WorkspaceId) => {
     const at = toDate(bank.clock.now())
     const role = systemIds.next<'role'>()
-    const dates = { created_at: at, updated_at: at }
-    const named = { role_name: 'Owner', description: '', role_type: 'OWNER' } as const
+    const dates = { createdAt: at, updatedAt: at }
+    const named = { roleName: 'Owner', description: '', roleType: 'OWNER' } as const
     await database
       .insertInto('roles')
-      .values({ biz_id: role, workspace_biz_id: workspace, permission_codes: [], ...named, ...dates })
+      .values({ bizId: role, workspaceBizId: workspace, permissionCodes: [], ...named, ...dates })
       .execute()
-    const membership = { workspace_biz_id: workspace, account_biz_id: member, role_biz_id: role, ...dates }
+    const membership = { workspaceBizId: workspace, accountBizId: member, roleBizId: role, ...dates }
     await database
       .insertInto('memberships')
-      .values({ ...membership, join_source: 'CREATION', is_default: false, policy_config: null })
+      .values({ ...membership, joinSource: 'CREATION', isDefault: false, policyConfig: null })
       .execute()
   }
 
@@ -244,16 +244,16 @@ describe.each(stores)('separation of duties on $name', ({ database }) => {
     const ledger = ledgerWith({ enabled: false, from: {} })
     const received = await request('5000', maker, [party(wallet), party(target, 'target')])
     await join(consumer, target.workspace)
-    await database.deleteFrom('memberships').where('account_biz_id', '=', consumer).execute()
-    const left = database.updateTable('former_memberships').where('account_biz_id', '=', consumer)
+    await database.deleteFrom('memberships').where('accountBizId', '=', consumer).execute()
+    const left = database.updateTable('former_memberships').where('accountBizId', '=', consumer)
     for (const hours of ['0 hours', '71 hours']) {
-      await left.set({ ended_at: sql`clock_timestamp() - ${hours}::interval` }).execute()
+      await left.set({ endedAt: sql`clock_timestamp() - ${hours}::interval` }).execute()
       await deleteFormerMemberships(database)
       expect(await decide(ledger, operator, approval(received))).toBe(denied)
       await expect(ledger.assertOutsider(target.workspace, operator)).rejects.toMatchObject({ code: denied })
     }
     await ledger.assertOutsider(wallet.workspace, operator)
-    await left.set({ ended_at: sql`clock_timestamp() - interval '72 hours'` }).execute()
+    await left.set({ endedAt: sql`clock_timestamp() - interval '72 hours'` }).execute()
     expect(await decide(ledger, operator, approval(received))).toBe('none')
     await deleteFormerMemberships(database)
     expect(await database.selectFrom('former_memberships').selectAll().execute()).toEqual([])
@@ -266,8 +266,8 @@ describe.each(stores)('separation of duties on $name', ({ database }) => {
     const setStatus = (status: 'ACTIVE' | 'FROZEN') =>
       database
         .updateTable('workspaces')
-        .set({ workspace_status: status })
-        .where('biz_id', '=', wallet.workspace)
+        .set({ workspaceStatus: status })
+        .where('bizId', '=', wallet.workspace)
         .execute()
     await setStatus('FROZEN')
     expect(await decide(ledger, second, approval(requested))).toBe('STATE.CONFLICT')

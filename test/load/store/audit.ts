@@ -11,12 +11,8 @@ export async function auditBook(variables: Variables, acknowledged: readonly str
     const faults: string[] = []
     const broken = await verifyLedger(store.database)
     if (broken) faults.push(`the book: ${broken.rule}, ${broken.violations} times, first at ${broken.subject}`)
-    const rows = await store.database
-      .selectFrom('orders')
-      .select('biz_id')
-      .where('order_type', '=', 'TRANSFER')
-      .execute()
-    const written = new Set<string>(rows.map(({ biz_id }) => biz_id))
+    const rows = await store.database.selectFrom('orders').select('bizId').where('orderType', '=', 'TRANSFER').execute()
+    const written = new Set<string>(rows.map(({ bizId }) => bizId))
     const reported = new Set(acknowledged)
     if (reported.size !== acknowledged.length)
       faults.push(`${acknowledged.length - reported.size} duplicate acknowledged orders`)

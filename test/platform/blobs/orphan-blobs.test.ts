@@ -55,14 +55,14 @@ describe.each(stores)('orphan blobs on $name', ({ database }) => {
     expect(await cleanUp()).toBe(1)
     expect(await Promise.all([orphan, claimed, elsewhere, foreign].map(exists))).toEqual([false, true, true, true])
     expect(await claim(orphan)).toBe(false)
-    expect(await database.selectFrom('unnamed_blobs').select('blob_key').execute()).toEqual([{ blob_key: elsewhere }])
+    expect(await database.selectFrom('unnamed_blobs').select('blobKey').execute()).toEqual([{ blobKey: elsewhere }])
   })
 
   test('are all deleted, also more than one batch', async () => {
     const keys = Array.from({ length: 401 }, () => `files/${randomUUID()}`)
     await addOrphanBlobs(database, keys, due)
     expect(await cleanUp()).toBe(401)
-    expect(await database.selectFrom('unnamed_blobs').select('blob_key').execute()).toEqual([])
+    expect(await database.selectFrom('unnamed_blobs').select('blobKey').execute()).toEqual([])
   })
 
   test('cannot be claimed during deletion; a failed deletion is repeated by the next cleanup', async () => {
@@ -100,7 +100,7 @@ describe.each(stores)('orphan blobs on $name', ({ database }) => {
       `orphan blobs not deleted: 1; last failure: ${undeletable}: not allowed`,
     )
     expect(await Promise.all(keys.map(exists))).toEqual([false, true, false])
-    expect(await database.selectFrom('unnamed_blobs').select('blob_key').execute()).toEqual([{ blob_key: undeletable }])
+    expect(await database.selectFrom('unnamed_blobs').select('blobKey').execute()).toEqual([{ blobKey: undeletable }])
     expect(await cleanUp()).toBe(1)
     expect(await exists(undeletable)).toBe(false)
   })

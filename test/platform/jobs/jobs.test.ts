@@ -130,7 +130,7 @@ describe('jobs on the database', () => {
     await returnJob(database, lost, { runAt: clock.now(), failure: 'late', attempts: 0 })
     await deleteJob(database, lost)
     expect(await renewLease(database, lost, clock.now())).toBe(false)
-    expect(await left()).toMatchObject([{ status: 'LEASED', lease_biz_id: current.leaseId, attempts: 2 }])
+    expect(await left()).toMatchObject([{ status: 'LEASED', leaseBizId: current.leaseId, attempts: 2 }])
   })
 
   each('a lost lease aborts the work, and its result changes nothing', async (world) => {
@@ -150,7 +150,7 @@ describe('jobs on the database', () => {
     expect(taken?.attempt).toBe(2)
     await running
     expect(signal.aborted).toBe(true)
-    expect(await left()).toMatchObject([{ status: 'LEASED', lease_biz_id: leaseId }])
+    expect(await left()).toMatchObject([{ status: 'LEASED', leaseBizId: leaseId }])
   })
 
   each('a lease that cannot be renewed aborts the work when it expires', async (world) => {
@@ -169,7 +169,7 @@ describe('jobs on the database', () => {
     ).runOne()
     const signal = await started.promise
     clock.advance(leaseMs / 2)
-    await expect.poll(async () => (await left())[0]?.lease_until).toBe(clock.now() + leaseMs)
+    await expect.poll(async () => (await left())[0]?.leaseUntil).toBe(clock.now() + leaseMs)
     isCutOff = true
     clock.advance(leaseMs / 2)
     await pause(leaseMs)
@@ -302,7 +302,7 @@ describe('jobs on the database', () => {
       const runner = world.replica(async () => undefined, { everyMs, initialDelayMs, concurrency: 0 })
       await runner.start()
       await runner.stop()
-      return (await left()).map(({ run_at }) => run_at - clock.now())
+      return (await left()).map(({ runAt }) => runAt - clock.now())
     }
     expect([await startDelays(50_000, 3_000), await startDelays(50_000)]).toEqual([[3_000], [3_000]])
     clock.advance(3_000)

@@ -21,11 +21,11 @@ export async function insertFormerAuthenticator(
     .insertInto('former_factors')
     .values({
       portal,
-      account_biz_id: id,
+      accountBizId: id,
       method: 'OTP',
-      enrolled_at: toDate(enrolledAt),
-      ended_at: toDate(endedAt),
-      last_used_at: lastUsedAt === null ? null : toDate(lastUsedAt),
+      enrolledAt: toDate(enrolledAt),
+      endedAt: toDate(endedAt),
+      lastUsedAt: lastUsedAt === null ? null : toDate(lastUsedAt),
     })
     .execute()
 }
@@ -35,13 +35,13 @@ export async function formerAuthenticatorEnd(tx: Tx, { portal, id }: FactorOwner
   const { endedAt } = await tx
     .selectFrom('former_factors')
     .where('portal', '=', portal)
-    .where('account_biz_id', '=', id)
+    .where('accountBizId', '=', id)
     .where('method', '=', 'OTP')
-    .select((eb) => eb.fn.max<Instant | null>('ended_at').as('endedAt'))
+    .select((eb) => eb.fn.max<Instant | null>('endedAt').as('endedAt'))
     .executeTakeFirstOrThrow()
   return endedAt
 }
 
 export async function deleteFormerFactors(tx: Tx, { portal, id }: FactorOwner): Promise<void> {
-  await tx.deleteFrom('former_factors').where('portal', '=', portal).where('account_biz_id', '=', id).execute()
+  await tx.deleteFrom('former_factors').where('portal', '=', portal).where('accountBizId', '=', id).execute()
 }

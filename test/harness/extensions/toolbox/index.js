@@ -182,9 +182,9 @@ export default domain({
       readTool: async ({ params, workspace }) => {
         const row = await database
           .selectFrom('tools')
-          .select(['status', 'attempts', 'created_at'])
+          .select(['status', 'attempts', 'createdAt'])
           .where(inWorkspace(workspace.id))
-          .where('biz_id', '=', params.tool_id)
+          .where('bizId', '=', params.tool_id)
           .executeTakeFirst()
         const blob = await blobs.get(areaOf(params.tool_id))
         if (!row || !blob) throw notFound()
@@ -193,7 +193,7 @@ export default domain({
           status: row.status,
           attempts: row.attempts,
           note: await readAll(blob),
-          createdAt: toIso(row.created_at),
+          createdAt: toIso(row.createdAt),
         }
       },
       removeTool: async (request) => {
@@ -202,7 +202,7 @@ export default domain({
           const { numDeletedRows } = await tx
             .deleteFrom('tools')
             .where(inWorkspace(workspace.id))
-            .where('biz_id', '=', params.tool_id)
+            .where('bizId', '=', params.tool_id)
             .executeTakeFirst()
           if (numDeletedRows === 0n) throw notFound()
           await recordSuccess(tx, auditContextOf(request), { workspaceId: workspace.id, targetId: params.tool_id })
@@ -231,16 +231,16 @@ export default domain({
         name: 'toolbox.print',
         attempts: 3,
         work: async ({ id }, { attempt }) => {
-          await database.updateTable('tools').set({ attempts: attempt }).where('biz_id', '=', id).execute()
+          await database.updateTable('tools').set({ attempts: attempt }).where('bizId', '=', id).execute()
           if (attempt === 1) throw new Error('the printer is out of paper')
           await transaction(async (tx) => {
             const printed = await tx
               .updateTable('tools')
               .set({ status: 'PRINTED' })
-              .where('biz_id', '=', id)
-              .returning('created_by')
+              .where('bizId', '=', id)
+              .returning('createdBy')
               .executeTakeFirstOrThrow()
-            const payload = { id, accountId: printed.created_by }
+            const payload = { id, accountId: printed.createdBy }
             await enqueueJob(tx, ids, { kind: 'toolbox.tell', payload, at: addMs(clock.now(), 1) })
           })
           logger.info({ tool: id }, 'tool printed')
