@@ -21,6 +21,7 @@ export {
   type Database,
   inWorkspace,
   isDatabaseUnavailable,
+  isSuspect,
   isValidAt,
   type Json,
   type Migration,

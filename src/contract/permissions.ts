@@ -132,7 +132,7 @@ export function assertKnownPermissions(codes: readonly string[], known: readonly
 
 /** The permissions of a role. OWNER has all permissions. */
 export interface Grant {
-  readonly type: RoleType
+  readonly roleType: RoleType
   readonly permissionCodes: readonly string[]
 }
 

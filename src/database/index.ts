@@ -17,6 +17,7 @@ export {
   containsText,
   differsByAtLeast,
   inWorkspace,
+  isSuspect,
   isValidAt,
   timestamptz,
   trigramIndexes,

@@ -1,5 +1,5 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
-import { areWithin, canonicalEmail, type Instant, toDate, type WorkspaceId } from '../kernel/index.ts'
+import { type AccountId, areWithin, canonicalEmail, type Instant, toDate, type WorkspaceId } from '../kernel/index.ts'
 
 /**
  * Every statement about data of a workspace needs this predicate: `query.where(inWorkspace(workspace.id))`. Pass
@@ -21,6 +21,21 @@ export function differsByAtLeast(
   milliseconds: number | RawBuilder<number>,
 ): RawBuilder<SqlBool> {
   return sql<SqlBool>`abs(extract(epoch FROM ${sql.ref(column)} - ${timestamptz(at)})) * 1000 >= ${milliseconds}::float8`
+}
+
+/**
+ * Whether a suspicion of the recovery covers what an account did in the row's workspace. `by` is the column of the account,
+ * `since` that of the time. Both functions are in src/banking/members/suspicion-schema.ts.
+ */
+export function isSuspect(
+  { accountId, at }: { accountId: AccountId; at: Instant },
+  by: string,
+  since: string,
+): RawBuilder<SqlBool> {
+  const recovery = sql`${accountId}::uuid, ${timestamptz(at)}`
+  const account = sql.ref(by)
+  return sql<SqlBool>`(${account} = ANY (suspects_of(${recovery}))
+    AND is_suspect(${recovery}, workspace_biz_id, ${account}, ${sql.ref(since)}))`
 }
 
 /**

@@ -24,18 +24,19 @@ export interface PresentedKey {
 }
 
 export interface NewKey {
-  prefix: string
+  keyPrefix: string
   /** Returned once and never stored. */
   key: string
-  last4: string
-  digest: Uint8Array
+  keyLast4: string
+  secretDigest: Uint8Array
 }
 
 export function generateKey(randomness: Randomness, digest: KeyedDigest): NewKey {
   const prefix = `ptk_${Buffer.from(randomness.bytes(6)).toString('hex')}`
   const secret = Buffer.from(randomness.bytes(32)).toString('base64url')
   const key = `${prefix}_${secret}`
-  return { prefix, key, last4: key.slice(-4), digest: keyDigest(digest, { prefix, secret }) }
+  const secretDigest = keyDigest(digest, { prefix, secret })
+  return { keyPrefix: prefix, key, keyLast4: key.slice(-4), secretDigest }
 }
 
 /** Minimum time between two writes of a key's last use. */
@@ -55,9 +56,9 @@ export class LastUseRecorder {
   }
 
   record(key: ApiKeyScope, clientIp: string, at: Instant): void {
-    const before = this.#recordedAt.get(key.id)
+    const before = this.#recordedAt.get(key.bizId)
     if (before !== undefined && at - before < precisionMs) return
-    this.#recordedAt.set(key.id, at)
+    this.#recordedAt.set(key.bizId, at)
     const writing = recordUse(this.#database, key, clientIp, at)
       .catch(this.#onFault)
       .finally(() => this.#pending.delete(writing))
@@ -113,7 +114,7 @@ export class ApiKeyAuthentication {
     const key = await readValidKey(this.#ports, presented, credential)
     const caller = toCaller(key)
     await this.#renewDigest(key, presented)
-    const creator = await this.#ports.members.enter(caller, key.workspaceId)
+    const creator = await this.#ports.members.enter(caller, key.workspaceBizId)
     this.#lastUse.record(key, credential.clientIp, this.#ports.clock.now())
     return { caller, workspace: accessOf(creator, key.permissionCodes) }
   }
@@ -121,7 +122,7 @@ export class ApiKeyAuthentication {
   /** Replaces a digest under a previous secret key, so that the previous key can be removed. */
   async #renewDigest(key: KeyWithCreator, presented: PresentedKey): Promise<void> {
     const { database, digest } = this.#ports
-    if (digest.isCurrent(key.digest)) return
+    if (digest.isCurrent(key.secretDigest)) return
     try {
       await replaceDigest(database, key, keyDigest(digest, presented))
     } catch (error) {
@@ -147,7 +148,7 @@ async function readValidKey(
 ): Promise<KeyWithCreator> {
   const key = await keyByPrefix(ports.database, presented.prefix)
   if (!key) throw denied('unknown API key')
-  if (!ports.digest.matches(key.digest, 'api-key', presented.prefix, presented.secret))
+  if (!ports.digest.matches(key.secretDigest, 'api-key', presented.prefix, presented.secret))
     throw denied('wrong API key secret')
   const status = statusAt(key, ports.clock.now(), ports.settings)
   if (status !== 'ACTIVE') throw denied(`the API key is ${status}`)
@@ -174,7 +175,7 @@ function toCaller(key: KeyWithCreator): Caller {
     accountId: key.creatorId,
     portal: key.creatorPortal,
     sessionId: null,
-    apiKeyId: key.id,
+    apiKeyId: key.bizId,
     steppedUpAt: null,
     permissions: new Set(),
   }

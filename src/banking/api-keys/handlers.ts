@@ -70,8 +70,8 @@ export function createHandlers(ports: HandlerPorts): HandlerTable {
     readApiKey: async (request) =>
       toView(await readApiKey(ports, request.workspace.id, bizId(request.params.api_key_id)), request),
     createApiKey: async (request) => {
-      const { apiKeyName: name, permissionCodes, ipAllowlist = [], expiresAt } = request.body
-      const input = { name, permissionCodes, ipAllowlist, expiresAt: parseInstant(expiresAt) ?? null }
+      const { apiKeyName, permissionCodes, ipAllowlist = [], expiresAt } = request.body
+      const input = { apiKeyName, permissionCodes, ipAllowlist, expiresAt: parseInstant(expiresAt) ?? null }
       const context = { caller: request.caller, auditContext: auditContextOf(request), access: request.workspace }
       const { row, key } = await createApiKey(ports, input, context)
       return { ...toView(row, request), secret: key, replacesIpWhitelist: replacesWhitelist(row, ports.settings) }

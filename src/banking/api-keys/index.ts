@@ -91,9 +91,9 @@ export default domain({
         lock: (tx, workspace) => memberships.lock(tx, workspace),
         assertAccess: (tx, account, access) => memberships.assertAccess(tx, account, access),
         assertMayGrant: (tx, grantor, permissionCodes) =>
-          memberships.assertMayGrant(tx, grantor, { type: 'CUSTOM', permissionCodes }),
+          memberships.assertMayGrant(tx, grantor, { roleType: 'CUSTOM', permissionCodes }),
         assertMayRestore: (tx, account, workspace) => memberships.assertMayRestore(tx, account, workspace),
-        powerOf: (permissionCodes) => memberships.powerOf({ type: 'CUSTOM', permissionCodes }),
+        powerOf: (permissionCodes) => memberships.powerOf({ roleType: 'CUSTOM', permissionCodes }),
         assertOutsider: (tx, account, workspace) => memberships.assertOutsider(tx, account, workspace),
       },
       permissions: permissions.apiKey,

@@ -57,13 +57,13 @@ export function endApiKey(
     const key = await lockKey(ports, tx, id, auditContext.accountId)
     const current = statusAt(key, auditContext.at, settings)
     if (ending === 'delete' || !isEnabledByMembers(key, current)) assertStatus(current, ending)
-    const operatorId = ending === 'disable' ? auditContext.accountId : key.operatorId
+    const operatorId = ending === 'disable' ? auditContext.accountId : key.operatorBizId
     // Operators alone must not enable what a member disabled or a recovery suspended.
-    const status = ending === 'disable' && key.status !== 'ACTIVE' ? 'SUSPENDED' : statusChanges[ending].to
-    const ended = await setStatus(tx, key, { status, operatorId }, auditContext.at)
-    const payload = { creatorId: key.createdBy, ending, keyName: key.name, reason }
+    const status = ending === 'disable' && key.apiKeyStatus !== 'ACTIVE' ? 'SUSPENDED' : statusChanges[ending].to
+    const ended = await setStatus(tx, key, { apiKeyStatus: status, operatorBizId: operatorId }, auditContext.at)
+    const payload = { creatorId: key.createdBy, ending, keyName: key.apiKeyName, reason }
     await enqueueJob(tx, ids, { kind: mailJob, payload, at: auditContext.at })
-    await recordSuccess(tx, auditContext, { workspaceId: key.workspaceId, targetId: id, detail: { reason } })
+    await recordSuccess(tx, auditContext, { workspaceId: key.workspaceBizId, targetId: id, detail: { reason } })
     return ended
   })
 }
@@ -81,10 +81,10 @@ export function enableEndedKey(
     const { accountId, at } = auditContext
     const key = await lockKey(ports, tx, id, accountId)
     assertStatus(statusAt(key, at, ports.settings), 'enable')
-    if (key.operatorId === null) throw conflict('no operator disabled the API key')
-    const status = key.status === 'SUSPENDED' ? 'SUSPENDED' : 'ACTIVE'
-    const enabled = await setStatus(tx, key, { status, operatorId: null }, at)
-    const { workspaceId, prefix: about } = key
+    if (key.operatorBizId === null) throw conflict('no operator disabled the API key')
+    const status = key.apiKeyStatus === 'SUSPENDED' ? 'SUSPENDED' : 'ACTIVE'
+    const enabled = await setStatus(tx, key, { apiKeyStatus: status, operatorBizId: null }, at)
+    const { workspaceBizId: workspaceId, keyPrefix: about } = key
     const gives = ports.members.powerOf(key.permissionCodes)
     await ports.notices.queue(tx, { kind: 'API_KEY_ENABLED', workspaceId, actorId: null, about, gives, at })
     await recordSuccess(tx, auditContext, { workspaceId, targetId: id, detail: { reason } })
@@ -120,11 +120,11 @@ async function lockKey({ members }: EndingPorts, tx: Tx, id: ApiKeyId, operator:
   // Serializes changes to the workspace's keys.
   await members.lock(tx, workspaceId)
   await members.assertOutsider(tx, operator, workspaceId)
-  const key = assertFound(await keyById(tx, { workspaceId, id }), 'no such API key')
+  const key = assertFound(await keyById(tx, { workspaceBizId: workspaceId, bizId: id }), 'no such API key')
   return key
 }
 
 /** Whether a member can enable the key again. */
-function isEnabledByMembers({ operatorId }: ApiKeyRow, current: ApiKeyStatus): boolean {
+function isEnabledByMembers({ operatorBizId: operatorId }: ApiKeyRow, current: ApiKeyStatus): boolean {
   return operatorId === null && (current === 'DISABLED' || current === 'SUSPENDED')
 }

@@ -54,12 +54,12 @@ export function endOfLife({ expiresAt, createdAt }: KeyLife, { maxLifeMs }: ApiK
 }
 
 export function statusAt(
-  key: KeyLife & { status: Exclude<ApiKeyStatus, 'EXPIRED'> },
+  key: KeyLife & { apiKeyStatus: Exclude<ApiKeyStatus, 'EXPIRED'> },
   at: Instant,
   settings: ApiKeySettings,
 ): ApiKeyStatus {
   const end = endOfLife(key, settings)
-  return key.status !== 'DELETED' && end !== null && end <= at ? 'EXPIRED' : key.status
+  return key.apiKeyStatus !== 'DELETED' && end !== null && end <= at ? 'EXPIRED' : key.apiKeyStatus
 }
 
 export const statusChanges = {
@@ -75,8 +75,8 @@ export function assertStatus(current: ApiKeyStatus, command: ApiKeyCommand): voi
 }
 
 /** Only an operator enables what an operator disabled. */
-export function assertNotDisabledByOperator({ operatorId }: { operatorId: AccountId | null }): void {
-  if (operatorId !== null) throw denied('an operator disabled the API key')
+export function assertNotDisabledByOperator({ operatorBizId }: { operatorBizId: AccountId | null }): void {
+  if (operatorBizId !== null) throw denied('an operator disabled the API key')
 }
 
 export function isAllowedFrom(allowlist: readonly string[], clientIp: string): boolean {

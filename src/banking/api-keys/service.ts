@@ -91,7 +91,10 @@ export async function readApiKey(
   workspaceId: WorkspaceId,
   id: ApiKeyId,
 ): Promise<ApiKeyRow> {
-  return assertFound(await keyById(database, { workspaceId, id }), 'no such API key in this workspace')
+  return assertFound(
+    await keyById(database, { workspaceBizId: workspaceId, bizId: id }),
+    'no such API key in this workspace',
+  )
 }
 
 export function grantablePermissions({ permissions }: ApiKeyServicePorts, access: WorkspaceAccess): Permission[] {
@@ -99,7 +102,7 @@ export function grantablePermissions({ permissions }: ApiKeyServicePorts, access
 }
 
 export interface CreateApiKeyInput {
-  name: string
+  apiKeyName: string
   permissionCodes: string[]
   ipAllowlist: string[]
   expiresAt: Instant | null
@@ -121,15 +124,15 @@ export async function createApiKey(
     if ((await countKeys(tx, access.id)) >= settings.maxPerWorkspace)
       throw conflict('the workspace has the maximum number of API keys')
     const { key, ...secret } = generateKey(randomness, digest)
-    const owner = { id: ids.next<'apiKey'>(), workspaceId: access.id, createdBy: auditContext.accountId }
+    const owner = { bizId: ids.next<'apiKey'>(), workspaceBizId: access.id, createdBy: auditContext.accountId }
     const row = await insertKey(tx, { ...input, ...secret, ...owner, expiresAt }, auditContext.at)
     if (!row) throw conflict('another API key has this name')
     const addresses = replacesWhitelist(row, settings) ? { replacesIpWhitelist: true } : {}
     const detail = { permissions: input.permissionCodes.join(','), ...addresses }
-    await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: row.id, detail })
+    await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: row.bizId, detail })
     const notice = { kind: 'API_KEY_CREATED', workspaceId: access.id, actorId: auditContext.accountId } as const
     const gives = members.powerOf(input.permissionCodes)
-    await notices.queue(tx, { ...notice, about: row.prefix, gives, at: auditContext.at })
+    await notices.queue(tx, { ...notice, about: row.keyPrefix, gives, at: auditContext.at })
     return { row, key }
   })
 }
@@ -152,22 +155,25 @@ export function changeApiKeyStatus(
     // Serializes changes to the workspace's keys.
     await members.assertAccess(tx, auditContext.accountId, access)
     if (command === 'enable') await assertSessionOpen(tx, caller)
-    const key = assertFound(await keyById(tx, { workspaceId: access.id, id }), 'no such API key in this workspace')
+    const key = assertFound(
+      await keyById(tx, { workspaceBizId: access.id, bizId: id }),
+      'no such API key in this workspace',
+    )
     // Enabling a key grants its permissions again, so the caller must hold them.
     const { accountId: actorId, at } = auditContext
     if (command === 'enable') await members.assertMayGrant(tx, { caller, access, at }, key.permissionCodes)
     assertStatus(statusAt(key, at, settings), command)
     // A stolen session must not end what other people use.
     if (command !== 'enable' && key.createdBy !== actorId) assertSteppedUp(caller, at, stepUpMs)
-    const { operatorId, prefix: about } = key
+    const { operatorBizId, keyPrefix: about } = key
     if (command === 'enable') {
       assertNotDisabledByOperator(key)
-      if (key.status === 'SUSPENDED') await members.assertMayRestore(tx, actorId, access.id)
+      if (key.apiKeyStatus === 'SUSPENDED') await members.assertMayRestore(tx, actorId, access.id)
       const gives = members.powerOf(key.permissionCodes)
       await notices.queue(tx, { kind: 'API_KEY_ENABLED', workspaceId: access.id, actorId, about, gives, at })
     }
     const enabled = command === 'enable' ? { enabledBy: actorId } : {}
-    const changed = await setStatus(tx, key, { status: statusChanges[command].to, operatorId, ...enabled }, at)
+    const changed = await setStatus(tx, key, { apiKeyStatus: statusChanges[command].to, operatorBizId, ...enabled }, at)
     await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: id })
     return changed
   })

@@ -1,13 +1,11 @@
-import { sql } from 'kysely'
-import { type Database, readPage, type Tx, timestamptz } from '../../database/index.ts'
+import { type Selectable, sql } from 'kysely'
+import { type Database, isSuspect, readPage, type Tables, type Tx, timestamptz } from '../../database/index.ts'
 import {
   type AccountId,
-  type AccountStatus,
   type BizId,
   type Instant,
   type Page,
   type PageRequest,
-  type Portal,
   toDate,
   type WorkspaceId,
 } from '../../kernel/index.ts'
@@ -17,53 +15,33 @@ export type ApiKeyId = BizId<'apiKey'>
 export type StoredStatus = Exclude<ApiKeyStatus, 'EXPIRED'>
 
 const columns = [
-  'bizId as id',
-  'workspaceBizId as workspaceId',
-  'apiKeyName as name',
-  'keyPrefix as prefix',
-  'keyLast4 as last4',
-  'apiKeyStatus as status',
+  'bizId',
+  'workspaceBizId',
+  'apiKeyName',
+  'keyPrefix',
+  'keyLast4',
+  'apiKeyStatus',
   'permissionCodes',
   'ipAllowlist',
   'expiresAt',
   'lastUsedAt',
   'lastUsedIp',
   'createdBy',
-  'operatorBizId as operatorId',
+  'operatorBizId',
   'createdAt',
   'updatedAt',
 ] as const
 
-export interface ApiKeyRow {
-  id: ApiKeyId
-  workspaceId: WorkspaceId
-  name: string
-  prefix: string
-  last4: string
-  status: StoredStatus
-  permissionCodes: string[]
-  ipAllowlist: string[]
-  expiresAt: Instant | null
-  lastUsedAt: Instant | null
-  lastUsedIp: string | null
-  createdBy: AccountId
-  /** The operator who disabled the key. */
-  operatorId: AccountId | null
-  createdAt: Instant
-  updatedAt: Instant
-}
+export type ApiKeyRow = Pick<Selectable<Tables['api_keys']>, (typeof columns)[number]>
 
-export interface ApiKeyScope {
-  workspaceId: WorkspaceId
-  id: ApiKeyId
-}
+export type ApiKeyScope = Pick<ApiKeyRow, 'workspaceBizId' | 'bizId'>
 
-export function keyById(store: Database | Tx, { workspaceId, id }: ApiKeyScope): Promise<ApiKeyRow | undefined> {
+export function keyById(store: Database | Tx, { workspaceBizId, bizId }: ApiKeyScope): Promise<ApiKeyRow | undefined> {
   return store
     .selectFrom('api_keys')
     .select(columns)
-    .where('workspaceBizId', '=', workspaceId)
-    .where('bizId', '=', id)
+    .where('workspaceBizId', '=', workspaceBizId)
+    .where('bizId', '=', bizId)
     .executeTakeFirst()
 }
 
@@ -74,10 +52,10 @@ export async function workspaceOfKey(tx: Tx, id: ApiKeyId): Promise<WorkspaceId 
 }
 
 export interface NewApiKey extends ApiKeyScope {
-  name: string
-  prefix: string
-  last4: string
-  digest: Uint8Array
+  apiKeyName: string
+  keyPrefix: string
+  keyLast4: string
+  secretDigest: Uint8Array
   permissionCodes: string[]
   ipAllowlist: string[]
   expiresAt: Instant | null
@@ -89,12 +67,12 @@ export function insertKey(tx: Tx, key: NewApiKey, at: Instant): Promise<ApiKeyRo
   return tx
     .insertInto('api_keys')
     .values({
-      workspaceBizId: key.workspaceId,
-      bizId: key.id,
-      apiKeyName: key.name,
-      keyPrefix: key.prefix,
-      keyLast4: key.last4,
-      secretDigest: key.digest,
+      workspaceBizId: key.workspaceBizId,
+      bizId: key.bizId,
+      apiKeyName: key.apiKeyName,
+      keyPrefix: key.keyPrefix,
+      keyLast4: key.keyLast4,
+      secretDigest: key.secretDigest,
       apiKeyStatus: 'ACTIVE',
       permissionCodes: key.permissionCodes,
       ipAllowlist: key.ipAllowlist,
@@ -123,38 +101,33 @@ export async function countKeys(tx: Tx, workspaceId: WorkspaceId): Promise<numbe
 /** `enabledBy` is set if a member enables the key. */
 export function setStatus(
   tx: Tx,
-  { workspaceId, id }: ApiKeyScope,
-  { status, operatorId, enabledBy }: Pick<ApiKeyRow, 'status' | 'operatorId'> & { enabledBy?: AccountId },
+  { workspaceBizId, bizId }: ApiKeyScope,
+  { enabledBy, ...changes }: Pick<ApiKeyRow, 'apiKeyStatus' | 'operatorBizId'> & { enabledBy?: AccountId },
   at: Instant,
 ): Promise<ApiKeyRow> {
   return tx
     .updateTable('api_keys')
     .set({
-      apiKeyStatus: status,
-      operatorBizId: operatorId,
+      ...changes,
       updatedAt: toDate(at),
-      ...(enabledBy && { enabledBy: enabledBy, enabledAt: toDate(at) }),
+      ...(enabledBy && { enabledBy, enabledAt: toDate(at) }),
     })
-    .where('workspaceBizId', '=', workspaceId)
-    .where('bizId', '=', id)
+    .where('workspaceBizId', '=', workspaceBizId)
+    .where('bizId', '=', bizId)
     .returning(columns)
     .executeTakeFirstOrThrow()
 }
 
 /**
  * Covers all workspaces. Suspends what the account created, and what a suspect of the recovery created or enabled.
- * `is_suspect` is in src/banking/members/suspicion-schema.ts.
  */
 export async function suspendKeysOf(tx: Tx, creator: AccountId, at: Instant): Promise<number> {
-  const recovery = [sql`${creator}::uuid`, timestamptz(at)]
-  const suspects = sql`ANY (suspects_of(${sql.join(recovery)}))`
-  const suspected = sql<boolean>`
-    (created_by = ${suspects} AND is_suspect(${sql.join(recovery)}, workspace_biz_id, created_by, created_at)
-      OR enabled_by = ${suspects} AND is_suspect(${sql.join(recovery)}, workspace_biz_id, enabled_by, enabled_at))`
+  const recovery = { accountId: creator, at }
+  const suspected = [isSuspect(recovery, 'createdBy', 'createdAt'), isSuspect(recovery, 'enabledBy', 'enabledAt')]
   const suspended = await tx
     .updateTable('api_keys')
     .set({ apiKeyStatus: 'SUSPENDED', updatedAt: toDate(at) })
-    .where(({ or, eb }) => or([eb('createdBy', '=', creator), suspected]))
+    .where(({ or, eb }) => or([eb('createdBy', '=', creator), ...suspected]))
     .where('apiKeyStatus', 'in', ['ACTIVE', 'DISABLED'])
     .returning('bizId')
     .execute()
@@ -195,33 +168,19 @@ export function listKeys(database: Database, query: ApiKeyQuery, expiry: ExpiryQ
   return readPage(found, sorted, query)
 }
 
-export interface KeyWithCreator {
-  id: ApiKeyId
-  workspaceId: WorkspaceId
-  digest: Uint8Array
-  status: StoredStatus
-  permissionCodes: string[]
-  ipAllowlist: string[]
-  expiresAt: Instant | null
-  createdAt: Instant
-  creatorId: AccountId
-  creatorPortal: Portal
-  creatorStatus: AccountStatus
-  /** Whether the creator's IP whitelist is enabled. */
-  creatorIsWhitelisted: boolean
-}
+export type KeyWithCreator = NonNullable<Awaited<ReturnType<typeof keyByPrefix>>>
 
 /** The key can belong to any workspace. */
-export function keyByPrefix(database: Database, prefix: string): Promise<KeyWithCreator | undefined> {
+export function keyByPrefix(database: Database, prefix: string) {
   return database
     .selectFrom('api_keys as k')
     .innerJoin('accounts as a', 'a.bizId', 'k.createdBy')
     .where('k.keyPrefix', '=', prefix)
     .select([
-      'k.bizId as id',
-      'k.workspaceBizId as workspaceId',
-      'k.secretDigest as digest',
-      'k.apiKeyStatus as status',
+      'k.bizId',
+      'k.workspaceBizId',
+      'k.secretDigest',
+      'k.apiKeyStatus',
       'k.permissionCodes',
       'k.ipAllowlist',
       'k.expiresAt',
@@ -229,6 +188,7 @@ export function keyByPrefix(database: Database, prefix: string): Promise<KeyWith
       'a.bizId as creatorId',
       'a.portal as creatorPortal',
       'a.accountStatus as creatorStatus',
+      // Whether the creator's IP whitelist is enabled.
       'a.ipWhitelistEnabled as creatorIsWhitelisted',
     ])
     .executeTakeFirst()
@@ -237,30 +197,30 @@ export function keyByPrefix(database: Database, prefix: string): Promise<KeyWith
 /** Does nothing if the digest was replaced concurrently. */
 export async function replaceDigest(
   database: Database,
-  { workspaceId, id, digest }: Pick<KeyWithCreator, 'workspaceId' | 'id' | 'digest'>,
+  { workspaceBizId, bizId, secretDigest }: Pick<KeyWithCreator, 'workspaceBizId' | 'bizId' | 'secretDigest'>,
   renewed: Uint8Array,
 ): Promise<void> {
   await database
     .updateTable('api_keys')
     .set({ secretDigest: renewed })
-    .where('workspaceBizId', '=', workspaceId)
-    .where('bizId', '=', id)
-    .where('secretDigest', '=', digest)
+    .where('workspaceBizId', '=', workspaceBizId)
+    .where('bizId', '=', bizId)
+    .where('secretDigest', '=', secretDigest)
     .execute()
 }
 
 /** Does nothing if a later use is already stored, because replicas can write in any order. */
 export async function recordUse(
   database: Database,
-  { workspaceId, id }: ApiKeyScope,
+  { workspaceBizId, bizId }: ApiKeyScope,
   clientIp: string,
   at: Instant,
 ): Promise<void> {
   await database
     .updateTable('api_keys')
     .set({ lastUsedAt: toDate(at), lastUsedIp: clientIp })
-    .where('workspaceBizId', '=', workspaceId)
-    .where('bizId', '=', id)
+    .where('workspaceBizId', '=', workspaceBizId)
+    .where('bizId', '=', bizId)
     .where((eb) => eb.or([eb('lastUsedAt', 'is', null), eb('lastUsedAt', '<', timestamptz(at))]))
     .execute()
 }

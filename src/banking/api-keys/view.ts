@@ -11,11 +11,11 @@ interface ViewPorts {
 /** Returns an API key as clients see it, without its secret. The status EXPIRED depends on `at`. */
 export function toApiKeyView({ words, settings }: ViewPorts, row: ApiKeyRow, at: Instant, locale: Locale) {
   return {
-    bizId: row.id,
-    workspaceBizId: row.workspaceId,
-    apiKeyName: row.name,
-    keyPrefix: row.prefix,
-    keyLast4: row.last4,
+    bizId: row.bizId,
+    workspaceBizId: row.workspaceBizId,
+    apiKeyName: row.apiKeyName,
+    keyPrefix: row.keyPrefix,
+    keyLast4: row.keyLast4,
     apiKeyStatus: words.coded(apiKeyStatus, statusAt(row, at, settings), locale),
     permissionCodes: row.permissionCodes,
     ipAllowlist: row.ipAllowlist,

@@ -29,12 +29,12 @@ export function createHandlers(
     },
     createExport: async (request) => {
       const { body } = request
-      const { exportType: type, format, filters = {} } = body
-      assertOffered(type)
+      const { exportType, format, filters = {} } = body
+      assertOffered(exportType)
       if (body.exportType === 'FLOWS' && body.filters?.flowType !== undefined)
         ports.ledger.parseFlowType(body.filters.flowType, 'filters.flowType')
       const context = { auditContext: auditContextOf(request), access: request.workspace }
-      return toExportView(words, await createExport(ports, { type, format, filters }, context), request.locale)
+      return toExportView(words, await createExport(ports, { exportType, format, filters }, context), request.locale)
     },
     readExport: async ({ params, workspace, caller, receivedAt: at, locale }) => {
       const viewer = { workspace: workspace.id, account: caller.accountId, at }

@@ -50,7 +50,7 @@ export interface ExportPorts {
 export const exportJobName = 'exports.run'
 
 export interface CreateExportInput {
-  type: ExportType
+  exportType: ExportType
   format: ExportFormat
   filters: object
 }
@@ -65,19 +65,19 @@ export async function createExport(
   input: CreateExportInput,
   { auditContext, access }: ExportContext,
 ): Promise<ExportRow> {
-  assertListPermission(input.type, access)
+  assertListPermission(input.exportType, access)
   return transaction(async (tx) => {
     const id = ids.next<'export'>()
     const workspaceId = access.id
     const created = await insertExport(tx, {
       ...input,
-      id,
-      workspaceId,
+      bizId: id,
+      workspaceBizId: workspaceId,
       createdBy: auditContext.accountId,
       createdAt: auditContext.at,
     })
     await enqueueJob(tx, ids, { kind: exportJobName, payload: { workspaceId, exportId: id }, at: auditContext.at })
-    const detail = { exportType: input.type, format: input.format }
+    const detail = { exportType: input.exportType, format: input.format }
     await recordSuccess(tx, auditContext, { workspaceId, targetId: id, detail })
     return created
   })
@@ -104,8 +104,8 @@ export async function downloadExport(
     { workspace: access.id, account: auditContext.accountId, at: auditContext.at },
     id,
   )
-  assertListPermission(found.type, access)
-  const { status, blobKey, fileName, sizeBytes, sha256 } = found
+  assertListPermission(found.exportType, access)
+  const { exportStatus: status, blobKey, fileName, sizeBytes, sha256 } = found
   if (status !== 'COMPLETED' || blobKey === null || fileName === null || sizeBytes === null || sha256 === null)
     throw conflict(`the export is ${status}`)
   const { contentType } = formats[found.format]

@@ -1,5 +1,5 @@
-import { sql } from 'kysely'
-import { type Database, readPage, type Tx, timestamptz } from '../../database/index.ts'
+import { type Selectable, sql } from 'kysely'
+import { type Database, readPage, type Tables, type Tx, timestamptz } from '../../database/index.ts'
 import {
   type AccountId,
   type Instant,
@@ -14,9 +14,9 @@ import type { ExportScope } from './source.ts'
 type Store = Database | Tx
 
 const columns = [
-  'bizId as id',
-  'workspaceBizId as workspaceId',
-  'exportType as type',
+  'bizId',
+  'workspaceBizId',
+  'exportType',
   'format',
   'filters',
   'blobKey',
@@ -31,25 +31,7 @@ const columns = [
   'expiresAt',
 ] as const
 
-export interface ExportRow {
-  id: string
-  workspaceId: WorkspaceId
-  type: ExportType
-  format: ExportFormat
-  filters: unknown
-  status: ExportStatus
-  blobKey: string | null
-  fileName: string | null
-  rowCount: number | null
-  sizeBytes: number | null
-  /** Hex. */
-  sha256: string | null
-  failureCode: string | null
-  createdBy: AccountId
-  createdAt: Instant
-  completedAt: Instant | null
-  expiresAt: Instant | null
-}
+export type ExportRow = Pick<Selectable<Tables['exports']>, (typeof columns)[number] | 'exportStatus'>
 
 /** Only its creator can read the export of a login history. */
 export interface Viewer {
@@ -58,7 +40,10 @@ export interface Viewer {
   at: Instant
 }
 
-export type NewExport = Pick<ExportRow, 'id' | 'workspaceId' | 'type' | 'format' | 'createdBy' | 'createdAt'> & {
+export type NewExport = Pick<
+  ExportRow,
+  'bizId' | 'workspaceBizId' | 'exportType' | 'format' | 'createdBy' | 'createdAt'
+> & {
   filters: object
 }
 
@@ -66,9 +51,9 @@ export function insertExport(tx: Tx, created: NewExport): Promise<ExportRow> {
   return tx
     .insertInto('exports')
     .values({
-      workspaceBizId: created.workspaceId,
-      bizId: created.id,
-      exportType: created.type,
+      workspaceBizId: created.workspaceBizId,
+      bizId: created.bizId,
+      exportType: created.exportType,
       format: created.format,
       filters: JSON.stringify(created.filters),
       exportStatus: 'QUEUED',
@@ -82,7 +67,7 @@ export function insertExport(tx: Tx, created: NewExport): Promise<ExportRow> {
       createdBy: created.createdBy,
       createdAt: toDate(created.createdAt),
     })
-    .returning([...columns, 'exportStatus as status'])
+    .returning([...columns, 'exportStatus'])
     .executeTakeFirstOrThrow()
 }
 
@@ -90,7 +75,7 @@ export function exportById(store: Store, viewer: Viewer, id: string): Promise<Ex
   return visible(store, viewer)
     .where('bizId', '=', id)
     .select(columns)
-    .select(statusAt(viewer.at).as('status'))
+    .select(statusAt(viewer.at).as('exportStatus'))
     .executeTakeFirst()
 }
 
@@ -114,7 +99,7 @@ export function listExports(store: Store, viewer: Viewer, query: ExportQuery): P
   if (query.to !== undefined) found = found.where('createdAt', '<=', timestamptz(query.to))
   const ordered = found
     .select(columns)
-    .select(status.as('status'))
+    .select(status.as('exportStatus'))
     .orderBy(sortColumns[query.sortBy], (order) => (query.sortOrder === 'asc' ? order.asc() : order.desc().nullsLast()))
     .orderBy('bizId', query.sortOrder)
   return readPage(found, ordered, query)
@@ -241,7 +226,7 @@ function visible(store: Store, { workspace, account }: Viewer) {
 
 /** A completed export past its expiry is EXPIRED, even if no job has stored that status yet. */
 function statusAt(at: Instant) {
-  return sql<ExportRow['status']>`CASE
+  return sql<ExportRow['exportStatus']>`CASE
   WHEN export_status = 'COMPLETED' AND expires_at <= ${timestamptz(at)} THEN 'EXPIRED' ELSE export_status END`
 }
 

@@ -4,10 +4,10 @@ import type { ExportRow } from './store.ts'
 
 export function toExportView(words: Words, row: ExportRow, locale: Locale) {
   return {
-    bizId: row.id,
-    exportType: words.coded(exportType, row.type, locale),
+    bizId: row.bizId,
+    exportType: words.coded(exportType, row.exportType, locale),
     format: words.coded(exportFormat, row.format, locale),
-    exportStatus: words.coded(exportStatus, row.status, locale),
+    exportStatus: words.coded(exportStatus, row.exportStatus, locale),
     fileName: row.fileName,
     rowCount: row.rowCount,
     sizeBytes: row.sizeBytes,

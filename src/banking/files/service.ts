@@ -61,7 +61,7 @@ export async function uploadFile(
   await addOrphanBlobs(ports.database, [blobKey], addMs(auditContext.at, ports.orphanAfterMs))
   const file = {
     ...(await receiveUpload(ports, blobKey, form)),
-    id: ports.ids.next<'file'>(),
+    bizId: ports.ids.next<'file'>(),
     createdAt: auditContext.at,
   }
   try {
@@ -71,7 +71,7 @@ export async function uploadFile(
     if (isQuotaRefusal(error)) await ports.blobs.delete(blobKey).catch(() => undefined)
     throw error
   }
-  return { ...file, status: 'AVAILABLE' }
+  return { ...file, fileStatus: 'AVAILABLE' }
 }
 
 export async function findFile(
@@ -80,7 +80,7 @@ export async function findFile(
   fileId: string,
 ): Promise<FileRow | undefined> {
   const file = await fileById(store, workspaceId, fileId)
-  return file?.status === 'AVAILABLE' ? file : undefined
+  return file?.fileStatus === 'AVAILABLE' ? file : undefined
 }
 
 export async function readFile({ database }: FilePorts, workspaceId: WorkspaceId, fileId: string): Promise<FileRow> {
@@ -158,7 +158,7 @@ function assertPurpose({ maxBytes, types }: PurposeRule, file: { size: number; t
 function storeFile(
   ports: FilePorts,
   workspaceId: WorkspaceId,
-  file: Omit<FileRow, 'status'>,
+  file: Omit<FileRow, 'fileStatus'>,
   auditContext: AuditContext,
 ) {
   return ports.transaction(async (tx) => {
@@ -169,11 +169,11 @@ function storeFile(
       })
     const { accountId, at } = auditContext
     await countUpload(tx, { accountId, workspaceId }, file.sizeBytes, ports.quotas, at)
-    await insertFile(tx, { ...file, workspaceId, createdBy: accountId })
+    await insertFile(tx, { ...file, workspaceBizId: workspaceId, createdBy: accountId })
     const { purpose, contentType, sizeBytes } = file
     await recordSuccess(tx, auditContext, {
       workspaceId,
-      targetId: file.id,
+      targetId: file.bizId,
       detail: { purpose, contentType, sizeBytes },
     })
   })

@@ -1,34 +1,23 @@
-import type { Database, Tx } from '../../database/index.ts'
-import { type AccountId, type Instant, toDate, type WorkspaceId } from '../../kernel/index.ts'
-import type { FilePurpose, FileStatus } from './contract.ts'
+import type { Selectable } from 'kysely'
+import type { Database, Tables, Tx } from '../../database/index.ts'
+import { type AccountId, toDate, type WorkspaceId } from '../../kernel/index.ts'
 
 const columns = [
-  'bizId as id',
+  'bizId',
   'blobKey',
   'fileName',
   'contentType',
   'sizeBytes',
   'sha256',
   'purpose',
-  'fileStatus as status',
+  'fileStatus',
   'createdAt',
 ] as const
 
-export interface FileRow {
-  id: string
-  blobKey: string
-  fileName: string
-  contentType: string
-  sizeBytes: number
-  /** Hex. */
-  sha256: string
-  purpose: FilePurpose
-  status: FileStatus
-  createdAt: Instant
-}
+export type FileRow = Pick<Selectable<Tables['files']>, (typeof columns)[number]>
 
-export interface NewFile extends Omit<FileRow, 'status'> {
-  workspaceId: WorkspaceId
+export interface NewFile extends Omit<FileRow, 'fileStatus'> {
+  workspaceBizId: WorkspaceId
   createdBy: AccountId
 }
 
@@ -36,8 +25,8 @@ export async function insertFile(tx: Tx, file: NewFile): Promise<void> {
   await tx
     .insertInto('files')
     .values({
-      workspaceBizId: file.workspaceId,
-      bizId: file.id,
+      workspaceBizId: file.workspaceBizId,
+      bizId: file.bizId,
       blobKey: file.blobKey,
       fileName: file.fileName,
       contentType: file.contentType,

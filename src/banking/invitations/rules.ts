@@ -4,8 +4,8 @@ import type { Grant } from '../../contract/permissions.ts'
 import { addMs, conflict, days, type Instant, type RoleId, rateLimited } from '../../kernel/index.ts'
 
 export interface OfferedRole extends Grant {
-  id: RoleId
-  name: string
+  bizId: RoleId
+  roleName: string
 }
 
 export interface ExhaustedLimit {

@@ -129,7 +129,7 @@ export async function createInvitation(
   try {
     await mailInvitation(ports, invitation, input.locale)
   } catch (error) {
-    const key = { workspaceId: context.access.id, id: invitation.id }
+    const key = { workspaceId: context.access.id, id: invitation.bizId }
     await cancelInvitation(ports, { ...key, failure: 'NOT_MAILED' }, context.auditContext)
     throw error
   }
@@ -151,7 +151,7 @@ export function cancelInvitation(
   return transaction(async (tx) => {
     const invitation = found(await invitationById(tx, id, { workspaceId }, auditContext.at))
     if (!(await settleInvitation(tx, invitation, 'CANCELLED', null, auditContext.at)))
-      throw conflict(`the invitation is ${invitation.status}`)
+      throw conflict(`the invitation is ${invitation.invitationStatus}`)
     const target = { workspaceId, targetId: id }
     if (failure === undefined) await recordSuccess(tx, auditContext, target)
     else await recordRefusal(tx, auditContext, { ...target, detail: { reason: failure } })
@@ -175,11 +175,12 @@ export function confirmInvitation(
     await assertSessionOpen(tx, caller)
     await members.assertMayRestore(tx, auditContext.accountId, workspaceId)
     const invitation = found(await invitationById(tx, id, { workspaceId }, auditContext.at))
-    const role = await roleIn(tx, workspaceId, invitation.roleId)
+    const role = await roleIn(tx, workspaceId, invitation.roleBizId)
     if (!role) throw conflict('the role has been deleted')
     await members.assertMayGrant(tx, { caller, access, at: auditContext.at }, role)
     const confirmed = { confirmedBy: auditContext.accountId, at: auditContext.at }
-    if (!(await restoreInvitation(tx, invitation, confirmed))) throw conflict(`the invitation is ${invitation.status}`)
+    if (!(await restoreInvitation(tx, invitation, confirmed)))
+      throw conflict(`the invitation is ${invitation.invitationStatus}`)
     await recordSuccess(tx, auditContext, { workspaceId, targetId: id })
     return found(await invitationById(tx, id, { workspaceId }, auditContext.at))
   })
@@ -192,14 +193,19 @@ export function acceptInvitation(
   auditContext: AuditContext,
 ): Promise<InvitationRow> {
   return respondToInvitation(ports, id, auditContext, async (tx, invitation) => {
-    const { workspaceId, roleId, inviterId, confirmedBy } = invitation
+    const {
+      workspaceBizId: workspaceId,
+      roleBizId: roleId,
+      inviterBizId: inviterId,
+      enabledBy: confirmedBy,
+    } = invitation
     const { accountId: memberId, at } = auditContext
     const workspace = await ports.members.lock(tx, workspaceId)
     if (workspace?.status !== 'ACTIVE') throw new Refusal('WORKSPACE.NOT_ACTIVE')
     // Locks the accounts before the invitation, like the recovery of such an account.
     const grantors = await grantorAccess(ports, tx, invitation)
     if (!(await settleInvitation(tx, invitation, 'ACCEPTED', null, at)))
-      throw conflict(`the invitation is ${invitation.status}`)
+      throw conflict(`the invitation is ${invitation.invitationStatus}`)
     const role = await roleIn(tx, workspaceId, roleId)
     if (!role) throw conflict('the role has been deleted')
     const mayInvite = (access?: WorkspaceAccess): boolean =>
@@ -215,7 +221,7 @@ export function acceptInvitation(
     if (!(await ports.members.add(tx, joining, at))) throw conflict('the account is already a member')
     const gives = ports.members.powerOf(role)
     if (gives === 'PAYOUT') {
-      const kind = role.type === 'OWNER' ? 'OWNER_ADDED' : 'MEMBER_ADDED'
+      const kind = role.roleType === 'OWNER' ? 'OWNER_ADDED' : 'MEMBER_ADDED'
       await ports.notices.queue(tx, { kind, workspaceId, actorId: inviterId, memberId, gives, at })
     }
   })
@@ -228,7 +234,7 @@ export function declineInvitation(
 ): Promise<InvitationRow> {
   return respondToInvitation(ports, id, auditContext, async (tx, invitation) => {
     if (!(await settleInvitation(tx, invitation, 'DECLINED', reason, auditContext.at)))
-      throw conflict(`the invitation is ${invitation.status}`)
+      throw conflict(`the invitation is ${invitation.invitationStatus}`)
   })
 }
 
@@ -249,7 +255,7 @@ function storeInvitation(
     await assertSessionOpen(tx, caller)
     const role = assertFound(await roleIn(tx, workspaceId, roleId), 'no such role in this workspace')
     await members.assertMayGrant(tx, { caller, access, at: auditContext.at }, role)
-    const recipient = { workspaceId, inviterId: auditContext.accountId, email }
+    const recipient = { workspaceBizId: workspaceId, inviterBizId: auditContext.accountId, inviteeEmail: email }
     const exhausted = await findExhaustedLimit(tx, recipient, addMs(auditContext.at, -limitPeriod), settings)
     const pending = await countPending(tx, workspaceId, auditContext.at)
     assertWithinLimits({ exhausted, pending }, settings, auditContext.at)
@@ -258,8 +264,13 @@ function storeInvitation(
     if (await members.find(tx, invitee, workspaceId)) throw conflict('the account is already a member')
     await expireOverdue(tx, workspaceId, email, auditContext.at)
     const id = ids.next<'invitation'>()
-    const offer = { roleId, roleName: role.name, message, expiresAt: addMs(auditContext.at, settings.lifeMs) }
-    if (!(await insertInvitation(tx, { ...recipient, ...offer, id }, auditContext.at)))
+    const offer = {
+      roleBizId: roleId,
+      roleName: role.roleName,
+      message,
+      expiresAt: addMs(auditContext.at, settings.lifeMs),
+    }
+    if (!(await insertInvitation(tx, { ...recipient, ...offer, bizId: id }, auditContext.at)))
       throw conflict('an invitation to this address is pending')
     await recordSuccess(tx, auditContext, { workspaceId, targetId: id, detail: { role: roleId } })
     return found(await invitationById(tx, id, { workspaceId }, auditContext.at))
@@ -276,10 +287,10 @@ async function mailInvitation(
   invitation: InvitationRow,
   fallback: Locale,
 ): Promise<void> {
-  const inviter = await personById(database, invitation.inviterId)
-  const invitee = await personByEmail(database, invitation.email)
+  const inviter = await personById(database, invitation.inviterBizId)
+  const invitee = await personByEmail(database, invitation.inviteeEmail)
   await mailer.send({
-    to: invitation.email,
+    to: invitation.inviteeEmail,
     template: 'invitations.workspace-invitation',
     locale: invitee ? parseLocale(invitee.language) : fallback,
     values: {
@@ -303,7 +314,7 @@ function respondToInvitation(
     const email = (await ownEmail(tx, auditContext.accountId)) ?? ''
     const invitation = found(await invitationById(tx, id, { email }, auditContext.at))
     await respond(tx, invitation)
-    await recordSuccess(tx, auditContext, { workspaceId: invitation.workspaceId, targetId: id })
+    await recordSuccess(tx, auditContext, { workspaceId: invitation.workspaceBizId, targetId: id })
     return found(await invitationById(tx, id, { email }, auditContext.at))
   })
 }
@@ -315,7 +326,7 @@ function respondToInvitation(
 async function grantorAccess(
   { members }: InvitationPorts,
   tx: Tx,
-  { inviterId, confirmedBy, workspaceId }: InvitationRow,
+  { inviterBizId: inviterId, enabledBy: confirmedBy, workspaceBizId: workspaceId }: InvitationRow,
 ): Promise<(WorkspaceAccess | undefined)[]> {
   const found: (WorkspaceAccess | undefined)[] = []
   for (const id of new Set([inviterId, confirmedBy ?? inviterId].toSorted()))

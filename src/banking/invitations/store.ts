@@ -1,5 +1,5 @@
 import { type SqlBool, sql } from 'kysely'
-import { type Database, type Tx, timestamptz } from '../../database/index.ts'
+import { type Database, isSuspect, type Tx, timestamptz } from '../../database/index.ts'
 import { type AccountId, type BizId, type Instant, type RoleId, toDate, type WorkspaceId } from '../../kernel/index.ts'
 import type { InvitationStatus } from './contract.ts'
 import type { ExhaustedLimit, InvitationSettings, OfferedRole } from './rules.ts'
@@ -8,33 +8,11 @@ export type InvitationId = BizId<'invitation'>
 
 const open = ['PENDING', 'SUSPENDED'] as const
 
-export interface InvitationRow {
-  id: InvitationId
-  workspaceId: WorkspaceId
-  workspaceName: string
-  email: string
-  roleId: RoleId
-  roleName: string
-  inviterId: AccountId
-  /** Who confirmed the invitation last, after a recovery suspended it. */
-  confirmedBy: AccountId | null
-  status: InvitationStatus
-  declineReason: string | null
-  message: string | null
-  expiresAt: Instant
-  respondedAt: Instant | null
-  createdAt: Instant
-  updatedAt: Instant
-}
+export type InvitationRow = Awaited<ReturnType<typeof listInvitations>>[number]
 
 export type Side = { workspaceId: WorkspaceId } | { email: string }
 
-export function listInvitations(
-  database: Database,
-  side: Side,
-  status: InvitationStatus | undefined,
-  at: Instant,
-): Promise<InvitationRow[]> {
+export function listInvitations(database: Database, side: Side, status: InvitationStatus | undefined, at: Instant) {
   let found = invitations(database, at)
   found =
     'email' in side
@@ -58,16 +36,10 @@ export function invitationById(
   ).executeTakeFirst()
 }
 
-export interface NewInvitation {
-  id: InvitationId
-  workspaceId: WorkspaceId
-  email: string
-  roleId: RoleId
-  roleName: string
-  inviterId: AccountId
-  message: string | null
-  expiresAt: Instant
-}
+export type NewInvitation = Pick<
+  InvitationRow,
+  ('bizId' | 'workspaceBizId' | 'inviteeEmail' | 'roleBizId' | 'roleName') | ('inviterBizId' | 'message' | 'expiresAt')
+>
 
 /** Allows a new invitation despite the unique index. */
 export async function expireOverdue(tx: Tx, workspaceId: WorkspaceId, email: string, at: Instant): Promise<void> {
@@ -86,12 +58,12 @@ export async function insertInvitation(tx: Tx, invitation: NewInvitation, at: In
   const inserted = await tx
     .insertInto('invitations')
     .values({
-      workspaceBizId: invitation.workspaceId,
-      bizId: invitation.id,
-      inviteeEmail: invitation.email,
-      roleBizId: invitation.roleId,
+      workspaceBizId: invitation.workspaceBizId,
+      bizId: invitation.bizId,
+      inviteeEmail: invitation.inviteeEmail,
+      roleBizId: invitation.roleBizId,
       roleName: invitation.roleName,
-      inviterBizId: invitation.inviterId,
+      inviterBizId: invitation.inviterBizId,
       invitationStatus: 'PENDING',
       declineReason: null,
       message: invitation.message,
@@ -107,18 +79,14 @@ export async function insertInvitation(tx: Tx, invitation: NewInvitation, at: In
 
 /**
  * Covers all workspaces. Suspends what the account created, and what a suspect of the recovery created or confirmed.
- * `is_suspect` is in src/banking/members/suspicion-schema.ts.
  */
 export async function suspendInvitationsOf(tx: Tx, inviterId: AccountId, at: Instant): Promise<number> {
-  const recovery = [sql`${inviterId}::uuid`, timestamptz(at)]
-  const suspects = sql<SqlBool>`ANY (suspects_of(${sql.join(recovery)}))`
-  const suspected = sql<SqlBool>`
-    (inviter_biz_id = ${suspects} AND is_suspect(${sql.join(recovery)}, workspace_biz_id, inviter_biz_id, created_at)
-      OR enabled_by = ${suspects} AND is_suspect(${sql.join(recovery)}, workspace_biz_id, enabled_by, enabled_at))`
+  const recovery = { accountId: inviterId, at }
+  const suspected = [isSuspect(recovery, 'inviterBizId', 'createdAt'), isSuspect(recovery, 'enabledBy', 'enabledAt')]
   const suspended = await tx
     .updateTable('invitations')
     .set({ invitationStatus: 'SUSPENDED', updatedAt: toDate(at) })
-    .where(({ or, eb }) => or([eb('inviterBizId', '=', inviterId), suspected]))
+    .where(({ or, eb }) => or([eb('inviterBizId', '=', inviterId), ...suspected]))
     .where('invitationStatus', '=', sql.lit('PENDING'))
     .where('expiresAt', '>', timestamptz(at))
     .returning('bizId')
@@ -129,14 +97,14 @@ export async function suspendInvitationsOf(tx: Tx, inviterId: AccountId, at: Ins
 /** Returns false if it is not suspended or has expired. */
 export async function restoreInvitation(
   tx: Tx,
-  { workspaceId, id }: Pick<InvitationRow, 'workspaceId' | 'id'>,
+  { workspaceBizId, bizId }: Pick<InvitationRow, 'workspaceBizId' | 'bizId'>,
   { confirmedBy, at }: { confirmedBy: AccountId; at: Instant },
 ): Promise<boolean> {
   const restored = await tx
     .updateTable('invitations')
     .set({ invitationStatus: 'PENDING', enabledBy: confirmedBy, enabledAt: toDate(at), updatedAt: toDate(at) })
-    .where('workspaceBizId', '=', workspaceId)
-    .where('bizId', '=', id)
+    .where('workspaceBizId', '=', workspaceBizId)
+    .where('bizId', '=', bizId)
     .where('invitationStatus', '=', 'SUSPENDED')
     .where('expiresAt', '>', timestamptz(at))
     .returning('bizId')
@@ -147,7 +115,7 @@ export async function restoreInvitation(
 /** A suspended invitation can only be cancelled. Returns false if it has another status. */
 export async function settleInvitation(
   tx: Tx,
-  { workspaceId, id }: Pick<InvitationRow, 'workspaceId' | 'id'>,
+  { workspaceBizId, bizId }: Pick<InvitationRow, 'workspaceBizId' | 'bizId'>,
   status: 'ACCEPTED' | 'DECLINED' | 'CANCELLED',
   declineReason: string | null,
   at: Instant,
@@ -160,8 +128,8 @@ export async function settleInvitation(
       updatedAt: toDate(at),
       respondedAt: status === 'CANCELLED' ? null : toDate(at),
     })
-    .where('workspaceBizId', '=', workspaceId)
-    .where('bizId', '=', id)
+    .where('workspaceBizId', '=', workspaceBizId)
+    .where('bizId', '=', bizId)
     .where('invitationStatus', 'in', status === 'CANCELLED' ? open : ['PENDING'])
     .where('expiresAt', '>', timestamptz(at))
     .returning('bizId')
@@ -169,11 +137,7 @@ export async function settleInvitation(
   return settled !== undefined
 }
 
-interface Recipient {
-  workspaceId: WorkspaceId
-  inviterId: AccountId
-  email: string
-}
+type Recipient = Pick<InvitationRow, 'workspaceBizId' | 'inviterBizId' | 'inviteeEmail'>
 
 /**
  * Returns the limit that prevents another invitation, or null. Limits count per workspace and per inviter, to all
@@ -182,7 +146,7 @@ interface Recipient {
  */
 export async function findExhaustedLimit(
   tx: Tx,
-  { workspaceId, inviterId, email }: Recipient,
+  { workspaceBizId, inviterBizId, inviteeEmail }: Recipient,
   since: Instant,
   { maxPerDay, maxPerDayToAddress }: Pick<InvitationSettings, 'maxPerDay' | 'maxPerDayToAddress'>,
 ): Promise<ExhaustedLimit | null> {
@@ -192,18 +156,18 @@ export async function findExhaustedLimit(
     .where('createdAt', '>', timestamptz(since))
     .orderBy('createdAt', 'desc')
     .limit(1)
-  const ofWorkspace = newest.where('workspaceBizId', '=', workspaceId)
-  const ofInviter = newest.where('inviterBizId', '=', inviterId)
+  const ofWorkspace = newest.where('workspaceBizId', '=', workspaceBizId)
+  const ofInviter = newest.where('inviterBizId', '=', inviterBizId)
   const oldest = await tx
     .selectNoFrom([
       ofWorkspace.offset(maxPerDay - 1).as('ofWorkspace'),
       ofInviter.offset(maxPerDay - 1).as('ofInviter'),
       ofWorkspace
-        .where('inviteeEmail', '=', email)
+        .where('inviteeEmail', '=', inviteeEmail)
         .offset(maxPerDayToAddress - 1)
         .as('ofWorkspaceToAddress'),
       ofInviter
-        .where('inviteeEmail', '=', email)
+        .where('inviteeEmail', '=', inviteeEmail)
         .offset(maxPerDayToAddress - 1)
         .as('ofInviterToAddress'),
     ])
@@ -259,7 +223,7 @@ export async function personByEmail(store: Database | Tx, email: string): Promis
 export function roleIn(tx: Tx, workspaceId: WorkspaceId, id: RoleId): Promise<OfferedRole | undefined> {
   return tx
     .selectFrom('roles')
-    .select(['bizId as id', 'roleName as name', 'roleType as type', 'permissionCodes'])
+    .select(['bizId', 'roleName', 'roleType', 'permissionCodes'])
     .where('workspaceBizId', '=', workspaceId)
     .where('bizId', '=', id)
     .executeTakeFirst()
@@ -270,21 +234,21 @@ function invitations(store: Database | Tx, at: Instant) {
     .selectFrom('invitations as i')
     .innerJoin('workspaces as w', 'w.bizId', 'i.workspaceBizId')
     .select([
-      'i.bizId as id',
-      'i.workspaceBizId as workspaceId',
+      'i.bizId',
+      'i.workspaceBizId',
       'w.workspaceName',
-      'i.inviteeEmail as email',
-      'i.roleBizId as roleId',
+      'i.inviteeEmail',
+      'i.roleBizId',
       'i.roleName',
-      'i.inviterBizId as inviterId',
-      'i.enabledBy as confirmedBy',
+      'i.inviterBizId',
+      'i.enabledBy',
       'i.declineReason',
       'i.message',
       'i.expiresAt',
       'i.respondedAt',
       'i.createdAt',
       'i.updatedAt',
-      statusAt(at).as('status'),
+      statusAt(at).as('invitationStatus'),
     ])
 }
 

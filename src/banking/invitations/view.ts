@@ -4,14 +4,14 @@ import type { InvitationRow } from './store.ts'
 
 export function toInvitationView(words: Words, row: InvitationRow, locale: Locale) {
   return {
-    bizId: row.id,
-    workspaceBizId: row.workspaceId,
+    bizId: row.bizId,
+    workspaceBizId: row.workspaceBizId,
     workspaceName: row.workspaceName,
-    inviteeEmail: row.email,
-    roleBizId: row.roleId,
+    inviteeEmail: row.inviteeEmail,
+    roleBizId: row.roleBizId,
     roleName: row.roleName,
-    inviterBizId: row.inviterId,
-    invitationStatus: words.coded(invitationStatus, row.status, locale),
+    inviterBizId: row.inviterBizId,
+    invitationStatus: words.coded(invitationStatus, row.invitationStatus, locale),
     declineReason: row.declineReason,
     message: row.message,
     expiresAt: toIso(row.expiresAt),

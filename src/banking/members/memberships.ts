@@ -130,7 +130,7 @@ export class Memberships {
   }
 
   #gainOf(role: Grant, grantedBy: AccountId | null): Gain {
-    return { payouts: this.#ports.rules.payoutsOf(role), becomesOwner: role.type === 'OWNER', grantedBy }
+    return { payouts: this.#ports.rules.payoutsOf(role), becomesOwner: role.roleType === 'OWNER', grantedBy }
   }
 
   /** The greatest power that these permissions give. PAYOUT: money can leave a workspace. */
@@ -213,8 +213,8 @@ export class Memberships {
     role: Grant & { id: RoleId },
     { grantedBy, at }: { grantedBy: AccountId; at: Instant },
   ): Promise<void> {
-    if (role.type !== 'OWNER') await assertOwnerRemains(tx, member)
-    const earlier = { type: member.roleType, permissionCodes: member.permissionCodes }
+    if (role.roleType !== 'OWNER') await assertOwnerRemains(tx, member)
+    const earlier = { roleType: member.roleType, permissionCodes: member.permissionCodes }
     const gain = isWidened(earlier, role) ? this.#gainOf(role, grantedBy) : null
     const held = this.#ports.rules.payoutsOf(earlier)
     const payouts = gain?.payouts.filter((code) => !held.includes(code)) ?? []
@@ -229,7 +229,7 @@ export class Memberships {
     { grantedBy, at }: { grantedBy: AccountId; at: Instant },
   ): Promise<void> {
     if (permissionCodes.length > 0) await recordGrowth(tx, role, { grantedBy, at })
-    const payouts = this.#ports.rules.payoutsOf({ type: 'CUSTOM', permissionCodes })
+    const payouts = this.#ports.rules.payoutsOf({ roleType: 'CUSTOM', permissionCodes })
     if (payouts.length > 0) await holdMembersOf(tx, role, payouts, at)
   }
 

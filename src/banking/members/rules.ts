@@ -48,15 +48,15 @@ export function mayActAsOwner(policyConfig: unknown): boolean {
 }
 
 /** Nobody grants what they lack. */
-export function mayGrant(access: WorkspaceAccess, { type, permissionCodes }: Grant): boolean {
+export function mayGrant(access: WorkspaceAccess, { roleType, permissionCodes }: Grant): boolean {
   const held: ReadonlySet<string> = access.permissions
-  return type === 'OWNER' ? access.isOwner : permissionCodes.every((code) => held.has(code))
+  return roleType === 'OWNER' ? access.isOwner : permissionCodes.every((code) => held.has(code))
 }
 
 /** Whether the later role gives a permission that the earlier one lacks. */
 export function isWidened(before: Grant, after: Grant): boolean {
-  if (before.type === 'OWNER') return false
-  return after.type === 'OWNER' || after.permissionCodes.some((code) => !before.permissionCodes.includes(code))
+  if (before.roleType === 'OWNER') return false
+  return after.roleType === 'OWNER' || after.permissionCodes.some((code) => !before.permissionCodes.includes(code))
 }
 
 export interface HoldFacts {
@@ -105,8 +105,8 @@ export class AccessRules {
     this.#payouts = codesThat(({ isPayout }) => isPayout)
   }
 
-  #heldBy({ type, permissionCodes }: Grant): ReadonlySet<Permission> {
-    return type === 'OWNER' ? this.#all : this.#all.intersection(new Set(permissionCodes))
+  #heldBy({ roleType, permissionCodes }: Grant): ReadonlySet<Permission> {
+    return roleType === 'OWNER' ? this.#all : this.#all.intersection(new Set(permissionCodes))
   }
 
   givesPower(grant: Grant): boolean {
@@ -120,7 +120,7 @@ export class AccessRules {
   /** An owner has all permissions. Stored codes that no longer exist are ignored. */
   accessOf({ workspaceId, roleType, permissionCodes, policyConfig }: MembershipFacts): WorkspaceAccess {
     const isOwner = roleType === 'OWNER'
-    const held = this.#heldBy({ type: roleType, permissionCodes })
+    const held = this.#heldBy({ roleType, permissionCodes })
     const permissions = parseLimits(policyConfig).readOnly ? held.intersection(this.#reads) : held
     return { id: workspaceId, isOwner, permissions }
   }

@@ -128,7 +128,7 @@ export async function ownerRoleOf(tx: Tx, workspaceId: WorkspaceId): Promise<Rol
 export function roleIn(tx: Tx, { workspaceId, roleId }: { workspaceId: WorkspaceId; roleId: RoleId }): Promise<Grant> {
   return tx
     .selectFrom('roles')
-    .select(['roleType as type', 'permissionCodes'])
+    .select(['roleType', 'permissionCodes'])
     .where('workspaceBizId', '=', workspaceId)
     .where('bizId', '=', roleId)
     .executeTakeFirstOrThrow()

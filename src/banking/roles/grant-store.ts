@@ -6,13 +6,13 @@ import type { RoleKey } from './store.ts'
 /** Records who added permissions to a role. */
 export async function recordGrants(
   tx: Tx,
-  { workspaceId, id }: RoleKey,
+  { workspaceBizId, bizId }: RoleKey,
   permissionCodes: readonly string[],
   { grantedBy, at }: { grantedBy: AccountId; at: Instant },
 ): Promise<void> {
   if (permissionCodes.length === 0) return
   const granted = { grantedBy: grantedBy, grantedAt: toDate(at) }
-  const role = { workspaceBizId: workspaceId, roleBizId: id }
+  const role = { workspaceBizId, roleBizId: bizId }
   await tx
     .insertInto('role_grants')
     .values(permissionCodes.map((permissionCode) => ({ ...role, permissionCode, ...granted })))

@@ -46,20 +46,20 @@ export function createHandlers(ports: RoleHandlerPorts): HandlerTable {
     listRolePermissions: async ({ workspace, params }) =>
       heldCodes(await readRole(ports, workspace.id, bizId(params.role_id)), permissions),
     listSuspendedPermissions: async ({ workspace }) =>
-      (await listSuspendedRoles(ports, workspace.id)).map(({ id, name, suspendedCodes }) => ({
-        bizId: id,
-        roleName: name,
+      (await listSuspendedRoles(ports, workspace.id)).map(({ bizId, roleName, suspendedCodes }) => ({
+        bizId,
+        roleName,
         permissionCodes: suspendedCodes,
       })),
     readPermissionTree: async ({ locale }) => trees.read(locale),
     createRole: async (request) => {
-      const { roleName: name, description = '', permissionCodes } = request.body
-      const created = await createRole(ports, { name, description, permissionCodes }, contextOf(request))
+      const { roleName, description = '', permissionCodes } = request.body
+      const created = await createRole(ports, { roleName, description, permissionCodes }, contextOf(request))
       return toView(created, request.locale)
     },
     updateRole: async (request) => {
-      const { roleBizId, roleName: name, description } = request.body
-      const input = { id: bizId<'role'>(roleBizId), name, description }
+      const { roleBizId, roleName, description } = request.body
+      const input = { id: bizId<'role'>(roleBizId), roleName, description }
       return toView(await updateRole(ports, input, contextOf(request)), request.locale)
     },
     setRolePermissions: async (request) => {
@@ -76,7 +76,7 @@ export function createHandlers(ports: RoleHandlerPorts): HandlerTable {
     changeMemberRole: async (request) => {
       const { userBizId, roleBizId } = request.body
       const input = { accountId: bizId<'account'>(userBizId), roleId: bizId<'role'>(roleBizId) }
-      const { id: roleId, name: roleName, type: roleType } = await changeMemberRole(ports, input, contextOf(request))
+      const { bizId: roleId, roleName, roleType } = await changeMemberRole(ports, input, contextOf(request))
       return toMemberRoleView({ accountId: input.accountId, roleId, roleName, roleType }, request)
     },
     restoreMember: async (request) =>

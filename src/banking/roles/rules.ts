@@ -6,8 +6,8 @@ export function assertMayReassign(access: WorkspaceAccess, current: RoleType): v
   if (current === 'OWNER' && !access.isOwner) throw denied('only an owner can change the role of an owner')
 }
 
-export function assertCustom({ type }: { type: RoleType }): void {
-  if (type === 'OWNER') throw denied('the OWNER role cannot be changed')
+export function assertCustom({ roleType }: { roleType: RoleType }): void {
+  if (roleType === 'OWNER') throw denied('the OWNER role cannot be changed')
 }
 
 /** The caller must hold these permissions. */
@@ -17,12 +17,12 @@ export function addedCodes(before: readonly string[], after: readonly string[]):
 
 /** Returns undefined if the new role grants nothing more. */
 export function noticeKindOf(before: Grant, after: Grant): OwnerNoticeKind | undefined {
-  if (before.type === 'OWNER') return after.type === 'OWNER' ? undefined : 'OWNER_REMOVED'
-  if (after.type === 'OWNER') return 'OWNER_ADDED'
+  if (before.roleType === 'OWNER') return after.roleType === 'OWNER' ? undefined : 'OWNER_REMOVED'
+  if (after.roleType === 'OWNER') return 'OWNER_ADDED'
   return addedCodes(before.permissionCodes, after.permissionCodes).length > 0 ? 'MEMBER_WIDENED' : undefined
 }
 
 /** Returns the permissions of a role in the order of `all`. OWNER has all of them. */
-export function heldCodes({ type, permissionCodes }: Grant, all: readonly Permission[]): Permission[] {
-  return type === 'OWNER' ? [...all] : all.filter((code) => permissionCodes.includes(code))
+export function heldCodes({ roleType, permissionCodes }: Grant, all: readonly Permission[]): Permission[] {
+  return roleType === 'OWNER' ? [...all] : all.filter((code) => permissionCodes.includes(code))
 }

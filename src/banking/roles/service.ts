@@ -48,7 +48,7 @@ export interface RoleMember {
   accountId: AccountId
   workspaceId: WorkspaceId
   roleId: RoleId
-  roleType: RoleRow['type']
+  roleType: RoleRow['roleType']
   roleName: string
   permissionCodes: readonly string[]
   ownerSince: Instant | null
@@ -96,11 +96,14 @@ export function listRoles({ database }: RolePorts, workspaceId: WorkspaceId): Pr
 }
 
 export async function readRole({ database }: RolePorts, workspaceId: WorkspaceId, id: RoleId): Promise<RoleRow> {
-  return assertFound(await roleById(database, { workspaceId, id }), 'no such role in this workspace')
+  return assertFound(
+    await roleById(database, { workspaceBizId: workspaceId, bizId: id }),
+    'no such role in this workspace',
+  )
 }
 
 export interface CreateRoleInput {
-  name: string
+  roleName: string
   description: string
   permissionCodes: string[]
 }
@@ -110,21 +113,32 @@ export async function createRole(ports: RolePorts, input: CreateRoleInput, conte
   const { transaction, ids, members, notices, permissions, settings } = ports
   const { auditContext, access } = context
   assertKnownPermissions(input.permissionCodes, permissions)
-  const grant = { type: 'CUSTOM', permissionCodes: input.permissionCodes } as const
+  const grant = { roleType: 'CUSTOM', permissionCodes: input.permissionCodes } as const
   return transaction(async (tx) => {
     await assertMayChange(ports, tx, context)
     await members.assertMayGrant(tx, grantorOf(context), grant)
     if ((await countRoles(tx, access.id)) >= settings.maxPerWorkspace)
       throw conflict('the workspace has the maximum number of roles')
-    const role = await insertRole(tx, { ...input, workspaceId: access.id, id: ids.next<'role'>() }, auditContext.at)
+    const role = await insertRole(
+      tx,
+      { ...input, workspaceBizId: access.id, bizId: ids.next<'role'>() },
+      auditContext.at,
+    )
     if (!role) throw conflict('another role has this name')
     await recordGrants(tx, role, role.permissionCodes, grantedBy(context))
     const { accountId: actorId, at } = auditContext
     const gives = members.powerOf(grant)
     if (gives === 'PAYOUT')
-      await notices.queue(tx, { kind: 'ROLE_CREATED', workspaceId: access.id, actorId, about: role.name, gives, at })
+      await notices.queue(tx, {
+        kind: 'ROLE_CREATED',
+        workspaceId: access.id,
+        actorId,
+        about: role.roleName,
+        gives,
+        at,
+      })
     const detail = grantDetail(role.permissionCodes)
-    await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: role.id, detail })
+    await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: role.bizId, detail })
     return role
   })
 }
@@ -132,19 +146,19 @@ export async function createRole(ports: RolePorts, input: CreateRoleInput, conte
 /** A role with a power needs a step-up, because members choose roles by their names. */
 export function updateRole(
   ports: RolePorts,
-  { id, ...changes }: Pick<RoleChanges, 'name' | 'description'> & { id: RoleId },
+  { id, ...changes }: Pick<RoleChanges, 'roleName' | 'description'> & { id: RoleId },
   context: RoleContext,
 ): Promise<RoleRow> {
   return changeRole(ports, id, context, async (tx, role) => {
     const { members, notices } = ports
     members.assertSteppedUpFor(grantorOf(context), grantOf(role))
-    if (changes.name !== undefined && (await isNameTaken(tx, role, changes.name)))
+    if (changes.roleName !== undefined && (await isNameTaken(tx, role, changes.roleName)))
       throw conflict('another role has this name')
     const { accountId: actorId, at } = context.auditContext
-    const about = `${role.name} → ${changes.name}`
+    const about = `${role.roleName} → ${changes.roleName}`
     const gives = members.powerOf(grantOf(role))
-    if (changes.name !== undefined && changes.name !== role.name && gives !== undefined)
-      await notices.queue(tx, { kind: 'ROLE_RENAMED', workspaceId: role.workspaceId, actorId, about, gives, at })
+    if (changes.roleName !== undefined && changes.roleName !== role.roleName && gives !== undefined)
+      await notices.queue(tx, { kind: 'ROLE_RENAMED', workspaceId: role.workspaceBizId, actorId, about, gives, at })
     return updateRoleRow(tx, role, changes, at)
   })
 }
@@ -169,7 +183,7 @@ export function restoreRole(ports: RolePorts, id: RoleId, context: RoleContext):
   return changeRole(ports, id, context, async (tx, role) => {
     const added = role.suspendedCodes
     if (added.length === 0) throw conflict('the role has no suspended permissions')
-    await ports.members.assertMayRestore(tx, context.auditContext.accountId, role.workspaceId)
+    await ports.members.assertMayRestore(tx, context.auditContext.accountId, role.workspaceBizId)
     return widenRole(ports, tx, { role, added, permissionCodes: [...role.permissionCodes, ...added] }, context)
   })
 }
@@ -193,17 +207,17 @@ export function changeMemberRole(
     const { accountId: actorId, at } = auditContext
     await assertMayChange(ports, tx, context)
     const role = assertFound(
-      await roleById(tx, { workspaceId: access.id, id: roleId }),
+      await roleById(tx, { workspaceBizId: access.id, bizId: roleId }),
       'no such role in this workspace',
     )
     const member = assertFound(await members.find(tx, accountId, access.id), 'no such member of this workspace')
     assertMayReassign(access, member.roleType)
     await members.assertMayGrant(tx, grantorOf(context), role)
-    if (role.type !== 'OWNER') await members.assertMayDemote(tx, actorId, member, at)
-    await members.assign(tx, member, role, grantedBy(context))
-    const kind = noticeKindOf({ type: member.roleType, permissionCodes: member.permissionCodes }, role)
+    if (role.roleType !== 'OWNER') await members.assertMayDemote(tx, actorId, member, at)
+    await members.assign(tx, member, { ...role, id: role.bizId }, grantedBy(context))
+    const kind = noticeKindOf({ roleType: member.roleType, permissionCodes: member.permissionCodes }, role)
     const added = addedCodes(member.permissionCodes, role.permissionCodes)
-    const gives = members.powerOf({ type: role.type, permissionCodes: added })
+    const gives = members.powerOf({ roleType: role.roleType, permissionCodes: added })
     if (kind) await notices.queue(tx, { kind, workspaceId: access.id, actorId, memberId: accountId, gives, at })
     await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: accountId, detail: { role: roleId } })
     return role
@@ -218,11 +232,11 @@ export function restoreMember(ports: RolePorts, accountId: AccountId, context: R
     await assertMayChange(ports, tx, context)
     await ports.members.assertMayRestore(tx, actorId, access.id)
     const member = assertFound(await ports.members.find(tx, accountId, access.id), 'no such member of this workspace')
-    const role = { type: member.roleType, permissionCodes: member.permissionCodes }
+    const role = { roleType: member.roleType, permissionCodes: member.permissionCodes }
     await ports.members.assertMayGrant(tx, grantorOf(context), role)
     if (!(await ports.members.restore(tx, member, role, grantedBy(context))))
       throw conflict('the member is not suspended')
-    const kind = role.type === 'OWNER' ? 'OWNER_ADDED' : 'MEMBER_WIDENED'
+    const kind = role.roleType === 'OWNER' ? 'OWNER_ADDED' : 'MEMBER_WIDENED'
     const gives = ports.members.powerOf(role)
     await ports.notices.queue(tx, { kind, workspaceId: access.id, actorId, memberId: accountId, gives, at })
     await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: accountId })
@@ -264,7 +278,10 @@ function changeRole<T>(
   return ports.transaction(async (tx) => {
     const workspaceId = context.access.id
     await assertMayChange(ports, tx, context)
-    const role = assertFound(await lockRole(tx, { workspaceId, id }), 'no such role in this workspace')
+    const role = assertFound(
+      await lockRole(tx, { workspaceBizId: workspaceId, bizId: id }),
+      'no such role in this workspace',
+    )
     assertCustom(role)
     const result = await change(tx, role)
     await recordSuccess(tx, context.auditContext, { workspaceId, targetId: id, detail })
@@ -273,9 +290,9 @@ function changeRole<T>(
 }
 
 /** Suspended permissions count, too: they can be restored. */
-function grantOf({ type, permissionCodes, suspendedCodes }: RoleRow): Grant {
+function grantOf({ roleType: type, permissionCodes, suspendedCodes }: RoleRow): Grant {
   return {
-    type,
+    roleType: type,
     permissionCodes: [...permissionCodes, ...suspendedCodes],
   }
 }
@@ -290,13 +307,13 @@ async function widenRole(
   { role, added, permissionCodes }: { role: RoleRow; added: readonly string[]; permissionCodes: string[] },
   context: RoleContext,
 ): Promise<RoleRow> {
-  const { workspaceId, id, type, name } = role
+  const { workspaceBizId: workspaceId, bizId: id, roleType, roleName: about } = role
   const { accountId: actorId, at } = context.auditContext
-  await members.assertMayGrant(tx, grantorOf(context), { type, permissionCodes: added })
+  await members.assertMayGrant(tx, grantorOf(context), { roleType, permissionCodes: added })
   await recordGrants(tx, role, added, grantedBy(context))
   await members.recordGained(tx, { workspaceId, roleId: id }, added, grantedBy(context))
-  const gives = members.powerOf({ type, permissionCodes: added })
+  const gives = members.powerOf({ roleType, permissionCodes: added })
   if (gives !== undefined) await suspendOffers(tx, role, at)
-  if (added.length > 0) await notices.queue(tx, { kind: 'ROLE_WIDENED', workspaceId, actorId, about: name, gives, at })
+  if (added.length > 0) await notices.queue(tx, { kind: 'ROLE_WIDENED', workspaceId, actorId, about, gives, at })
   return updateRoleRow(tx, role, { permissionCodes }, at)
 }

@@ -1,36 +1,22 @@
-import { sql } from 'kysely'
-import { type Database, type Tx, timestamptz } from '../../database/index.ts'
-import { type Instant, type RoleId, type RoleType, toDate, type WorkspaceId } from '../../kernel/index.ts'
+import { type Selectable, sql } from 'kysely'
+import { type Database, type Tables, type Tx, timestamptz } from '../../database/index.ts'
+import { type Instant, toDate, type WorkspaceId } from '../../kernel/index.ts'
 
 const columns = [
-  'bizId as id',
-  'workspaceBizId as workspaceId',
-  'roleName as name',
+  'bizId',
+  'workspaceBizId',
+  'roleName',
   'description',
-  'roleType as type',
+  'roleType',
   'permissionCodes',
   'suspendedCodes',
   'createdAt',
   'updatedAt',
 ] as const
 
-export interface RoleRow {
-  id: RoleId
-  workspaceId: WorkspaceId
-  name: string
-  description: string
-  type: RoleType
-  permissionCodes: string[]
-  /** Give nothing until they are restored. */
-  suspendedCodes: string[]
-  createdAt: Instant
-  updatedAt: Instant
-}
+export type RoleRow = Pick<Selectable<Tables['roles']>, (typeof columns)[number]>
 
-export interface RoleKey {
-  workspaceId: WorkspaceId
-  id: RoleId
-}
+export type RoleKey = Pick<RoleRow, 'workspaceBizId' | 'bizId'>
 
 export function listRoles(database: Database, workspaceId: WorkspaceId): Promise<RoleRow[]> {
   return database
@@ -42,22 +28,22 @@ export function listRoles(database: Database, workspaceId: WorkspaceId): Promise
     .execute()
 }
 
-export function roleById(store: Database | Tx, { workspaceId, id }: RoleKey): Promise<RoleRow | undefined> {
+export function roleById(store: Database | Tx, { workspaceBizId, bizId }: RoleKey): Promise<RoleRow | undefined> {
   return store
     .selectFrom('roles')
     .select(columns)
-    .where('workspaceBizId', '=', workspaceId)
-    .where('bizId', '=', id)
+    .where('workspaceBizId', '=', workspaceBizId)
+    .where('bizId', '=', bizId)
     .executeTakeFirst()
 }
 
 /** Serializes the change with the recovery of an account, which suspends permissions. */
-export function lockRole(tx: Tx, { workspaceId, id }: RoleKey): Promise<RoleRow | undefined> {
+export function lockRole(tx: Tx, { workspaceBizId, bizId }: RoleKey): Promise<RoleRow | undefined> {
   return tx
     .selectFrom('roles')
     .select(columns)
-    .where('workspaceBizId', '=', workspaceId)
-    .where('bizId', '=', id)
+    .where('workspaceBizId', '=', workspaceBizId)
+    .where('bizId', '=', bizId)
     .forNoKeyUpdate()
     .executeTakeFirst()
 }
@@ -73,7 +59,7 @@ export function listSuspendedRoles(database: Database, workspaceId: WorkspaceId)
 }
 
 export interface NewRole extends RoleKey {
-  name: string
+  roleName: string
   description: string
   permissionCodes: string[]
 }
@@ -83,9 +69,9 @@ export function insertRole(tx: Tx, role: NewRole, at: Instant): Promise<RoleRow 
   return tx
     .insertInto('roles')
     .values({
-      bizId: role.id,
-      workspaceBizId: role.workspaceId,
-      roleName: role.name,
+      bizId: role.bizId,
+      workspaceBizId: role.workspaceBizId,
+      roleName: role.roleName,
       description: role.description,
       roleType: 'CUSTOM',
       permissionCodes: role.permissionCodes,
@@ -98,7 +84,7 @@ export function insertRole(tx: Tx, role: NewRole, at: Instant): Promise<RoleRow 
 }
 
 export interface RoleChanges {
-  name?: string | undefined
+  roleName?: string | undefined
   description?: string | undefined
   permissionCodes?: string[] | undefined
 }
@@ -106,20 +92,20 @@ export interface RoleChanges {
 /** An undefined field is not changed. New permissions replace the suspended ones, too. */
 export function updateRole(
   tx: Tx,
-  { workspaceId, id }: RoleKey,
-  { name, description, permissionCodes }: RoleChanges,
+  { workspaceBizId, bizId }: RoleKey,
+  { roleName, description, permissionCodes }: RoleChanges,
   at: Instant,
 ): Promise<RoleRow> {
   return tx
     .updateTable('roles')
     .set({
       updatedAt: toDate(at),
-      ...(name !== undefined && { roleName: name }),
+      ...(roleName !== undefined && { roleName }),
       ...(description !== undefined && { description }),
       ...(permissionCodes !== undefined && { permissionCodes: permissionCodes, suspendedCodes: [] }),
     })
-    .where('workspaceBizId', '=', workspaceId)
-    .where('bizId', '=', id)
+    .where('workspaceBizId', '=', workspaceBizId)
+    .where('bizId', '=', bizId)
     .returning(columns)
     .executeTakeFirstOrThrow()
 }
@@ -135,46 +121,46 @@ export async function countRoles(tx: Tx, workspaceId: WorkspaceId): Promise<numb
 }
 
 /** Case is ignored. */
-export async function isNameTaken(tx: Tx, { workspaceId, id }: RoleKey, name: string): Promise<boolean> {
+export async function isNameTaken(tx: Tx, { workspaceBizId, bizId }: RoleKey, name: string): Promise<boolean> {
   const other = await tx
     .selectFrom('roles')
     .select('bizId')
-    .where('workspaceBizId', '=', workspaceId)
+    .where('workspaceBizId', '=', workspaceBizId)
     .where(sql`lower(role_name)`, '=', sql`lower(${name})`)
-    .where('bizId', '!=', id)
+    .where('bizId', '!=', bizId)
     .executeTakeFirst()
   return other !== undefined
 }
 
-export async function isInUse(tx: Tx, { workspaceId, id }: RoleKey, at: Instant): Promise<boolean> {
+export async function isInUse(tx: Tx, { workspaceBizId, bizId }: RoleKey, at: Instant): Promise<boolean> {
   const held = tx
     .selectFrom('memberships')
     .select('roleBizId')
-    .where('workspaceBizId', '=', workspaceId)
-    .where('roleBizId', '=', id)
+    .where('workspaceBizId', '=', workspaceBizId)
+    .where('roleBizId', '=', bizId)
   const offered = tx
     .selectFrom('invitations')
     .select('roleBizId')
-    .where('workspaceBizId', '=', workspaceId)
-    .where('roleBizId', '=', id)
+    .where('workspaceBizId', '=', workspaceBizId)
+    .where('roleBizId', '=', bizId)
     .where('invitationStatus', 'in', ['PENDING', 'SUSPENDED'])
     .where('expiresAt', '>', timestamptz(at))
   return (await held.unionAll(offered).limit(1).executeTakeFirst()) !== undefined
 }
 
 /** Suspends the pending invitations to a role. */
-export async function suspendOffers(tx: Tx, { workspaceId, id }: RoleKey, at: Instant): Promise<void> {
+export async function suspendOffers(tx: Tx, { workspaceBizId, bizId }: RoleKey, at: Instant): Promise<void> {
   await tx
     .updateTable('invitations')
     .set({ invitationStatus: 'SUSPENDED', updatedAt: toDate(at) })
-    .where('workspaceBizId', '=', workspaceId)
-    .where('roleBizId', '=', id)
+    .where('workspaceBizId', '=', workspaceBizId)
+    .where('roleBizId', '=', bizId)
     .where('invitationStatus', '=', 'PENDING')
     .where('expiresAt', '>', timestamptz(at))
     .execute()
 }
 
 /** The foreign key prevents the deletion while a member has the role. */
-export async function deleteRole(tx: Tx, { workspaceId, id }: RoleKey): Promise<void> {
-  await tx.deleteFrom('roles').where('workspaceBizId', '=', workspaceId).where('bizId', '=', id).execute()
+export async function deleteRole(tx: Tx, { workspaceBizId, bizId }: RoleKey): Promise<void> {
+  await tx.deleteFrom('roles').where('workspaceBizId', '=', workspaceBizId).where('bizId', '=', bizId).execute()
 }

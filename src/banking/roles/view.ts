@@ -14,11 +14,11 @@ import type { RoleRow } from './store.ts'
 /** Returns a role. `permissions` lists all workspace permissions, which the view of the OWNER role contains. */
 export function toRoleView(words: Words, role: RoleRow, permissions: readonly Permission[], locale: Locale) {
   return {
-    bizId: role.id,
-    workspaceBizId: role.workspaceId,
-    roleName: role.name,
+    bizId: role.bizId,
+    workspaceBizId: role.workspaceBizId,
+    roleName: role.roleName,
     description: role.description,
-    roleType: words.coded(roleType, role.type, locale),
+    roleType: words.coded(roleType, role.roleType, locale),
     permissionCodes: heldCodes(role, permissions),
     createdAt: toIso(role.createdAt),
     updatedAt: toIso(role.updatedAt),

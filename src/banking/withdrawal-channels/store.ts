@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Database, readPage, type Tx, timestamptz } from '../../database/index.ts'
+import { type Database, isSuspect, readPage, type Tx, timestamptz } from '../../database/index.ts'
 import {
   type AccountId,
   type BizId,
@@ -254,19 +254,13 @@ export function setChannelStatus(tx: Tx, { bizId, workspaceBizId }: Channel, to:
 
 /**
  * Covers all workspaces. Suspends what the account created, and what a suspect of the recovery created or reactivated.
- * `is_suspect` is in src/banking/members/suspicion-schema.ts.
  */
 export async function suspendChannelsOf(
   tx: Tx,
   creator: AccountId,
   { createdAfter, at }: { createdAfter: Instant; at: Instant },
 ): Promise<number> {
-  const recovery = [sql`${creator}::uuid`, timestamptz(at)]
-  const suspects = sql`ANY (suspects_of(${sql.join(recovery)}))`
-  const suspected = sql<boolean>`
-    (created_by = ${creator} AND created_at > ${timestamptz(createdAfter)}
-      OR created_by = ${suspects} AND is_suspect(${sql.join(recovery)}, workspace_biz_id, created_by, created_at)
-      OR enabled_by = ${suspects} AND is_suspect(${sql.join(recovery)}, workspace_biz_id, enabled_by, enabled_at))`
+  const recovery = { accountId: creator, at }
   const suspended = await tx
     .updateTable('withdrawal_channels')
     .set({
@@ -274,7 +268,13 @@ export async function suspendChannelsOf(
       suspendedStatus: sql`channel_status`,
       updatedAt: toDate(at),
     })
-    .where(suspected)
+    .where(({ or, and, eb }) =>
+      or([
+        and([eb('createdBy', '=', creator), eb('createdAt', '>', timestamptz(createdAfter))]),
+        isSuspect(recovery, 'createdBy', 'createdAt'),
+        isSuspect(recovery, 'enabledBy', 'enabledAt'),
+      ]),
+    )
     .where('channelStatus', 'in', ['PENDING_VERIFICATION', 'ACTIVE'])
     .returning('bizId')
     .execute()

@@ -275,7 +275,7 @@ describe('API key', () => {
     await use(secret, '203.0.113.9')
     expect(await lastUse()).toEqual([second, '203.0.113.9'])
     // Another replica writes an earlier use after a later one.
-    const scope = { workspaceId: asId<'workspace'>(workspace), id: asId<'apiKey'>(bizId) }
+    const scope = { workspaceBizId: asId<'workspace'>(workspace), bizId: asId<'apiKey'>(bizId) }
     await recordUse(world.database, scope, '203.0.113.10', addMs(world.clock.now(), -1))
     expect(await lastUse()).toEqual([second, '203.0.113.9'])
   })

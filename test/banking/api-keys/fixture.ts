@@ -30,9 +30,9 @@ export function createTestApiKeys(world: World, mails: string[][], assertSession
       lock: (tx, id) => world.members.memberships.lock(tx, id),
       assertAccess: (tx, account, access) => world.members.memberships.assertAccess(tx, account, access),
       assertMayGrant: (tx, grantor, permissionCodes) =>
-        world.members.memberships.assertMayGrant(tx, grantor, { type: 'CUSTOM', permissionCodes }),
+        world.members.memberships.assertMayGrant(tx, grantor, { roleType: 'CUSTOM', permissionCodes }),
       assertMayRestore: (tx, account, id) => world.members.memberships.assertMayRestore(tx, account, id),
-      powerOf: (permissionCodes) => world.members.memberships.powerOf({ type: 'CUSTOM', permissionCodes }),
+      powerOf: (permissionCodes) => world.members.memberships.powerOf({ roleType: 'CUSTOM', permissionCodes }),
       assertOutsider: (tx, account, id) => world.members.memberships.assertOutsider(tx, account, id),
     },
     accounts: { read: async () => ({ email: 'owner@example.test', name: 'Owner', locale: 'en' }) },

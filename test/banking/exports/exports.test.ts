@@ -311,7 +311,7 @@ describe('exports', () => {
         [end, 'EXPIRED'],
       ] as const) {
         const viewer = { workspace, account: journal.account(), at }
-        expect((await exportById(database, viewer, exportId))?.status).toBe(status)
+        expect((await exportById(database, viewer, exportId))?.exportStatus).toBe(status)
         const { items } = await listExports(database, viewer, { ...paging, status })
         expect(items).toMatchObject([{ id: exportId, status }])
       }

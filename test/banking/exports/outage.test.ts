@@ -72,10 +72,10 @@ async function runExportDuring(outageMs: number): Promise<{ status: string; trie
     apiKeyId: null,
   } as const
   const access = { id, isOwner: true, permissions: new Set(['transfer:read'] as const) }
-  const input = { type: 'TRANSFERS', format: 'CSV', filters: {} } as const
+  const input = { exportType: 'TRANSFERS', format: 'CSV', filters: {} } as const
   const created = await createExport(ports, input, { auditContext: { ...facts, accountId, at }, access })
   const statusNow = async () =>
-    (await readExport(ports, { workspace: id, account: accountId, at: clock.now() }, created.id)).status
+    (await readExport(ports, { workspace: id, account: accountId, at: clock.now() }, created.bizId)).exportStatus
   let status = await statusNow()
   const step = outageMs / 100
   for (let elapsed = 0; elapsed < 60 * minute && status !== 'COMPLETED' && status !== 'FAILED'; elapsed += step) {

@@ -114,7 +114,7 @@ describe.each(stores)('upload quotas on $name', ({ database }: TestStore) => {
 
   test('files.upload 429 ACCESS.RATE_LIMITED: bytes per day of a workspace, deleted files included', async () => {
     quotas.workspace.bytesPerDay = 2 * size
-    await remove((await upload()).id)
+    await remove((await upload()).bizId)
     await upload(bank.account())
     expect(await refusalOf(upload())).toBe('ACCESS.RATE_LIMITED')
     await upload(account, await bank.workspace())
@@ -131,7 +131,7 @@ describe.each(stores)('upload quotas on $name', ({ database }: TestStore) => {
       expect(await refusalOf(upload())).toBe('FILE.QUOTA_EXCEEDED')
       bank.clock.advance(days(1))
       expect(await refusalOf(upload())).toBe('FILE.QUOTA_EXCEEDED')
-      await remove(first.id)
+      await remove(first.bizId)
       await upload()
     },
   )
@@ -145,7 +145,7 @@ describe.each(stores)('upload quotas on $name', ({ database }: TestStore) => {
   })
 
   test('files.delete 200: the file is gone, and its bytes with the next sweep; 404 again', async () => {
-    const { id, blobKey } = await upload()
+    const { bizId: id, blobKey } = await upload()
     await remove(id)
     expect(await findFile(database, workspace, id)).toBeUndefined()
     expect(await refusalOf(remove(id))).toBe('RESOURCE.NOT_FOUND')
@@ -161,17 +161,17 @@ describe.each(stores)('upload quotas on $name', ({ database }: TestStore) => {
   })
 
   test('files.delete 404 RESOURCE.NOT_FOUND: a file of another workspace', async () => {
-    const { id } = await upload(account, await bank.workspace())
+    const { bizId: id } = await upload(account, await bank.workspace())
     expect(await refusalOf(remove(id))).toBe('RESOURCE.NOT_FOUND')
   })
 
   test('files.delete 409 STATE.CONFLICT: a file that was submitted as a proof', async () => {
-    const { id } = await upload()
+    const { bizId: id } = await upload()
     expect(await keep(id)).toMatchObject({ sizeBytes: size })
     expect(await refusalOf(remove(id))).toBe('STATE.CONFLICT')
     const other = await upload()
-    await remove(other.id)
-    expect(await keep(other.id)).toBeUndefined()
+    await remove(other.bizId)
+    expect(await keep(other.bizId)).toBeUndefined()
   })
 
   test('a sandbox reset frees the quotas of its account and workspace', async () => {

@@ -102,7 +102,7 @@ async function blocksOf(database: Database, work: (tx: Tx) => Promise<unknown>):
 }
 
 function roleOf(workspaceId: WorkspaceId, id: RoleId) {
-  return { workspaceId, id }
+  return { workspaceBizId: workspaceId, bizId: id }
 }
 function memberOf(workspaceId: WorkspaceId, accountId: AccountId) {
   return { workspaceId, accountId }

@@ -147,9 +147,9 @@ describe('isolation: an operation changes no rows of other workspaces, accounts 
         lock: (tx, id) => members.lock(tx, id),
         assertAccess: (tx, account, access) => members.assertAccess(tx, account, access),
         assertMayGrant: (tx, grantor, permissionCodes) =>
-          members.assertMayGrant(tx, grantor, { type: 'CUSTOM', permissionCodes }),
+          members.assertMayGrant(tx, grantor, { roleType: 'CUSTOM', permissionCodes }),
         assertMayRestore: (tx, account, id) => members.assertMayRestore(tx, account, id),
-        powerOf: (permissionCodes) => members.powerOf({ type: 'CUSTOM', permissionCodes }),
+        powerOf: (permissionCodes) => members.powerOf({ roleType: 'CUSTOM', permissionCodes }),
         assertOutsider: (tx, account, id) => members.assertOutsider(tx, account, id),
       },
       accounts: { read: async () => undefined },
