@@ -313,7 +313,7 @@ describe('exports', () => {
         const viewer = { workspace, account: journal.account(), at }
         expect((await exportById(database, viewer, exportId))?.exportStatus).toBe(status)
         const { items } = await listExports(database, viewer, { ...paging, status })
-        expect(items).toMatchObject([{ id: exportId, status }])
+        expect(items).toMatchObject([{ bizId: exportId, exportStatus: status }])
       }
     }
   })

@@ -16,8 +16,8 @@ test.each([
   const { accessToken } = await signIn(at, email)
   const { sessionId } = await at.identity.authentication.accessToken(credential(accessToken))
   // Without a message to this replica.
-  const ended = { ended_at: new Date(at.clock.now()), end_reason: 'TERMINATED' } as const
-  await at.ports.database.updateTable('sessions').set(ended).where('biz_id', '=', sessionId).execute()
+  const ended = { endedAt: new Date(at.clock.now()), endReason: 'TERMINATED' } as const
+  await at.ports.database.updateTable('sessions').set(ended).where('bizId', '=', sessionId).execute()
   const check = async () => at.identity.authentication.accessToken({ ...credential(accessToken), isStreamOpen })
   at.clock.advance(ms - 1)
   await expect(check()).resolves.toMatchObject({ sessionId })
