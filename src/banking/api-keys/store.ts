@@ -12,7 +12,6 @@ import {
 import type { ApiKeyStatus } from './contract.ts'
 
 export type ApiKeyId = BizId<'apiKey'>
-export type StoredStatus = Exclude<ApiKeyStatus, 'EXPIRED'>
 
 const columns = [
   'bizId',
