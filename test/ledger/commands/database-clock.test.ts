@@ -4,6 +4,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { addMs, type Clock, hours, type Money } from '../../../src/kernel/index.ts'
 import { createLedger } from '../../../src/ledger/index.ts'
 import { systemClock, systemIds } from '../../../src/platform/runtime/index.ts'
+import { types } from '../../banking/world.ts'
 import { needsPostgres } from '../../harness/needs.ts'
 import { lockWaits, postgresStore } from '../stores.ts'
 import { createTestBank } from '../test-bank.ts'
@@ -17,7 +18,7 @@ const fast: Clock = { now: () => addMs(systemClock.now(), hours(8)) }
 describe('entries have the time of the database', needsPostgres(store), () => {
   const replica = (clock: Clock) => {
     if (!store) throw new Error('no PostgreSQL')
-    return createLedger({ database: store.database, clock, ids: systemIds, usesDatabaseClock: true })
+    return createLedger({ database: store.database, clock, ids: systemIds, types, usesDatabaseClock: true })
   }
   const newWallet = async () => {
     if (!store) throw new Error('no PostgreSQL')
