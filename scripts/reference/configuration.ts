@@ -21,15 +21,34 @@ This command prints the result with masked secrets. If anything is wrong, it lis
 Portico reloads \`backends\` on SIGHUP and when the file changes. Every other setting needs a restart.
 `
 
+/** The settings below the second name are described below the first one. */
+const repeated = [
+  ['backends.<name>', 'passThrough[]', 'Each entry of `passThrough` also has the settings of `backends.<name>`.'],
+  [
+    'limits',
+    'portals.<CONSUMER | SYSTEM>.limits',
+    'The `limits` of a portal have the settings of `limits`, except `scale`.',
+  ],
+] as const
+
 export function configurationReference(): string {
   const file = readFileSync(new URL('../../config/default.yaml', import.meta.url), 'utf8')
   const defaults = readDefaults(file, defaultLayers(bankingDomains))
   const { schema } = schemaWith(bankingDomains)
   const { properties = {} } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
-  const sections = Object.entries(properties).flatMap(([name, node]) => {
-    if (typeof node !== 'object') return []
-    const rows = rowsOf(node, name, [name], defaults).map(settingCells)
-    return [`## ${name}\n\n${table(['setting', 'value', 'default', 'description'], rows)}\n`]
+  const all = Object.entries(properties).flatMap(([name, node]) =>
+    typeof node === 'object' ? [[name, rowsOf(node, name, [name], defaults)] as const] : [],
+  )
+  const known = new Map(all.flatMap(([, rows]) => rows).map((row) => [row.setting, row]))
+  const isRepeated = ({ setting, takes, is }: Row): boolean =>
+    repeated.some(([first, second]) => {
+      const other = setting.startsWith(`${second}.`) ? known.get(first + setting.slice(second.length)) : undefined
+      return other?.takes === takes && other.is === is
+    })
+  const sections = all.map(([name, rows]) => {
+    const links = repeated.flatMap(([, second, link]) => (second.startsWith(name) ? [`\n${link}\n`] : []))
+    const shown = rows.filter((row) => !isRepeated(row)).map(settingCells)
+    return [`## ${name}\n\n${table(['setting', 'value', 'default', 'description'], shown)}\n`, ...links].join('')
   })
   return [intro, ...sections].join('\n')
 }

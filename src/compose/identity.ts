@@ -74,7 +74,7 @@ export function identitySettings(settings: Configuration): IdentitySettings {
 
 export function breachCheckOf({ passwords }: Configuration, logger: Logger): BreachCheck {
   return passwords.breachCheck.url
-    ? createBreachCheck({ ...passwords.breachCheck, url: passwords.breachCheck.url.reveal() }, logger)
+    ? createBreachCheck({ url: passwords.breachCheck.url.reveal() }, logger)
     : noBreachCheck
 }
 
@@ -124,13 +124,13 @@ export function composeIdentity(
   logger: Logger,
   hooks: IdentityHooks,
 ): Promise<Identity> {
-  const { secret, verifyUrl, timeoutMs } = settings.turnstile
+  const { secret, verifyUrl } = settings.turnstile
   const ports = {
     ...infrastructure,
     ...hooks,
     isCountry,
     countOpening: openingCounter(settings, infrastructure.limits),
-    captcha: secret ? createTurnstile({ secret: secret.reveal(), verifyUrl, timeoutMs }) : noCaptcha,
+    captcha: secret ? createTurnstile({ secret: secret.reveal(), verifyUrl }) : noCaptcha,
     breachedPasswords: breachCheckOf(settings, logger),
   }
   return createIdentity(ports, identitySettings(settings))

@@ -51,7 +51,7 @@ export type RunJob = (name: string, payload: object) => Promise<void>
 
 /** `stack` stops the jobs before it closes the parts that they use. */
 export async function startJobs(parts: Parts, stack: AsyncDisposableStack): Promise<RunJob> {
-  const { infrastructure, settings, logger, registry } = parts
+  const { infrastructure, logger, registry } = parts
   const { everyMs: intervals = {}, ...poll } = parts.pace
   const kinds = kindsOf(parts).map((kind): JobKind => {
     const everyMs = intervals[kind.name] ?? kind.everyMs
@@ -61,7 +61,7 @@ export async function startJobs(parts: Parts, stack: AsyncDisposableStack): Prom
   const metrics = createJobMetrics(registry, [queueFailureKind, ...kinds.map(({ name }) => name)])
   const runner = createJobRunner({
     ...infrastructure,
-    settings: { ...settings.jobs, ...poll },
+    settings: poll,
     kinds,
     onFailure: ({ error, ...failure }) => {
       metrics.failed(failure.kind)

@@ -93,7 +93,7 @@ function toOperation({ prefix, name, policy }: PassThroughPrefix, chainId: Chain
     path,
     chains: [chainId],
     summary: `Requests below ${prefix}`,
-    policy,
+    policy: { ...policy, channel: 'none', idempotent: false, changesRights: false },
     params: { method: z.string().max(10), target: z.string().max(2_048) },
     confirms: ['method', 'target'],
     body: 'raw',

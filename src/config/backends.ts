@@ -140,17 +140,13 @@ const headerNames = z.array(
 )
 
 /** Without the keys of an operation's policy that require the gateway to read the reply. */
-const prefixPolicy = PolicyShape.extend({
-  channel: z.literal('none').default('none').describe('The secure channel is not available for a prefix.'),
-  idempotent: z.literal(false).default(false).describe('The gateway does not replay replies for a prefix.'),
-  changesRights: z.literal(false).default(false).describe('Requests below a prefix do not change permissions.'),
-})
+const prefixPolicy = PolicyShape.omit({ channel: true, idempotent: true, changesRights: true })
   .refine(
     ({ caller, workspace, permission, stepUp }) =>
       caller === 'account' || (workspace === 'none' && permission === null && !stepUp),
     '`caller: account` for a policy with a workspace, a permission or `stepUp`',
   )
-  .describe('Policy for every request below the prefix. It has the same keys as an operation’s policy.')
+  .describe('Policy for every request below the prefix. It has these keys of an operation’s policy.')
 
 const passThroughPrefix = upstream.extend({
   prefix: z

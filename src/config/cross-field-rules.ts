@@ -3,11 +3,9 @@ import type { Settings } from './schema.ts'
 import { isHttps } from './values.ts'
 
 export function crossFieldErrors(settings: Settings): string[] {
-  const { database, jobs, listen, portals, requests } = settings
+  const { database, listen, portals, requests } = settings
   const { headersTimeoutMs, uploadTimeoutMs } = requests
   return [
-    // An export uses one connection for its snapshot and one to save its progress.
-    database.poolSize > jobs.concurrency || 'database.poolSize: must be greater than jobs.concurrency',
     database.statementTimeoutMs === 0 ||
       database.lockTimeoutMs < database.statementTimeoutMs ||
       'database.lockTimeoutMs: must be less than database.statementTimeoutMs',

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { httpUrl, lifetimeMs, positive, Secret, secretPrefix, timeoutMs } from './values.ts'
+import { httpUrl, lifetimeMs, positive, Secret, secretPrefix } from './values.ts'
 
 /** Domains add their settings. */
 export const accessSettings = z.strictObject({
@@ -131,9 +131,6 @@ export const passwords = z.strictObject({
       .describe(
         'URL prefix of a service that lists breached passwords. It must end with `/` or `=`. The first five digits of the SHA-1 of the password are appended. The prefix is masked in all output. `null` disables the check.',
       ),
-    timeoutMs: timeoutMs(100).describe(
-      'Time limit in milliseconds for the service that lists breached passwords. When it expires, the password is accepted.',
-    ),
   }),
 })
 
@@ -171,9 +168,6 @@ const secret = z
 export const turnstile = z.strictObject({
   secret: secret.nullable().describe('Secret key of the Cloudflare Turnstile widget. `null` disables the CAPTCHA.'),
   verifyUrl: httpUrl.describe('URL of the service that verifies Turnstile tokens.'),
-  timeoutMs: timeoutMs(100).describe(
-    'Time limit in milliseconds for verifying a Turnstile token. When it expires, the request gets 503.',
-  ),
 })
 
 export const background = z.strictObject({

@@ -3,11 +3,12 @@ import { days } from '../kernel/index.ts'
 import { httpUrl, lifetimeMs, timeoutMs } from './values.ts'
 
 export const databaseSettings = z.strictObject({
+  // Exports use one connection for their snapshot and one to save their progress.
   poolSize: z
     .int()
-    .min(1)
+    .min(3)
     .describe(
-      'Maximum number of PostgreSQL connections in the pool of one process. It must be greater than `jobs.concurrency`. A process uses up to four more connections outside the pool: two for ledger checks, one for the cleanup of identity data, and, without Redis, one for the singleton lock.',
+      'Maximum number of PostgreSQL connections in the pool of one process. A process uses up to four more connections outside the pool: two for ledger checks, one for the cleanup of identity data, and, without Redis, one for the singleton lock.',
     ),
   connectTimeoutMs: timeoutMs(0).describe(
     'Time limit in milliseconds for connecting to PostgreSQL, and for waiting for a free connection. When it expires, the request gets 503. 0 disables the limit.',
@@ -88,11 +89,6 @@ const storage = z.discriminatedUnion('kind', [
     kind: z
       .literal('disk')
       .describe('Stores files in the folder `blobs` of the data directory. All replicas must share that folder.'),
-    minimumFreeBytes: z
-      .int()
-      .min(0)
-      .default(67_108_864)
-      .describe('Minimum free space in bytes on the disk that stores files. With less, uploads and exports get 503.'),
   }),
   z.strictObject({
     kind: z
@@ -103,11 +99,6 @@ const storage = z.discriminatedUnion('kind', [
     bucket: z.string().min(3).describe('Name of the S3 bucket, which must exist.'),
     region: z.string().min(1).default('us-east-1').describe('Region of the S3 bucket.'),
     endpoint: httpUrl.optional().describe('URL of the S3-compatible store. Without a value, Amazon S3 is used.'),
-    timeoutMs: timeoutMs(100)
-      .default(10_000)
-      .describe(
-        'Time limit in milliseconds for the file store to respond. If the store does not respond in time, the client gets 503. The limit applies to each part of an upload, of at most 5 MB, and to each wait for the next bytes of a download.',
-      ),
     forcePathStyle: z
       .boolean()
       .default(false)
@@ -126,12 +117,6 @@ const storage = z.discriminatedUnion('kind', [
 export const fileSettings = z.strictObject({ storage })
 
 export const jobSettings = z.strictObject({
-  concurrency: z
-    .int()
-    .min(1)
-    .describe(
-      'Maximum number of concurrent background jobs per process. Further jobs wait. If the value is above 1, exports never use the last slot, so that other jobs can run.',
-    ),
   failedRetentionMs: lifetimeMs(days(1))
     .multipleOf(days(1))
     .describe(
@@ -155,15 +140,6 @@ export const streamSettings = z.strictObject({
     .describe(
       'Origins of pages that can open WebSockets, in addition to the origin of `publicUrl`. Handshakes from other pages get 403. Handshakes without an `Origin` header, from clients other than browsers, are accepted.',
     ),
-  recheckMs: timeoutMs(50)
-    .max(500)
-    .describe(
-      'Interval in milliseconds at which the session, the workspace and the permission of an open stream are checked again. If one of them is no longer valid, the stream is closed.',
-    ),
-  maxOpen: z
-    .int()
-    .min(1)
-    .describe('Maximum number of open event streams and WebSockets per replica. Further requests get 503.'),
   idleTimeoutMs: timeoutMs(100).describe(
     'Time in milliseconds after which an event stream or a WebSocket is closed if neither side sends anything. Services must send a comment or a ping more often. For raw operations and `passThrough` prefixes, the maximum time for which a service can send nothing: afterwards, the client gets 504, or the connection is closed if the response has already started.',
   ),

@@ -9,7 +9,8 @@ export interface BreachCheck {
 export interface BreachCheckSettings {
   /** Such as https://api.pwnedpasswords.com/range/. */
   url: string
-  timeoutMs: number
+  /** Default: the user waits, and the strength estimate applies anyway. */
+  timeoutMs?: number
 }
 
 const prefixDigits = 5
@@ -22,7 +23,10 @@ export const noBreachCheck: BreachCheck = { isBreached: async () => false }
  * k-anonymity range queries (haveibeenpwned.com/API/v3#PwnedPasswords) send only the first five digits of the SHA-1. If
  * the service is unavailable, accepts the password, because the strength estimate still applies.
  */
-export function createBreachCheck({ url, timeoutMs }: BreachCheckSettings, log: Pick<Logger, 'warn'>): BreachCheck {
+export function createBreachCheck(
+  { url, timeoutMs = 2_000 }: BreachCheckSettings,
+  log: Pick<Logger, 'warn'>,
+): BreachCheck {
   const range = async (prefix: string): Promise<string> => {
     const headers = { 'add-padding': 'true' }
     const { ok, status, text } = await fetchText(url + prefix, {

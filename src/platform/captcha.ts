@@ -9,7 +9,8 @@ export interface Captcha {
 export interface TurnstileSettings {
   secret: string
   verifyUrl: string
-  timeoutMs: number
+  /** Default: Cloudflare answers within half a second, and the user waits. */
+  timeoutMs?: number
 }
 
 const Verdict = z.object({ success: z.boolean(), 'error-codes': z.array(z.string()).default([]) })
@@ -26,7 +27,7 @@ export const noCaptcha: Captcha = { passes: async () => true }
  * See developers.cloudflare.com/turnstile/get-started/server-side-validation. The service accepts each token once,
  * within five minutes. Throws SYSTEM.UNAVAILABLE if it is unavailable.
  */
-export function createTurnstile({ secret, verifyUrl, timeoutMs }: TurnstileSettings): Captcha {
+export function createTurnstile({ secret, verifyUrl, timeoutMs = 3_000 }: TurnstileSettings): Captcha {
   const requestVerdict = async (token: string, clientIp: string): Promise<unknown> => {
     const body = new URLSearchParams({ secret, response: token, remoteip: clientIp })
     try {

@@ -73,7 +73,8 @@ export interface ProviderSettings {
   url: string
   refreshMs: number
   staleAfterMs: number
-  timeoutMs: number
+  /** Default: far below the usual `refreshMs`. The last rates stay in use meanwhile. */
+  timeoutMs?: number
 }
 
 /**
@@ -121,7 +122,7 @@ function isGreater(a: Ratio, b: Ratio): boolean {
  * Rejects if any rate is invalid. An `asOf` in the future counts as now. If a pair is listed in both directions, only
  * the first rate is used.
  */
-async function fetchRates({ url, timeoutMs }: ProviderSettings, clock: Clock): Promise<Rate[]> {
+async function fetchRates({ url, timeoutMs = 5_000 }: ProviderSettings, clock: Clock): Promise<Rate[]> {
   const { ok, status, text } = await fetchText(url, { timeoutMs, maxBytes: maxResponseBytes })
   if (!ok) throw new Error(`the rate provider returned status ${status}`)
   const response = RateResponse.parse(parseJson(text))

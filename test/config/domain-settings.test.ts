@@ -63,9 +63,9 @@ describe('two domains with one place', () => {
   })
 
   test('the errors of every domain and of the gateway are reported in one run', () => {
-    const settings = { credit: { amount: 0, months: 'x' }, jobs: { concurrency: 0 }, exports: { lifeMs: 5 } }
+    const settings = { credit: { amount: 0, months: 'x' }, jobs: { failedRetentionMs: 0 }, exports: { lifeMs: 5 } }
     expect(errorsOf(settings, [...bankingDomains, loans, leasing])).toEqual([
-      expect.stringMatching(/^jobs\.concurrency: Too small/),
+      expect.stringMatching(/^jobs\.failedRetentionMs: Too small/),
       expect.stringMatching(/^exports\.lifeMs: Too small/),
       expect.stringMatching(/^credit\.amount: Too small/),
       expect.stringMatching(/^credit\.months: Invalid input/),
@@ -143,8 +143,8 @@ describe('checkSettings', () => {
   const credit = { ...checked, settingsKey: 'credit' }
 
   test('gets the profile and the currencies, and reports its errors with those of the schema', () => {
-    expect(errorsOf({ credit: { currency: 'GBP' }, jobs: { concurrency: 0 } }, [credit])).toEqual([
-      expect.stringMatching(/^jobs\.concurrency: /),
+    expect(errorsOf({ credit: { currency: 'GBP' }, jobs: { failedRetentionMs: 0 } }, [credit])).toEqual([
+      expect.stringMatching(/^jobs\.failedRetentionMs: /),
       'credit.currency: not a currency of development',
     ])
     expect(errorsOf({ domains: { loans: { currency: 'GBP' } } }, [checked])).toHaveLength(1)

@@ -147,7 +147,7 @@ test.each([
 test('keys in the URLs of the rate provider and the breach check are masked when printed', () => {
   const file = join(folder, 'provider.yaml')
   const url = 'https://rates.example/latest?key=hidden'
-  const provider = { url, refreshMs: 1_000, staleAfterMs: 2_000, timeoutMs: 500 }
+  const provider = { url, refreshMs: 1_000, staleAfterMs: 2_000 }
   const range = `${url}&range=`
   const passwords = { breachCheck: { url: range } }
   writeFileSync(file, JSON.stringify({ money: { exchange: { provider } }, passwords }))
@@ -178,11 +178,9 @@ test('a section that is not a map is refused, although a variable would override
   expect(errorsOf('listen: 8081')).toEqual(['listen: must be a map of settings'])
 })
 
-test('jobs.concurrency must be less than database.poolSize: an export needs two connections', () => {
-  expect(errorsOf('{ database: { poolSize: 4 }, jobs: { concurrency: 4 } }')).toEqual([
-    'database.poolSize: must be greater than jobs.concurrency',
-  ])
-  expect(errorsOf('{ database: { poolSize: 5 }, jobs: { concurrency: 4 } }')).toEqual([])
+test('database.poolSize must be at least 3: an export needs two connections', () => {
+  expect(errorsOf('database: { poolSize: 2 }')).toEqual([expect.stringMatching(/^database\.poolSize: Too small/)])
+  expect(errorsOf('database: { poolSize: 3 }')).toEqual([])
 })
 
 const policy = '{ caller: account, workspace: required, permission: null, stepUp: false, rate: general }'
@@ -197,7 +195,7 @@ test.each([
   ],
   ['publicUrl: https://portal.example/?theme=dark', 'publicUrl: a URL without a query or fragment'],
   [
-    'money: { exchange: { provider: { url: https://rates.example, refreshMs: 60000, staleAfterMs: 60000, timeoutMs: 500 } } }',
+    'money: { exchange: { provider: { url: https://rates.example, refreshMs: 60000, staleAfterMs: 60000 } } }',
     'money.exchange.provider.staleAfterMs: must be greater than money.exchange.provider.refreshMs',
   ],
   ['listen: { port: 9090 }', 'listen.operationsPort: must differ from listen.port'],

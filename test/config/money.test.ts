@@ -50,7 +50,7 @@ function rate(changed: object) {
   return { exchange: { rates: [{ source: 'USD', target: 'EUR', rate: '0.9', ...changed }] } }
 }
 function provider(changed: object) {
-  const whole = { url: 'http://rates.test', refreshMs: 1_000, staleAfterMs: 2_000, timeoutMs: 500 }
+  const whole = { url: 'http://rates.test', refreshMs: 1_000, staleAfterMs: 2_000 }
   return { exchange: { provider: { ...whole, ...changed } } }
 }
 

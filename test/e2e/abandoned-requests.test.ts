@@ -27,7 +27,7 @@ beforeAll(async () => {
         ...upstreamAt(`${url}/app`, { ...place, audience: 'legacy', connections: 64 }),
         prefix: paths.legacy,
         methods: ['GET', 'POST'],
-        policy: { ...own, channel: 'none', idempotent: false, changesRights: false },
+        policy: own,
         requestHeaders: [],
         responseHeaders: [],
       },

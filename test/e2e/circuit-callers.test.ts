@@ -23,7 +23,7 @@ beforeAll(async () => {
         ...upstreamAt(`${url}/open`, { ...place, audience: 'open' }),
         prefix: open,
         methods: ['GET', 'POST'],
-        policy: { ...anonymous, channel: 'none', idempotent: false, changesRights: false },
+        policy: anonymous,
         requestHeaders: [],
         responseHeaders: [],
       },

@@ -23,9 +23,6 @@ describe('raw replies and pass-through prefixes', () => {
           methods: ['GET', 'POST', 'PUT', 'DELETE'],
           policy: {
             ...own,
-            channel: 'none',
-            idempotent: false,
-            changesRights: false,
             workspace: 'required',
             permission: 'wallet:read',
           },

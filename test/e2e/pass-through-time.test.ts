@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { recheckMs } from '../../src/gateway/pipeline/open-streams.ts'
 import { openEvents, type PassThroughWorld, paths, readerOf, startPassThroughWorld } from './pass-through-world.ts'
 
 const stallMs = 1_000
@@ -23,7 +24,6 @@ describe('time limits of event streams', () => {
   /** Only `vi.advanceTimersByTime` and `expect.poll` move the time of streams that are opened afterwards. */
   const stopTime = () => vi.useFakeTimers({ toFake: ['performance', 'setInterval', 'clearInterval'] })
   const idleMs = () => world.portico.settings.streams.idleTimeoutMs
-  const recheckMs = () => world.portico.settings.streams.recheckMs
 
   const lastEnd = () => world.portico.log.filter(({ streamEnd }) => streamEnd !== undefined).at(-1)?.streamEnd
 
@@ -39,7 +39,7 @@ describe('time limits of event streams', () => {
     vi.advanceTimersByTime(idleMs() - 1)
     await pause(50)
     expect(lastEnd()).toBeUndefined()
-    vi.advanceTimersByTime(recheckMs())
+    vi.advanceTimersByTime(recheckMs)
     await reader.end()
     await closed.promise
     await expect.poll(lastEnd).toBe('idle')
@@ -55,7 +55,7 @@ describe('time limits of event streams', () => {
     stopTime()
     const opened = world.open(paths.watch)
     const late = await asked.promise
-    vi.advanceTimersByTime(idleMs() + recheckMs())
+    vi.advanceTimersByTime(idleMs() + recheckMs)
     openEvents(late)
     const response = await opened
     expect([response.status, (await response.json()).code]).toEqual([503, 'SYSTEM.UNAVAILABLE'])
@@ -78,7 +78,7 @@ describe('time limits of event streams', () => {
       send('again')
       expect(await reader.next()).toBe('data: again\n\n')
     }
-    vi.advanceTimersByTime(maxLifetimeMs - atMs + recheckMs())
+    vi.advanceTimersByTime(maxLifetimeMs - atMs + recheckMs)
     await reader.end()
     await expect.poll(lastEnd).toBe('lifetime')
     expect((await world.metric('portico_streams_ended_total')).join()).toContain('reason="lifetime"')

@@ -20,7 +20,7 @@ beforeAll(async () => {
         ...upstreamAt(`${url}/app`, { ...place, audience: 'legacy' }),
         prefix: paths.legacy,
         methods: ['GET', 'POST'],
-        policy: { ...own, channel: 'none', idempotent: false, changesRights: false },
+        policy: own,
         requestHeaders: ['content-disposition'],
         responseHeaders: ['x-owner'],
       },

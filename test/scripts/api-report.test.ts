@@ -25,7 +25,7 @@ test('the report covers every module of package.json', () => {
 })
 
 test.each([
-  ['the function of a module', 'export declare const portico:'],
+  ['the function of a module', 'export declare function portico('],
   ['a field of the ports', 'once<Reply>(request: IdempotentRequest'],
   ['a command of the ledger', 'export interface Ledger '],
   ['a method of the mailer', 'export interface Mailer '],

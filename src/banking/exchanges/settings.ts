@@ -60,9 +60,6 @@ export const exchangeSettings = z.strictObject({
       staleAfterMs: lifetimeMs(1_000).describe(
         'Maximum age of an exchange rate in milliseconds. Older rates are not used, and quotes that need them are refused.',
       ),
-      timeoutMs: timeoutMs(10).describe(
-        'Time limit in milliseconds for a response from the exchange rate service. When it expires, the last rates remain in use until they are stale.',
-      ),
     })
     .optional()
     .describe('HTTP service that provides exchange rates instead of `rates`.'),

@@ -4,6 +4,15 @@ import type { Call, StreamEnd } from './call.ts'
 import type { CheckCaller } from './stages/access-control.ts'
 import { spenderOf } from './stages/limits.ts'
 
+/**
+ * Interval at which session, workspace and permission of a stream are checked. Access must end within one second on every
+ * replica.
+ */
+export const recheckMs = 250
+
+/** Enough for the accounts of one replica, and below the usual limit of open files. */
+const defaultMaxOpen = 10_000
+
 export interface StreamMetrics {
   changeOpen(operation: string, change: 1 | -1): void
   countEnd(operation: string, reason: StreamEnd): void
@@ -12,6 +21,7 @@ export interface StreamMetrics {
 
 export interface OpenStreamPorts {
   settings: Omit<StreamSettings, 'origins'>
+  maxOpen?: number
   addressKey(address: string): string
   metrics: StreamMetrics
 }
@@ -67,7 +77,7 @@ export class OpenStreams {
       watch,
     }
     this.#count(entry)
-    entry.timer = setInterval(() => this.#check(entry), this.#ports.settings.recheckMs)
+    entry.timer = setInterval(() => this.#check(entry), recheckMs)
     return {
       touch: () => {
         entry.activeAt = performance.now()
@@ -87,9 +97,9 @@ export class OpenStreams {
   }
 
   #count(entry: Entry): void {
-    const { settings, metrics } = this.#ports
+    const { settings, metrics, maxOpen = defaultMaxOpen } = this.#ports
     const { caller, operation } = entry.call
-    if (this.#isClosed || this.#entries.size >= settings.maxOpen)
+    if (this.#isClosed || this.#entries.size >= maxOpen)
       throw new Refusal('SYSTEM.UNAVAILABLE', { retryAfter: 1, internal: 'open streams of this replica' })
     const count = this.#counts.get(entry.key) ?? 0
     const limit = caller ? settings.maxPerAccount : settings.maxPerAddress

@@ -10,11 +10,14 @@ const partial = '.part'
 
 const checkedBytes = 1_048_576
 
+/** Leaves room for logs and for the chunks between two checks of parallel uploads. */
+const defaultMinimumFreeBytes = 67_108_864
+
 /**
  * Files are in 256 folders named after the last two digits of their ids. A blob gets its final path once it is
  * complete. Several replicas need a shared directory, or S3.
  */
-export function createDiskBlobs(directory: string, minimumFreeBytes: number): Blobs {
+export function createDiskBlobs(directory: string, minimumFreeBytes = defaultMinimumFreeBytes): Blobs {
   const pathOf = (key: string): string => {
     const [area = '', id = ''] = assertBlobKey(key).split('/')
     return join(directory, area, id.slice(-2), id)
@@ -56,7 +59,7 @@ async function* keepFreeSpace(chunks: AsyncIterable<Buffer>, directory: string, 
     if (unchecked >= checkedBytes) {
       unchecked = 0
       if ((await freeBytes(directory)) < minimum)
-        throw new Error(`the disk has less than ${minimum} bytes free (files.storage.minimumFreeBytes)`)
+        throw new Error(`the disk of ${directory} has less than ${minimum} bytes free`)
     }
     yield chunk
   }

@@ -4,7 +4,7 @@ import { assertBlobKey, type Blobs, BlobsUnavailable } from './blobs.ts'
 import { createDiskBlobs } from './disk-blobs.ts'
 import type { S3Settings } from './s3-blobs.ts'
 
-export type BlobStorage = { kind: 'disk'; minimumFreeBytes: number } | ({ kind: 's3' } & S3Settings)
+export type BlobStorage = { kind: 'disk'; minimumFreeBytes?: number } | ({ kind: 's3' } & S3Settings)
 
 /** Opens the configured store. Loads the AWS SDK, which is large, only for S3. */
 export async function openBlobs(storage: BlobStorage, dataDirectory: string): Promise<Blobs> {

@@ -12,9 +12,9 @@ export interface S3Settings {
   endpoint?: string | undefined
   /**
    * Limits each of three steps: sending a request (at most one part), waiting for its response (attempted twice), and
-   * waiting for more bytes.
+   * waiting for more bytes. Default: enough for 5 MB at 4 Mbit/s.
    */
-  timeoutMs: number
+  timeoutMs?: number
   /** Put the bucket in the path. Most stores other than Amazon S3 require this. */
   forcePathStyle: boolean
   /** Such as `portico/`. */
@@ -32,7 +32,7 @@ const agent = { maxSockets: Number.POSITIVE_INFINITY, lookup }
  * (AbortIncompleteMultipartUpload) to delete the parts of interrupted uploads.
  */
 export function createS3Blobs(settings: S3Settings): Blobs {
-  const { bucket: Bucket, prefix, region, endpoint, forcePathStyle, timeoutMs } = settings
+  const { bucket: Bucket, prefix, region, endpoint, forcePathStyle, timeoutMs = 10_000 } = settings
   const client = new S3Client({
     region,
     forcePathStyle,

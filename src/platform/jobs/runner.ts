@@ -9,9 +9,12 @@ const defaultPollMs = 500
 /** The pause after which another process takes over. Renewed every 10 s, it outlasts a failover of the database. */
 const defaultLeaseMs = 30_000
 
+/** One slot for exports, and one for all other jobs. Replicas add slots. */
+const defaultConcurrency = 2
+
 /** Times are in milliseconds. */
 export interface JobSettings {
-  concurrency: number
+  concurrency?: number
   pollMs?: number
   /** How long a job stays leased after its process was killed. */
   leaseMs?: number
@@ -60,12 +63,14 @@ class Runner implements JobRunner {
   readonly #kinds: ReadonlyMap<string, JobKind>
   readonly #stopping = new AbortController()
   readonly #workers = new Set<Promise<unknown>>()
+  readonly #concurrency: number
   #longJobs = 0
   #leasing: Promise<unknown> = Promise.resolve()
   #timer: NodeJS.Timeout | undefined
 
   constructor(ports: Ports) {
     this.#ports = ports
+    this.#concurrency = ports.settings.concurrency ?? defaultConcurrency
     this.#kinds = new Map(ports.kinds.map((kind) => [kind.name, kind]))
   }
 
@@ -103,7 +108,7 @@ class Runner implements JobRunner {
   }
 
   #startWorker(): void {
-    if (this.#workers.size >= this.#ports.settings.concurrency || this.#kinds.size === 0) return
+    if (this.#workers.size >= this.#concurrency || this.#kinds.size === 0) return
     const worker = this.#runAllDue()
     this.#workers.add(worker)
     void worker.finally(() => this.#workers.delete(worker))
@@ -126,7 +131,7 @@ class Runner implements JobRunner {
 
   async #lease(): Promise<LeasedJob | undefined> {
     const { database, clock, ids, kinds, settings } = this.#ports
-    const maxLongJobs = Math.max(1, settings.concurrency - 1)
+    const maxLongJobs = Math.max(1, this.#concurrency - 1)
     const eligible = kinds.filter(({ isLong }) => !isLong || this.#longJobs < maxLongJobs)
     if (eligible.length === 0) return undefined
     const lease = await leaseJob(database, {

@@ -58,7 +58,7 @@ async function runExportDuring(outageMs: number): Promise<{ status: string; trie
   const runner = createJobRunner({
     ...ports,
     kinds: jobs,
-    settings: settings.jobs,
+    settings: {},
     onFailure: () => undefined,
     onDropped: () => undefined,
   })

@@ -229,7 +229,6 @@ describe('exchange rates from a provider', inTopology('embedded'), () => {
           url: new Secret(url),
           refreshMs: 1_000,
           staleAfterMs: 2_000,
-          timeoutMs: 500,
         }
       },
     })

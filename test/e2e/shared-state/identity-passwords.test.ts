@@ -252,7 +252,7 @@ describe('the breach check, where enabled', needsStore(), () => {
     const { port } = server.address() as AddressInfo
     portico = await startPortico({
       adjust: (settings) => {
-        settings.passwords.breachCheck = { url: new Secret(`http://127.0.0.1:${port}/range/`), timeoutMs: 20_000 }
+        settings.passwords.breachCheck = { url: new Secret(`http://127.0.0.1:${port}/range/`) }
       },
     })
   })

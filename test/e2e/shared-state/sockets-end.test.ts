@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { recheckMs } from '../../../src/gateway/pipeline/open-streams.ts'
 import { bufferedBytes, untilUnchanged } from '../../harness/buffers.ts'
 import { inTopology } from '../../harness/needs.ts'
 import { signIn } from '../../harness/sign-in.ts'
@@ -64,7 +65,7 @@ describe('ticker.follow: closes an open socket', () => {
   })
 
   test('with 1008 when nothing was sent for the idle timeout; the log line has its duration and bytes', async () => {
-    const { idleTimeoutMs, recheckMs } = world.portico.settings.streams
+    const { idleTimeoutMs } = world.portico.settings.streams
     stopTime()
     const connection = await world.open(path, { 'x-request-id': 'idle-one' })
     for (let round = 1; round <= 2; round++) {
@@ -82,7 +83,7 @@ describe('ticker.follow: closes an open socket', () => {
   })
 
   test('with 1001 at its maximum lifetime, although messages are sent', async () => {
-    const { idleTimeoutMs, maxLifetimeMs, recheckMs } = world.portico.settings.streams
+    const { idleTimeoutMs, maxLifetimeMs } = world.portico.settings.streams
     stopTime()
     const connection = await world.open()
     let sent = 0

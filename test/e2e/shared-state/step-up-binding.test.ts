@@ -62,7 +62,7 @@ describe('a step-up with mfa.binding: purpose', needsStore(), () => {
             ...upstreamAt(`http://127.0.0.1:${(service.address() as AddressInfo).port}`, { audience: 'legacy' }),
             prefix: legacy,
             methods: ['GET'],
-            policy: { ...own, channel: 'none', stepUp: true },
+            policy: { ...own, stepUp: true },
             requestHeaders: [],
             responseHeaders: [],
           },

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
 import { listCountries } from '../../../src/banking/constants/contract.ts'
 import type { Call } from '../../../src/gateway/pipeline/call.ts'
-import { type OpenStreamPorts, OpenStreams } from '../../../src/gateway/pipeline/open-streams.ts'
+import { type OpenStreamPorts, OpenStreams, recheckMs } from '../../../src/gateway/pipeline/open-streams.ts'
 import { type Caller, Refusal } from '../../../src/kernel/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { arrivedCall } from '../../harness/call.ts'
@@ -10,17 +10,16 @@ import { arrivedCall } from '../../harness/call.ts'
 const settings: OpenStreamPorts['settings'] = {
   maxPerAccount: 1,
   maxPerAddress: 1,
-  maxOpen: 3,
-  recheckMs: 50,
   idleTimeoutMs: 60_000,
   maxLifetimeMs: 60_000,
   maxBufferedBytes: 65_536,
 }
 
-function createStreams(change: Partial<OpenStreamPorts['settings']> = {}) {
+function createStreams({ maxOpen = 3, ...change }: Partial<OpenStreamPorts['settings']> & { maxOpen?: number } = {}) {
   const events: string[] = []
   const streams = new OpenStreams({
     settings: { ...settings, ...change },
+    maxOpen,
     addressKey: (address) => address,
     metrics: {
       changeOpen: (_operation, by) => void events.push(`open ${by}`),
@@ -113,7 +112,7 @@ test('a caller that loses its access is noticed at the next check', async () => 
   const ends = []
   for (const access of [true, false]) {
     hasAccess = access
-    vi.advanceTimersByTime(settings.recheckMs)
+    vi.advanceTimersByTime(recheckMs)
     await turn()
     ends.push(call.streamEnd)
   }
@@ -137,7 +136,7 @@ test('bytes keep a stream open, and a check that takes long is not repeated', ()
     stream.touch()
   }
   expect([call.streamEnd, checks]).toEqual([null, 1])
-  vi.advanceTimersByTime(450)
+  vi.advanceTimersByTime(400 + recheckMs)
   vi.useRealTimers()
   expect(call.streamEnd).toBe('idle')
 })

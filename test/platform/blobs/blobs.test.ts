@@ -321,7 +321,7 @@ describe('a full disk', () => {
     await roomy.put(stored, Readable.from([Buffer.from('kept')]))
     const error: unknown = await full.put(refused, Readable.from([Buffer.from('more')])).catch((reason) => reason)
     expect(isBlobStoreUnavailable(error)).toBe(true)
-    expect(String(error)).toContain('files.storage.minimumFreeBytes')
+    expect(String(error)).toContain('bytes free')
     expect(await full.get(refused)).toBeUndefined()
     const bytes = await full.get(stored)
     expect(bytes && (await buffer(bytes)).toString()).toBe('kept')
