@@ -13,6 +13,7 @@ import {
   operation,
   page,
   timestamp,
+  withMoney,
   z,
 } from 'portico/contract'
 
@@ -56,7 +57,7 @@ export const createInvoice = operation({
   summary: 'Create an invoice',
   policy: { ...own, permission: 'invoice:create', idempotent: true },
   examples: { body: { amount: '120.00', currency: 'USD', dueOn: '2027-01-31' } },
-  body: z.strictObject({ amount, currency, dueOn: date }),
+  body: withMoney(z.strictObject({ amount, currency, dueOn: date }), (body) => body.currency),
   reply: Invoice,
   refuses: [],
 })

@@ -9,6 +9,7 @@ import {
   download,
   feeEntries,
   feeParties,
+  formatMoney,
   hours,
   type Locale,
   mapPage,
@@ -71,12 +72,10 @@ export default domain({
               receivedAt,
               workspace,
             } = request
-            // Refuses an amount with more decimal places than the currency has.
-            moneyOf(amount, currency)
             const row = {
               workspaceBizId: workspace.id,
               bizId: ids.next(),
-              amount,
+              amount: formatMoney(amount),
               currency,
               dueOn: dueOn,
               status: 'OPEN',

@@ -14,6 +14,7 @@ import {
   money,
   operation,
   timestamp,
+  withMoney,
   z,
 } from 'portico/contract'
 
@@ -52,7 +53,7 @@ export const applyForLoan = operation({
   chains: ['consumer', 'api'],
   summary: 'Apply for a loan',
   policy: { ...money, workspace: 'required', permission: 'loan:create' },
-  body: z.strictObject({ amount, currency }),
+  body: withMoney(z.strictObject({ amount, currency }), (body) => body.currency),
   reply: Loan,
   refuses: ['LOAN.NOT_ELIGIBLE'],
 })

@@ -82,19 +82,19 @@ export default domain({
         applyForLoan: (request) =>
           once(request, async (tx) => {
             const { body, caller, workspace, locale } = request
-            const requested = moneyOf(body.amount, body.currency)
-            const max = parseMoney(settings.maxAmount, body.currency)
+            const { minor, currency } = body.amount
+            const max = parseMoney(settings.maxAmount, currency)
             const wallet = await ledger
               .within(tx)
-              .readDefaultWallet({ workspace: workspace.id, currency: body.currency })
-            if (!max || requested.minor > max.minor)
+              .readDefaultWallet({ workspace: workspace.id, currency })
+            if (!max || minor > max.minor)
               throw new Refusal('LOAN.NOT_ELIGIBLE', { internal: 'above maxAmount' })
             if (!wallet) throw new Refusal('LOAN.NOT_ELIGIBLE', { internal: 'no default wallet in the currency' })
             const loan = await insertLoan(tx, {
               workspaceBizId: workspace.id,
               bizId: ids.next(),
-              amount: requested.minor,
-              currency: body.currency,
+              amount: minor,
+              currency,
               createdBy: caller.accountId,
               createdAt: clock.now(),
             })

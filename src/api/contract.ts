@@ -9,7 +9,6 @@ export {
   codeOf,
   currency,
   decimal,
-  fitsCurrency,
   id,
   instant,
   line,
@@ -24,6 +23,7 @@ export {
   text,
   timestamp,
   uniqueList,
+  withMoney,
   workspaceFields,
   workspaceFilters,
 } from '../contract/fields.ts'

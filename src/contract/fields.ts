@@ -119,7 +119,7 @@ export const currency = z
   .refine(isCurrency)
   .meta({ description: 'ISO 4217 or asset code', examples: ['USD'] })
 
-/** A positive decimal string in a request, without sign, exponent or leading zeros. `fitsCurrency` checks its scale. */
+/** A positive decimal string in a request, without sign, exponent or leading zeros. `withMoney` checks its scale. */
 export const amount = z
   .string()
   .max(40)
@@ -132,9 +132,41 @@ export const amount = z
 /** A decimal string in a reply. */
 export const decimal = z.string()
 
-/** Whether an amount is positive and fits the currency's decimal places. */
-export function fitsCurrency(value: string, currencyCode: string): boolean {
-  return isCurrency(currencyCode) && (parseMoney(value, currencyCode)?.minor ?? 0n) > 0n
+/**
+ * A request body with an `amount`, which handlers get as `Money`. Refuses the field `amount` if it is zero or has more
+ * decimal places than the currency that `currencyOf` returns. The type of the request stays a decimal string.
+ */
+export function withMoney<Body extends { amount: string }, Request>(
+  schema: z.ZodType<Body, Request>,
+  currencyOf: (body: NoInfer<Body>) => string,
+) {
+  return schema.transform((body, context) => {
+    const { amount: text, ...others } = body
+    const parsed = parsePositive(text, currencyOf(body))
+    if (!parsed) {
+      context.addIssue({ code: 'custom', path: ['amount'] })
+      return z.NEVER
+    }
+    const amount: Money = new RequestMoney(parsed, text)
+    return { ...others, amount }
+  })
+}
+
+/** Its JSON is the text of the request, so that hashes, step-ups and services get what the client sent. */
+class RequestMoney implements Money {
+  readonly minor: bigint
+  readonly currency: string
+  readonly #text: string
+
+  constructor({ minor, currency: code }: Money, text: string) {
+    this.minor = minor
+    this.currency = code
+    this.#text = text
+  }
+
+  toJSON(): string {
+    return this.#text
+  }
 }
 
 /** A list without duplicates. */
@@ -160,12 +192,12 @@ export function partialUpdate<S extends z.ZodRawShape>(fields: S) {
 export const nothing = z.null()
 
 /**
- * Returns the `Money` of a request's amount. Throws VALIDATION.INVALID_PARAMETER for `amount` if it has more decimal
- * places than the currency.
+ * Returns the `Money` of an amount whose currency the request does not contain, such as that of a wallet. Throws
+ * VALIDATION.INVALID_PARAMETER for `amount` if it has more decimal places than the currency. See `withMoney`.
  */
 export function moneyOf(value: string, currencyCode: string): Money {
-  const parsed = isCurrency(currencyCode) ? parseMoney(value, currencyCode) : undefined
-  if (!parsed || parsed.minor <= 0n) throw invalid('amount')
+  const parsed = parsePositive(value, currencyCode)
+  if (!parsed) throw invalid('amount')
   return parsed
 }
 
@@ -191,3 +223,8 @@ export const operatorOrderFields = {
 
 /** Filters of an operator's list over all workspaces. */
 export const workspaceFilters = { workspaceId: id.optional(), workspaceKind: codeOf(workspaceKind).optional() }
+
+function parsePositive(value: string, currencyCode: string): Money | undefined {
+  const parsed = isCurrency(currencyCode) ? parseMoney(value, currencyCode) : undefined
+  return parsed && parsed.minor > 0n ? parsed : undefined
+}

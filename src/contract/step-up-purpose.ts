@@ -123,6 +123,7 @@ function schemasOf(operation: Operation): Record<string, z.ZodType> {
 /** Fields at the top level. Other schemas than objects have none. */
 function fieldsOf(schema: unknown): Record<string, z.ZodType> {
   if (schema instanceof z.ZodOptional) return fieldsOf(schema.unwrap())
+  if (schema instanceof z.ZodPipe) return fieldsOf(schema.in)
   return schema instanceof z.ZodObject ? schema.shape : {}
 }
 

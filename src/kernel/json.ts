@@ -5,7 +5,7 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 /** Equal values have equal texts. Omits undefined members. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
-  if (!isRecord(value)) return JSON.stringify(value) ?? 'null'
+  if (!isRecord(value) || typeof value.toJSON === 'function') return JSON.stringify(value) ?? 'null'
   let members = ''
   for (const name of Object.keys(value).sort()) {
     const member = value[name]

@@ -6,11 +6,11 @@ import {
   codeOf,
   currency,
   decimal,
-  fitsCurrency,
   id,
   orderFields,
   statusHistory,
   timestamp,
+  withMoney,
 } from '../../contract/fields.ts'
 
 import type { Permissions } from '../../contract/permissions.ts'
@@ -44,13 +44,12 @@ export type QuoteStatus = CodeOf<typeof quoteStatus>
 export const fixedSide = codedFamily('fixedSide', { SOURCE: 10090701, TARGET: 10090702 })
 export type FixedSide = CodeOf<typeof fixedSide>
 
-const QuoteRequest = z
-  .strictObject({ sourceCurrency: currency, targetCurrency: currency, amount, fixedSide: codeOf(fixedSide) })
-  .refine(differs, { path: ['targetCurrency'] })
-  .refine(
-    (body) => fitsCurrency(body.amount, body.fixedSide === 'SOURCE' ? body.sourceCurrency : body.targetCurrency),
-    { path: ['amount'] },
-  )
+const QuoteRequest = withMoney(
+  z
+    .strictObject({ sourceCurrency: currency, targetCurrency: currency, amount, fixedSide: codeOf(fixedSide) })
+    .refine(differs, { path: ['targetCurrency'] }),
+  (body) => (body.fixedSide === 'SOURCE' ? body.sourceCurrency : body.targetCurrency),
+)
 
 const figures = {
   sourceCurrency: z.string(),

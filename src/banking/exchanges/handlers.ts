@@ -1,4 +1,3 @@
-import { moneyOf } from '../../contract/fields.ts'
 import { bizId, createHandlerTable, type HandlerTable, mapPage, type Words } from '../../kernel/index.ts'
 import { createOrders, viewerOf } from '../../ledger/index.ts'
 import { auditContextOf } from '../../platform/audit/index.ts'
@@ -14,9 +13,7 @@ export function createHandlers(ports: ExchangesPorts & { words: Words }): Handle
   return createHandlerTable(contract, {
     quoteExchange: async (request) => {
       const { body, workspace, caller } = request
-      const fixedCurrency = body.fixedSide === 'SOURCE' ? body.sourceCurrency : body.targetCurrency
-      const input = { ...body, amount: moneyOf(body.amount, fixedCurrency) }
-      const quote = await quoteExchange(ports, input, { actor: caller.accountId, workspace: workspace.id })
+      const quote = await quoteExchange(ports, body, { actor: caller.accountId, workspace: workspace.id })
       return toQuoteView(quote, viewerOf(words, request))
     },
 

@@ -6,13 +6,13 @@ import {
   codeOf,
   currency,
   decimal,
-  fitsCurrency,
   id,
   line,
   orderFields,
   statusHistory,
   text,
   timestamp,
+  withMoney,
   workspaceFilters,
 } from '../../contract/fields.ts'
 import { listQuery } from '../../contract/lists.ts'
@@ -36,17 +36,17 @@ export const transferStatus = codedFamily('transferStatus', {
   FAILED: 10090204,
 })
 
-const TransferRequest = z
-  .strictObject({
+const TransferRequest = withMoney(
+  z.strictObject({
     sourceWalletBizId: id,
     targetWalletBizId: id,
     amount,
     currency,
     remark: text(256).optional(),
     clientReference: line(64).optional(),
-  })
-  .refine((body) => fitsCurrency(body.amount, body.currency), { path: ['amount'] })
-  .refine((body) => body.sourceWalletBizId !== body.targetWalletBizId, { path: ['targetWalletBizId'] })
+  }),
+  (body) => body.currency,
+).refine((body) => body.sourceWalletBizId !== body.targetWalletBizId, { path: ['targetWalletBizId'] })
 
 const TransferOrder = z.object({
   ...orderFields,

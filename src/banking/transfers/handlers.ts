@@ -1,4 +1,3 @@
-import { moneyOf } from '../../contract/fields.ts'
 import { waitingStatuses } from '../../contract/ledger/life-cycle.ts'
 import {
   type AccountId,
@@ -38,9 +37,9 @@ export function createHandlers(ports: TransfersPorts): HandlerTable {
 
     createTransfer: orders.create(async ({ body }, context) => {
       const { actor: accountId, workspace: workspaceId } = context
-      const { sourceWalletBizId, targetWalletBizId, amount, currency, remark = null, clientReference = null } = body
+      const { sourceWalletBizId, targetWalletBizId, amount, remark = null, clientReference = null } = body
       const wallets = { source: bizId<'wallet'>(sourceWalletBizId), target: bizId<'wallet'>(targetWalletBizId) }
-      const input = { ...wallets, amount: moneyOf(amount, currency), remark, clientReference }
+      const input = { ...wallets, amount, remark, clientReference }
       const staysInside = async () =>
         (await ledger.readWallet({ wallet: input.target, workspace: workspaceId })) !== undefined
       await assertNotHeld({ accountId, workspaceId }, context.receivedAt, staysInside)
