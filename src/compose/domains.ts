@@ -69,14 +69,18 @@ export interface Domains {
 export function inOrderOfUse(domains: readonly LoadedDomain[]): readonly LoadedDomain[] {
   const names = new Set(domains.map(({ name }) => name))
   const errors = domains.flatMap(({ source, uses = [] }) =>
-    uses.filter((name) => !names.has(name)).map((name) => `${source}: uses ${name}, which no domain has as its name`),
+    uses
+      .filter((name) => !names.has(name))
+      .map((name) => `${source}: uses: no domain has the name ${name}; add its module to extensions, or remove it`),
   )
   if (errors.length > 0) throw new ConfigurationError(errors)
   const ordered = new Set<LoadedDomain>()
   const visit = (domain: LoadedDomain, path: readonly string[]): void => {
     if (ordered.has(domain)) return
     if (path.includes(domain.name))
-      throw new ConfigurationError([`${domain.source}: uses itself: ${[...path, domain.name].join(', ')}`])
+      throw new ConfigurationError([
+        `${domain.source}: uses itself: ${[...path, domain.name].join(', ')}; remove one of these`,
+      ])
     for (const name of domain.uses ?? []) {
       const used = domains.find((each) => each.name === name)
       if (used) visit(used, [...path, domain.name])
@@ -97,13 +101,13 @@ export function partErrors(domain: LoadedDomain, { handlers, jobs = [], gatewayJ
   const errors = [
     ...Object.entries(operations)
       .filter((entry) => !isPassThrough(entry[1]) && !isHandled(entry))
-      .map(([key]) => `${key} has no handler`),
+      .map(([key]) => `create: ${key} has no handler; add it to \`handlers\``),
     ...(handlers instanceof Map ? [] : Object.keys(handlers))
       .filter((key) => !Object.hasOwn(operations, key))
-      .map((key) => `the handler ${key} has no operation`),
+      .map((key) => `create: the handler ${key} has no operation; declare it or remove the handler`),
     ...[...jobs, ...gatewayJobs]
       .filter((job) => !job.name.startsWith(`${name}.`))
-      .map((job) => `the name of job ${job.name} must begin with ${name}.`),
+      .map((job) => `create: the name of job ${job.name} must begin with ${name}.`),
   ]
   return errors.map((error) => withCallSite(`${source}: ${error}`, domain))
 }
@@ -255,7 +259,8 @@ class DomainBuilder {
   #use(domain: LoadedDomain): DomainPorts['use'] {
     return (name) => {
       const service = domain.uses?.includes(name) ? this.service(name) : undefined
-      if (!service) throw new ConfigurationError([`${domain.source}: use(${name}) needs a service that uses: lists`])
+      if (!service)
+        throw new ConfigurationError([`${domain.source}: use(${name}) needs a service that uses: lists; add it there`])
       return service
     }
   }

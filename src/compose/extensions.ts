@@ -4,6 +4,7 @@ import {
   type Configuration,
   ConfigurationError,
   defaultsOf,
+  explainIssue,
   mergeSettings,
   placedOwners,
   placeOf,
@@ -66,7 +67,7 @@ export function joinDomains(domains: readonly LoadedDomain[]): { catalogue: Cata
   const { catalogue, errors } = joinWith(Object.fromEntries(contracts))
   const taken = [...owners]
     .filter(([owner, { name }]) => owner !== name)
-    .map(([owner, { name }]) => ({ owner, message: `name: the name ${name} is used twice` }))
+    .map(([owner, { name }]) => ({ owner, message: `name: the name ${name} is used twice; choose another one` }))
   return { catalogue, errors: linesOf([...taken, ...errors], owners) }
 }
 
@@ -109,13 +110,15 @@ export function readSettings(domains: readonly LoadedDomain[], configuration: Co
   const errors = Object.keys(configured)
     .filter((name) => configured[name] !== 'off')
     .filter((name) => !domains.some((domain) => domain.name === name && domain.settings && !isPlaced(domain)))
-    .map((name) => `domains.${name}: no domain with settings has this name`)
+    .map((name) => `domains.${name}: no domain with settings has this name; remove it, or add its module to extensions`)
   const settings = new Map<string, unknown>(
     placedOwners(domains).map((domain) => [domain.name, settingsAt(configuration, domain)]),
   )
   for (const domain of domains.filter((each) => !isPlaced(each))) {
     const { name } = domain
-    const parsed = domain.settings?.safeParse(mergeSettings(defaultsOf(domain, profile), configured[name]))
+    const parsed = domain.settings?.safeParse(mergeSettings(defaultsOf(domain, profile), configured[name]), {
+      error: explainIssue,
+    })
     if (parsed?.success !== false) settings.set(name, parsed?.data ?? {})
     if (parsed?.success)
       errors.push(...(domain.checkSettings?.(parsed.data, { profile, currencies: money.currencies }) ?? []))
@@ -143,7 +146,7 @@ export function assertBackends(
   const errors = [
     ...Object.keys(settings.backends)
       .filter((name) => name !== 'default' && !routableDomains.includes(name))
-      .map((name) => `backends.${name}: no domain has this name`),
+      .map((name) => `backends.${name}: no domain has this name; remove it, or add its module to extensions`),
     ...domains
       .filter(({ operations, isRemote }) => isRemote || Object.values(operations).some(isPassThrough))
       .filter(({ name }) => placeOf(settings, name) === 'in-process')
@@ -167,16 +170,16 @@ export function enabledDomains(
   const errors = [
     ...Object.keys(switches)
       .filter((name) => switches[name] === 'off' && name !== bankSwitch && !domains.some((each) => each.name === name))
-      .map((name) => `domains.${name}: no domain has this name`),
+      .map((name) => `domains.${name}: no domain has this name; remove it`),
     ...requiredDomains
       .filter((name) => switches[name] === 'off' && !isBankOff)
-      .map((name) => `domains.${name}: cannot be off, because the gateway needs it`),
+      .map((name) => `domains.${name}: cannot be off, because the gateway needs it; switch off \`banking\` as a whole`),
     ...enabled.flatMap(({ name, uses = [] }) =>
       uses
         .filter((used) => off.includes(used))
         .map(
           (used) =>
-            `domains.${switchOf(used)}: cannot be off, because ${name} uses ${switchOf(used) === used ? 'it' : used}`,
+            `domains.${switchOf(used)}: cannot be off, because ${name} uses ${switchOf(used) === used ? 'it' : used}; switch off both or none`,
         ),
     ),
   ]
@@ -213,7 +216,7 @@ export function assertPresent(
       .filter(({ needs }) => needs?.includes('workspaces'))
       .map((domain) =>
         withCallSite(
-          `${domain.source}: needs: workspaces is a port of ${missing.join(' and ')}, which are missing`,
+          `${domain.source}: needs: workspaces is a port of ${missing.join(' and ')}, which are missing; remove it`,
           domain,
         ),
       ),

@@ -33,7 +33,8 @@ export function passThroughOf(
   const repeated = ids.findIndex(
     (id, index) => ids.indexOf(id) !== index || catalogue.operations.some((o) => o.id === id),
   )
-  if (repeated >= 0) throw new ConfigurationError([`passThrough.${repeated}.name: ${ids[repeated]} is used twice`])
+  if (repeated >= 0)
+    throw new ConfigurationError([`passThrough.${repeated}.name: ${ids[repeated]} is used twice; choose another name`])
   return prefixes
 }
 
@@ -44,13 +45,15 @@ function prefixErrors(place: PassThroughPrefix, others: readonly PassThroughPref
     ids
       .map((chainId) => chains[chainId].prefix + path)
       .filter((whole) => isBelow(prefix, whole))
-      .map((whole) => `prefix: contains ${method} ${whole} (${id})`),
+      .map((whole) => `prefix: contains ${method} ${whole} (${id}); use a longer prefix`),
   )
   const chain = Object.values(chains).find((each) => each.prefix.startsWith(`${prefix}/`) || each.prefix === prefix)
   return [
-    ...(chain ? [`prefix: contains the chain ${chain.prefix}`] : []),
+    ...(chain ? [`prefix: contains the chain ${chain.prefix}; use a longer prefix`] : []),
     ...shadowed.slice(0, 1),
-    ...others.filter((each) => isBelow(each.prefix, prefix)).map((each) => `prefix: is below ${each.prefix}`),
+    ...others
+      .filter((each) => isBelow(each.prefix, prefix))
+      .map((each) => `prefix: is below ${each.prefix}; use another prefix`),
     ...permissionErrors(place, catalogue),
     ...rateErrors(place, catalogue),
   ]
@@ -75,13 +78,15 @@ function permissionErrors({ policy }: PassThroughPrefix, catalogue: Catalogue): 
   const { permission, workspace } = policy
   if (permission === null) return []
   const known = workspace === 'none' ? catalogue.operatorPermissions : catalogue.workspacePermissions
-  return known.includes(permission) ? [] : [`policy.permission: ${permission} is not declared`]
+  return known.includes(permission)
+    ? []
+    : [`policy.permission: ${permission} is not declared; use a permission of a domain`]
 }
 
 function rateErrors({ policy }: PassThroughPrefix, catalogue: Catalogue): string[] {
   return [...rateGroups, ...catalogue.rateGroups.keys()].includes(policy.rate)
     ? []
-    : [`policy.rate: no rate limit group has the name ${policy.rate}`]
+    : [`policy.rate: no rate limit group has the name ${policy.rate}; use one of \`limits.groups\``]
 }
 
 /** Stands for every request below the prefix in logs, metrics and the pipeline. */

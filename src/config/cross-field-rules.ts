@@ -62,9 +62,9 @@ function codedValueErrors({ codedValues }: Settings): string[] {
 
 function errorOf(family: string, own: Readonly<Record<string, number>>): string | undefined {
   const numbers = codedFamilies.get(family)?.values
-  if (!numbers) return `unknown family ${family}`
+  if (!numbers) return `unknown family ${family}; docs/reference/numbers.md lists them`
   const unknown = Object.keys(own).find((code) => !Object.hasOwn(numbers, code))
-  if (unknown !== undefined) return `unknown code ${unknown} in ${family}`
+  if (unknown !== undefined) return `unknown code ${unknown} in ${family}; docs/reference/numbers.md lists them`
   const all = Object.values({ ...numbers, ...own })
-  return new Set(all).size < all.length ? `two codes of ${family} have the same number` : undefined
+  return new Set(all).size < all.length ? `two codes of ${family} have the same number; change one` : undefined
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { isRecord } from '../kernel/index.ts'
 import { type Settings, schema } from './schema.ts'
+import { explainIssue } from './values.ts'
 
 export type Tree = Readonly<Record<string, unknown>>
 
@@ -71,7 +72,9 @@ class SchemaBuilder {
 
   #collide(path: string, { name }: PlacedOwner): void {
     const other = this.#fields.get(path) ?? this.#sections.get(path)
-    this.errors.push(`${path}: the domain ${name} and ${other ? `the domain ${other}` : 'the gateway'} declare it`)
+    this.errors.push(
+      `${path}: the domain ${name} and ${other ? `the domain ${other}` : 'the gateway'} declare it; rename one`,
+    )
   }
 
   /** Returns `section`, which is at `path`, with the settings of `owner`, which are below it at `rest`. */
@@ -139,7 +142,7 @@ export function checkErrors(owners: readonly SettingsOwner[], tree: unknown): st
   const known = currencies.safeParse(valueAt(tree, 'money.currencies')).data
   if (!known) return []
   return placedOwners(owners).flatMap((owner) => {
-    const parsed = owner.settings.safeParse(settingsAt(tree, owner) ?? {})
+    const parsed = owner.settings.safeParse(settingsAt(tree, owner) ?? {}, { error: explainIssue })
     return parsed.success ? (owner.checkSettings?.(parsed.data, { profile, currencies: known }) ?? []) : []
   })
 }

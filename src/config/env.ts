@@ -81,15 +81,17 @@ export function readSecretFiles(variables: Variables, errors: string[]): Variabl
     const file = variables[`${name}_FILE`]
     if (file === undefined) continue
     if (variables[name] !== undefined) {
-      errors.push(`${name}_FILE: cannot be combined with ${name}`)
+      errors.push(`${name}_FILE: cannot be combined with ${name}; unset one`)
       continue
     }
     try {
       const value = readSecret(file)
-      if (value === '') errors.push(`${name}_FILE: ${file} is empty`)
+      if (value === '') errors.push(`${name}_FILE: ${file} is empty; write the value into it`)
       else values[name] = value
     } catch (error) {
-      errors.push(`${name}_FILE: cannot read ${file} (${errorCode(error) ?? 'unreadable'})`)
+      errors.push(
+        `${name}_FILE: cannot read ${file} (${errorCode(error) ?? 'unreadable'}); check its path and permissions`,
+      )
     }
   }
   return values

@@ -31,4 +31,4 @@ export {
   withRateGroups,
 } from './portals.ts'
 export type { Configuration } from './schema.ts'
-export { isHttps, maskTexts, Secret } from './values.ts'
+export { explainIssue, isHttps, maskTexts, Secret } from './values.ts'

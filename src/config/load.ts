@@ -25,7 +25,7 @@ import { serverUrl } from './environment/server-urls.ts'
 import { missingProfileErrors, productionErrors } from './production.ts'
 import { type FixedRate, type ProductionRule, productionRules } from './production-rules.ts'
 import type { Configuration } from './schema.ts'
-import { Secret } from './values.ts'
+import { explainIssue, Secret } from './values.ts'
 
 const prototypeKey = '__proto__'
 
@@ -72,7 +72,7 @@ export function loadConfiguration(given: Variables, domains: readonly SettingsOw
     overrides,
   ]
   const tree = layers.reduce<unknown>(mergeSettings, {})
-  const parsed = schema.safeParse(tree)
+  const parsed = schema.safeParse(tree, { error: explainIssue })
   errors.push(...toErrorLines(parsed.error?.issues ?? []))
   if (parsed.success) errors.push(...crossFieldErrors(parsed.data))
   errors.push(...checkErrors(domains, tree))
@@ -107,10 +107,10 @@ export function compareWithProduction(
 function readYaml(file: string, errors: string[]): Tree {
   try {
     const [tree, ...more] = loadAll(utf8.decode(readFileSync(file)), { schema: withMergeKeys })
-    if (more.length > 0) throw new Error('contains more than one document')
+    if (more.length > 0) throw new Error('contains more than one document; keep one')
     // Otherwise, the next layer would replace a list or text without an error.
     if (!isRecord(tree ?? {})) throw new Error(mapExpected)
-    if (hasPrototypeKey(tree)) throw new Error('contains the key __proto__')
+    if (hasPrototypeKey(tree)) throw new Error('contains the key __proto__; remove it')
     return isRecord(tree) ? tree : {}
   } catch (error) {
     errors.push(`${file}: ${error instanceof Error ? error.message.split('\n')[0] : 'unreadable'}`)

@@ -176,7 +176,9 @@ export function rateGroupErrors({ limits, portals }: Limits, known: ReadonlySet<
     ]),
   ]
   return places.flatMap(([path, groups]) =>
-    groups.filter((group) => !known.has(group)).map((group) => `${path}: no rate limit group has the name ${group}`),
+    groups
+      .filter((group) => !known.has(group))
+      .map((group) => `${path}: no rate limit group has the name ${group}; correct it or remove it`),
   )
 }
 

@@ -102,9 +102,9 @@ export function productionErrors(tree: unknown, variables: Variables): string[] 
   const errors: string[] = []
   for (const [name, portal] of Object.entries(settings.portals)) {
     if (portal.accessCodes.some((code) => developmentAccessCodeHashes.has(code)))
-      errors.push(`portals.${name}.accessCodes: contains a development code`)
+      errors.push(`portals.${name}.accessCodes: contains a development code; replace it`)
     if (portal.accessCodes.some((code) => exampleAccessCodeHashes.has(code)))
-      errors.push(`portals.${name}.accessCodes: contains a code from an example`)
+      errors.push(`portals.${name}.accessCodes: contains a code from an example; replace it`)
     errors.push(...edgeErrors(name, portal.edge))
     for (const [link, page] of Object.entries(portal.links))
       if (isWithoutTls(page)) errors.push(`portals.${name}.links.${link}: must be https in production`)
@@ -184,5 +184,5 @@ function isPlain({ url, acceptPlain }: Partial<z.output<typeof Upstream>>): bool
 function unknownVariableErrors(variables: Variables): string[] {
   return Object.keys(variables)
     .filter((name) => name.startsWith('PORTICO_') && !isVariableName(name) && !serviceLink.test(name))
-    .map((name) => `${name}: is not a variable of Portico`)
+    .map((name) => `${name}: is not a variable of Portico; remove it or correct its name`)
 }

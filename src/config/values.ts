@@ -151,6 +151,18 @@ export function coverInternet(ranges: readonly string[]): boolean {
   return internets.some((internet) => areCovered(internet, sorted))
 }
 
+/** Adds the fix to an error of zod, or replaces it. Without a result, the message of zod applies. */
+export function explainIssue(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code === 'invalid_type' && issue.input === undefined)
+    return `is missing; set it to a value of type ${issue.expected}`
+  if (issue.code === 'invalid_key') return issue.issues[0]?.message
+  if (issue.code !== 'unrecognized_keys') return undefined
+  const names = issue.keys.map((name) => JSON.stringify(name)).join(', ')
+  return issue.keys.length > 1
+    ? `Unrecognized keys: ${names}; remove them or correct their names`
+    : `Unrecognized key: ${names}; remove it or correct its name`
+}
+
 function isHost(text: string): boolean {
   return isIP(text) !== 0 || /^[\w.-]+$/.test(text)
 }

@@ -85,7 +85,8 @@ export function joinContracts(shared: Contracts, domains: Contracts): JoinedCata
   const report: ReportError = (error) => errors.push(error)
   const order = Object.keys(domains)
   const reserved = order.find((name) => name === 'pipeline' || Object.hasOwn(shared, name))
-  if (reserved !== undefined) report({ owner: reserved, message: `name: the name ${reserved} is used twice` })
+  if (reserved !== undefined)
+    report({ owner: reserved, message: `name: the name ${reserved} is used twice; choose another one` })
   const positionOf = ({ id }: Operation): number => order.indexOf(domainOf(id))
   // Several owners declare operations of `operators`, so sort by domain.
   const namedOperations = Object.values(domains)
@@ -254,7 +255,7 @@ function assertKnownRefusals(domains: Contracts, isCode: Catalogue['isCode'], re
       }))
         for (const code of codes)
           if (code !== undefined && !isCode(code)) {
-            const cause = `${id} of ${owner} refuses with ${code}, which no owner declares in codes`
+            const cause = `${id} of ${owner} refuses with ${code}, which no owner declares in codes; add it there`
             report({ owner, message: `operations.${name}.${field}: ${cause}`, declared: operation })
           }
     }
@@ -266,7 +267,7 @@ function assertKnownRateGroups(domains: Contracts, declared: Catalogue['rateGrou
     for (const [name, operation] of operationsIn(contract)) {
       const { id, policy } = operation
       if (!known.has(policy.rate)) {
-        const cause = `${id} of ${owner} counts towards the rate group ${policy.rate}, which no owner declares`
+        const cause = `${id} of ${owner} counts towards the rate group ${policy.rate}, which no owner declares; add it to rateGroups`
         report({ owner, message: `operations.${name}.policy.rate: ${cause}`, declared: operation })
       }
     }

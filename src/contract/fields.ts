@@ -147,26 +147,10 @@ export function withMoney<Body extends { amount: string }, Request>(
       context.addIssue({ code: 'custom', path: ['amount'] })
       return z.NEVER
     }
-    const amount: Money = new RequestMoney(parsed, text)
+    // Its JSON is the text of the request, so that hashes, step-ups and services get what the client sent.
+    const amount: Money = Object.defineProperty(parsed, 'toJSON', { value: () => text })
     return { ...others, amount }
   })
-}
-
-/** Its JSON is the text of the request, so that hashes, step-ups and services get what the client sent. */
-class RequestMoney implements Money {
-  readonly minor: bigint
-  readonly currency: string
-  readonly #text: string
-
-  constructor({ minor, currency: code }: Money, text: string) {
-    this.minor = minor
-    this.currency = code
-    this.#text = text
-  }
-
-  toJSON(): string {
-    return this.#text
-  }
 }
 
 /** A list without duplicates. */

@@ -19,7 +19,11 @@ export function joinDeclarations<T>(
       owners.set(name, owner)
       all.set(name, value)
     } else
-      report({ owner, message: `${field}: ${kind} ${name} is declared by ${other} and by ${owner}`, declared: value })
+      report({
+        owner,
+        message: `${field}: ${kind} ${name} is declared by ${other} and by ${owner}; choose another one`,
+        declared: value,
+      })
   }
   return all
 }
@@ -103,7 +107,7 @@ export function assertDeclaredPermissions(
       const { id, policy } = operation
       const scope = policy.workspace === 'none' ? 'operator' : 'workspace'
       if (policy.permission !== null && !declared[`${scope}Permissions`].includes(policy.permission)) {
-        const cause = `${id} of ${owner} requires ${policy.permission}, which no owner declares in permissions.${scope}`
+        const cause = `${id} of ${owner} requires ${policy.permission}, which no owner declares in permissions.${scope}; add it there`
         report({ owner, message: `operations.${name}.policy.permission: ${cause}`, declared: operation })
       }
     }

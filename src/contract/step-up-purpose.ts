@@ -70,9 +70,11 @@ export function confirmsErrors(operation: Operation): string[] {
   return [
     ...names
       .filter((name) => !Object.hasOwn(schemas, name))
-      .map((name) => `${name} is neither a path parameter nor a field of the query or of an object body`),
-    ...names.filter(isAmbiguous).map((name) => `${name} is the name of two fields`),
-    ...names.filter((name) => reserved.has(name)).map((name) => `${name} has another meaning in a purpose`),
+      .map((name) => `${name} is neither a path parameter nor a field of the query or of an object body; remove it`),
+    ...names.filter(isAmbiguous).map((name) => `${name} is the name of two fields; rename one`),
+    ...names
+      .filter((name) => reserved.has(name))
+      .map((name) => `${name} has another meaning in a purpose; rename the field`),
     ...decides
       .filter(([name]) => !names.includes(name))
       .map(([name]) => `must list ${name}, which a step-up must confirm`),

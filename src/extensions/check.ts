@@ -61,7 +61,10 @@ export function checkDomain(exported: unknown): CheckedDomain {
 function checkTexts(domain: Domain, areTextsKnown: boolean): { errors: string[]; areReadable: boolean } {
   const required = requiredTexts(domain)
   if (!domain.locales) {
-    const errors = required.length === 0 ? [] : [`locales: is missing, but ${required[0]} needs a text`]
+    const errors =
+      required.length === 0
+        ? []
+        : [`locales: is missing, but ${required[0]} needs a text; set the URL of a folder with en.yaml`]
     return { errors, areReadable: true }
   }
   const { files, errors } = readTextFiles(fileURLToPath(domain.locales))
@@ -71,9 +74,11 @@ function checkTexts(domain: Domain, areTextsKnown: boolean): { errors: string[];
     areTextsKnown && !domain.contract && declared.test(key) && !used.has(key.replace(/_field$/, ''))
   const ofKeys = files.flatMap(({ locale, path, keys }) => [
     ...(locale === fallbackLocale ? required.filter((key) => !keys.includes(key)) : []).map(
-      (key) => `locales: ${path} has no text ${key}`,
+      (key) => `locales: ${path} has no text ${key}; add it`,
     ),
-    ...keys.filter(isUnused).map((key) => `locales: ${path} has the text ${key}, which belongs to no declaration`),
+    ...keys
+      .filter(isUnused)
+      .map((key) => `locales: ${path} has the text ${key}, which belongs to no declaration; remove it`),
   ])
   return { errors: [...errors, ...ofKeys], areReadable: errors.length === 0 }
 }
@@ -121,7 +126,7 @@ function readTextFiles(folder: string): { files: TextFile[]; errors: string[] } 
       } catch (error) {
         errors.push(`locales: ${messageOf(error)}`)
       }
-    else if (locale === fallbackLocale) errors.push(`locales: ${path} does not exist`)
+    else if (locale === fallbackLocale) errors.push(`locales: ${path} does not exist; create it with the English texts`)
   }
   return { files, errors }
 }
@@ -172,7 +177,7 @@ function schemaError(schema: z.ZodType, io: 'input' | 'output'): string | undefi
     const json = z.toJSONSchema(schema, { io })
     return io === 'input' && acceptsUnknownFields(json) ? 'must be a z.strictObject, as all objects in it' : undefined
   } catch (error) {
-    return messageOf(error)
+    return `${messageOf(error)}; use a type that JSON has`
   }
 }
 
@@ -207,9 +212,9 @@ function exampleErrors(key: string, { query, body, reply, examples = {} }: Opera
   return parts.flatMap(([field, schema, value]) => {
     if (value === undefined) return []
     const place = `operations.${key}.examples.${field}`
-    if (!(schema instanceof z.ZodType)) return [`${place}: the operation has no schema for it`]
+    if (!(schema instanceof z.ZodType)) return [`${place}: the operation has no schema for it; remove it`]
     const issue = schema.safeParse(value).error?.issues[0]
-    return issue ? [`${place}: ${issue.path.join('.')}: ${issue.message}`] : []
+    return issue ? [`${[place, ...issue.path].join('.')}: ${issue.message}; change the example or the schema`] : []
   })
 }
 
@@ -218,12 +223,14 @@ function ledgerErrors({ orders = {} }: LedgerTypes = {}): string[] {
     const { open, final } = type
     const field = `ledger.orders.${name}`
     return [
-      ...open.filter((status) => final.includes(status)).map((status) => `${field}.final: ${status} is open, too`),
+      ...open
+        .filter((status) => final.includes(status))
+        .map((status) => `${field}.final: ${status} is open, too; remove one`),
       ...open
         .filter((status) => endedStatuses.some((ended) => ended === status))
-        .map((status) => `${field}.open: ${status} is always final`),
+        .map((status) => `${field}.open: ${status} is always final; move it to \`final\``),
       ...(open.length > 0 && !final.includes('CANCELLED') && !isLifeCycle(type)
-        ? [`${field}.final: CANCELLED is missing; the reset of a sandbox needs it, because the type has open statuses`]
+        ? [`${field}.final: CANCELLED is missing, which the reset of a sandbox needs for open orders; add it`]
         : []),
     ]
   })

@@ -57,7 +57,7 @@ const OperationShape = z.strictObject({
 const reservedNames: readonly string[] = ['summary', 'codes', 'permissions', 'rateGroups', 'ledgerTypes']
 const operationName = named(/^[a-z][A-Za-z0-9]*$/, 'applyForLoan').refine(
   (name) => !reservedNames.includes(name),
-  'is reserved',
+  'is a reserved name; choose another one',
 )
 
 const typeName = named(/^[A-Z][A-Z0-9_]{1,31}$/, 'LOAN_PAYOUT')
@@ -70,7 +70,9 @@ const OrderTypeShape = z.strictObject({
 const LedgerShape = z.strictObject({
   orders: z.record(typeName, z.preprocess(withoutLifeCycle, OrderTypeShape)).optional(),
   flowTypes: z.record(typeName, z.int().positive()).optional(),
-  houseAccounts: z.array(typeName.refine((name) => name !== 'WALLET', 'is reserved')).optional(),
+  houseAccounts: z
+    .array(typeName.refine((name) => name !== 'WALLET', 'is a reserved name; choose another one'))
+    .optional(),
 })
 
 const directory = z.instanceof(URL).refine(({ protocol }) => protocol === 'file:', 'must be the URL of a directory')
@@ -81,7 +83,7 @@ const Needs = z
   .superRefine((names, context) => {
     for (const [index, name] of names.entries())
       if (names.indexOf(name) < index)
-        context.addIssue({ code: 'custom', path: [index], message: `lists ${name} twice` })
+        context.addIssue({ code: 'custom', path: [index], message: `lists ${name} twice; remove one` })
   })
 
 /** The fields that `domain` of portico takes. */

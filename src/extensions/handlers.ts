@@ -88,7 +88,9 @@ export function selectPorts(domain: LoadedDomain, ports: DomainPorts): DomainPor
   return new Proxy<object>(selected, {
     get: (target, key) => {
       if (isPortName(key) && !Object.hasOwn(target, key))
-        throw new ConfigurationError([withCallSite(`${source}: needs: is missing ${key}, which create reads`, domain)])
+        throw new ConfigurationError([
+          withCallSite(`${source}: needs: is missing ${key}, which create reads; add it`, domain),
+        ])
       return Reflect.get(target, key)
     },
   }) as DomainPorts

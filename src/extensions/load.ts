@@ -133,11 +133,14 @@ function versionErrors(packageFile: string): string[] {
     const range = Manifest.parse(JSON.parse(readFileSync(packageFile, 'utf8'))).peerDependencies?.portico
     if (range === undefined) return []
     const place = `${packageFile}: peerDependencies.portico`
-    if (validRange(range) === null) return [`${place}: '${range}' is not a version range`]
+    if (validRange(range) === null)
+      return [`${place}: '${range}' is not a version range; write one such as ^${packageVersion()}`]
     const version = packageVersion()
     return satisfies(version, range, { includePrerelease: true })
       ? []
-      : [`${place}: requires portico ${range}, but this is portico ${version}`]
+      : [
+          `${place}: requires portico ${range}, but this is portico ${version}; install a version of the extension for it`,
+        ]
   } catch (error) {
     return [`${packageFile}: ${messageOf(error)}`]
   }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Domain } from '../api/domain.ts'
 import { portNames } from '../api/ports.ts'
+import { explainIssue } from '../config/index.ts'
 import { member } from '../contract/policies.ts'
 import { isRecord, keepCallSite, type Operation, type Policy } from '../kernel/index.ts'
 import { Actions, Definition } from './definition.ts'
@@ -118,7 +119,7 @@ const withTexts = ['codes', 'permissions', 'codedValues', 'ledger', 'ownerNotice
 
 /** The first phase: the fields of a definition, without their meaning. */
 export function readShape(exported: unknown): Shape {
-  const issues = Definition.safeParse(exported).error?.issues ?? []
+  const issues = Definition.safeParse(exported, { error: explainIssue }).error?.issues ?? []
   const errors = issues.map(({ path, message }) => `${path.join('.') || 'default export'}: ${message}`)
   if (!isRecord(exported)) return { domain: undefined, errors, isNamed: false, areTextsKnown: false }
   const parts = new ValidParts(exported, issues)

@@ -55,11 +55,15 @@ describe('two domains with one place', () => {
   })
 
   test('an unknown key is refused by its place', () => {
-    expect(errorsOf({ credit: { colour: 'red' } }, [loans, leasing])).toEqual(['credit: Unrecognized key: "colour"'])
+    expect(errorsOf({ credit: { colour: 'red' } }, [loans, leasing])).toEqual([
+      'credit: Unrecognized key: "colour"; remove it or correct its name',
+    ])
   })
 
   test('a key of a domain that the gateway does not have is unknown', () => {
-    expect(errorsOf({ money: { exchange: {} } }, [])).toEqual(['money: Unrecognized key: "exchange"'])
+    expect(errorsOf({ money: { exchange: {} } }, [])).toEqual([
+      'money: Unrecognized key: "exchange"; remove it or correct its name',
+    ])
   })
 
   test('the errors of every domain and of the gateway are reported in one run', () => {
@@ -81,25 +85,33 @@ describe('a setting that two declare', () => {
     [
       'two domains',
       [loans, rival('credit', 'amount')],
-      'credit.amount: the domain rival and the domain loans declare it',
+      'credit.amount: the domain rival and the domain loans declare it; rename one',
     ],
     [
       'a field and a section',
       [loans, rival('credit.amount', 'x')],
-      'credit.amount: the domain rival and the domain loans declare it',
+      'credit.amount: the domain rival and the domain loans declare it; rename one',
     ],
     [
       'a section and a field of an object',
       [rival('credit.terms', 'fee'), leasing],
-      'credit.terms: the domain leasing and the domain rival declare it',
+      'credit.terms: the domain leasing and the domain rival declare it; rename one',
     ],
     [
       'a domain and the gateway',
       [rival('money', 'currencies')],
-      'money.currencies: the domain rival and the gateway declare it',
+      'money.currencies: the domain rival and the gateway declare it; rename one',
     ],
-    ['a domain below a value', [rival('publicUrl', 'x')], 'publicUrl: the domain rival and the gateway declare it'],
-    ['a domain below domains', [rival('domains.x', 'y')], 'domains: the domain rival and the gateway declare it'],
+    [
+      'a domain below a value',
+      [rival('publicUrl', 'x')],
+      'publicUrl: the domain rival and the gateway declare it; rename one',
+    ],
+    [
+      'a domain below domains',
+      [rival('domains.x', 'y')],
+      'domains: the domain rival and the gateway declare it; rename one',
+    ],
   ])('%s: the error names both', (_name, domains, error) => {
     expect(errorsOf({}, domains)).toContain(error)
   })
@@ -189,6 +201,6 @@ test('a domain that is off: its settings stay accepted, and unknown ones are ref
   const off = { domains: { exchanges: 'off' } }
   expect(errorsOf({ ...off, money: { exchange: { spread: '0.01' } } }, bankingDomains)).toEqual([])
   expect(errorsOf({ ...off, money: { exchange: { colour: 'red' } } }, bankingDomains)).toEqual([
-    'money.exchange: Unrecognized key: "colour"',
+    'money.exchange: Unrecognized key: "colour"; remove it or correct its name',
   ])
 })

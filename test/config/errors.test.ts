@@ -171,7 +171,7 @@ test.each([
   'limits: { __proto__: { scale: 5 } }',
   'portals: [{ __proto__: {} }]',
 ])('the key __proto__ is refused: %s', (yaml) => {
-  expect(errorsOf(yaml)).toContain(`${join(folder, 'portico.yaml')}: contains the key __proto__`)
+  expect(errorsOf(yaml)).toContain(`${join(folder, 'portico.yaml')}: contains the key __proto__; remove it`)
 })
 
 test('a section that is not a map is refused, although a variable would override it', () => {
@@ -235,9 +235,15 @@ test.each([
     `passThrough: [{ ${legacy}, url: https://10.0.0.6, tls: { certFile: a.pem } }]`,
     'passThrough.0.tls: certFile and keyFile must be set together',
   ],
-  ['codedValues: { rank: { KING: 1 } }', 'codedValues: unknown family rank'],
-  ['codedValues: { roleType: { KING: 1 } }', 'codedValues: unknown code KING in roleType'],
-  ['codedValues: { roleType: { CUSTOM: 10010901 } }', 'codedValues: two codes of roleType have the same number'],
+  ['codedValues: { rank: { KING: 1 } }', 'codedValues: unknown family rank; docs/reference/numbers.md lists them'],
+  [
+    'codedValues: { roleType: { KING: 1 } }',
+    'codedValues: unknown code KING in roleType; docs/reference/numbers.md lists them',
+  ],
+  [
+    'codedValues: { roleType: { CUSTOM: 10010901 } }',
+    'codedValues: two codes of roleType have the same number; change one',
+  ],
 ])('an inconsistent configuration is refused: %s', (yaml, error) => {
   expect(errorsOf(yaml)).toEqual([error])
 })

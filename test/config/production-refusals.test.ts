@@ -183,7 +183,11 @@ describe('production', () => {
       edge({ kind: 'cloudflare', trustedProxies: ['10.0.0.5/32'] }),
       {},
     ],
-    [['PORTICO_SECRETKEY: is not a variable of Portico'], {}, { PORTICO_SECRETKEY: 'hidden' }],
+    [
+      ['PORTICO_SECRETKEY: is not a variable of Portico; remove it or correct its name'],
+      {},
+      { PORTICO_SECRETKEY: 'hidden' },
+    ],
     [
       ['PORTICO_SECRET_KEY_PREVIOUS: contains the development key'],
       {},
@@ -205,7 +209,7 @@ describe('production', () => {
         'REDIS_URL: must begin with rediss:// in production, or have ?tls=off to connect without encryption',
         'SMTP_URL: smtp:// needs ?requireTLS=true in production, or ?requireTLS=false to send codes and links without encryption',
         'SMTP_URL: has the unknown parameter requiretls',
-        'PORTICO_PROFIL: is not a variable of Portico',
+        'PORTICO_PROFIL: is not a variable of Portico; remove it or correct its name',
       ],
       {},
       {
@@ -247,7 +251,7 @@ describe('production', () => {
   })
 
   test.each<[string, object, Variables]>([
-    ['portals.CONSUMER.accessCodes: contains a development code', { portals: consumer }, variables],
+    ['portals.CONSUMER.accessCodes: contains a development code; replace it', { portals: consumer }, variables],
     ['publicUrl: must be https in production', { publicUrl: 'http://portal.example' }, variables],
     [
       'portals.SYSTEM.links.passwordReset: must be https in production',

@@ -29,8 +29,8 @@ test('config/production.example.yaml: valid in production, except for its publis
     SMTP_URL: 'smtps://mail.example.com',
   }
   expect(errorsOf(variables)).toEqual([
-    'portals.CONSUMER.accessCodes: contains a code from an example',
-    'portals.SYSTEM.accessCodes: contains a code from an example',
+    'portals.CONSUMER.accessCodes: contains a code from an example; replace it',
+    'portals.SYSTEM.accessCodes: contains a code from an example; replace it',
   ])
 })
 
@@ -107,7 +107,9 @@ test.each([
   ['a space inside', `${'q'.repeat(21)} ${'q'.repeat(22)}`],
   ['trailing text', `${'q'.repeat(43)}= # ours`],
 ])('PORTICO_SECRET_KEY: refused with %s', (_name, PORTICO_SECRET_KEY) => {
-  expect(errorsOf({ PORTICO_SECRET_KEY })).toEqual(['PORTICO_SECRET_KEY: must be 32 bytes in base64'])
+  expect(errorsOf({ PORTICO_SECRET_KEY })).toEqual([
+    'PORTICO_SECRET_KEY: must be 32 bytes in base64, such as from `openssl rand -base64 32`',
+  ])
 })
 
 test('config/production.yaml: production holds new owners and requires step-up; a file can remove a sum', async () => {

@@ -28,8 +28,8 @@ describe('the rate groups of a domain', () => {
     })
     expect(rateGroupErrors(settings, new Set([...rateGroups, 'cards']))).toEqual([])
     expect(rateGroupErrors(settings, new Set(rateGroups))).toEqual([
-      'limits.groups: no rate limit group has the name cards',
-      'portals.CONSUMER.channelMandatory: no rate limit group has the name cards',
+      'limits.groups: no rate limit group has the name cards; correct it or remove it',
+      'portals.CONSUMER.channelMandatory: no rate limit group has the name cards; correct it or remove it',
     ])
   })
 })

@@ -104,7 +104,7 @@ test('a Secret prints as [secret]', () => {
 
 test('a file of several documents is refused: the second would be ignored', () => {
   expect(errorsOf('log: { level: warn }\n---\nprofile: production\n')).toEqual([
-    `${join(folder, 'portico.yaml')}: contains more than one document`,
+    `${join(folder, 'portico.yaml')}: contains more than one document; keep one`,
   ])
 })
 

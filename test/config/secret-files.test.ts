@@ -38,14 +38,18 @@ describe('secrets in files', () => {
     [
       'an unreadable file',
       () => ({ PORTICO_SECRET_KEY_FILE: join(folder, 'missing') }),
-      `PORTICO_SECRET_KEY_FILE: cannot read ${join(folder, 'missing')} (ENOENT)`,
+      `PORTICO_SECRET_KEY_FILE: cannot read ${join(folder, 'missing')} (ENOENT); check its path and permissions`,
     ],
-    ['an empty file', () => inFile('\n'), `PORTICO_SECRET_KEY_FILE: ${file} is empty`],
-    ['another value', () => inFile('not a key'), 'PORTICO_SECRET_KEY: must be 32 bytes in base64'],
+    ['an empty file', () => inFile('\n'), `PORTICO_SECRET_KEY_FILE: ${file} is empty; write the value into it`],
+    [
+      'another value',
+      () => inFile('not a key'),
+      'PORTICO_SECRET_KEY: must be 32 bytes in base64, such as from `openssl rand -base64 32`',
+    ],
     [
       'both variables',
       () => ({ ...inFile(productionKey), PORTICO_SECRET_KEY: productionKey }),
-      'PORTICO_SECRET_KEY_FILE: cannot be combined with PORTICO_SECRET_KEY',
+      'PORTICO_SECRET_KEY_FILE: cannot be combined with PORTICO_SECRET_KEY; unset one',
     ],
     [
       'a previous key that is the current one',
@@ -58,7 +62,7 @@ describe('secrets in files', () => {
         PORTICO_SECRET_KEY: productionKey,
         PORTICO_SECRET_KEY_PREVIOUS: `${hash('sha256', 'one', 'base64')},hidden`,
       }),
-      'PORTICO_SECRET_KEY_PREVIOUS: must be 32 bytes in base64',
+      'PORTICO_SECRET_KEY_PREVIOUS: must be 32 bytes in base64, such as from `openssl rand -base64 32`',
     ],
   ])('refuses %s', (_name, variables, error) => {
     expect(errorsOf({}, variables())).toContain(error)

@@ -31,7 +31,7 @@ test('permissions: one that two owners declare is an error that names both', () 
 test('permissions: a policy that requires an undeclared one is an error that names operation, owner, file and line', () => {
   const declared = { workspacePermissions: ['loan:read'], operatorPermissions: ['role:manage'] } as const
   expect(() => assertDeclaredPermissions({ people: { createRole } }, declared)).toThrow(
-    /^operations\.createRole\.policy\.permission: roles\.create of people requires role:manage, which no owner declares in permissions\.workspace \(.*\/src\/banking\/roles\/contract\.ts:\d+:\d+\)$/,
+    /^operations\.createRole\.policy\.permission: roles\.create of people requires role:manage, which no owner declares in permissions\.workspace; add it there \(.*\/src\/banking\/roles\/contract\.ts:\d+:\d+\)$/,
   )
   const complete = { ...declared, workspacePermissions: ['role:manage'] } as const
   expect(() => assertDeclaredPermissions({ people: { createRole } }, complete)).not.toThrow()

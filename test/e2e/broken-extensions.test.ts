@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { dump } from 'js-yaml'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { runCli, runProgram } from '../harness/cli.ts'
+import { mistakes } from './extension-mistakes.ts'
 
 const loans = { extensions: ['./examples/loans/index.ts'], domains: { loans: { maxAmount: '5000.00' } } }
 
@@ -41,206 +42,16 @@ describe('a broken extension', () => {
     return file
   }
 
-  test.each([
-    [
-      'a slow pattern',
-      'o.query = z.strictObject({ name: z.string().regex(/^(\\w+\\s?)*$/) })',
-      'operations.readCard.query.name: the pattern ^(\\w+\\s?)*$ can take super-linear time',
-    ],
-    [
-      'a slow pattern in a reply',
-      'o.reply = z.array(z.object({ name: z.string().regex(/^(a+)+$/).nullable() }))',
-      'operations.readCard.reply.name: the pattern ^(a+)+$ can take super-linear time',
-    ],
-    ['a missing policy field', 'delete o.policy.rate', 'operations.readCard.policy.rate: '],
-    [
-      'an unknown rate group',
-      "o.policy.rate = 'cards'",
-      'operations.readCard.policy.rate: cards.read of cards counts towards the rate group cards, which no owner declares',
-    ],
-    [
-      'a rate group of Portico',
-      'd.rateGroups = { general: { account: { limit: 1, windowMs: 1000 } } }',
-      'rateGroups.general: rate group general is declared by pipeline and by cards',
-    ],
-    ['a rate group without a limit', 'd.rateGroups = { cards: {} }', 'rateGroups.cards: must have at least one of'],
-    [
-      'a rate group with an invalid window',
-      'd.rateGroups = { cards: { account: { limit: 1, windowMs: 1 } } }',
-      'rateGroups.cards.account.windowMs: ',
-    ],
-    [
-      'a people-only action that does not exist',
-      "d.permissions = { workspace: { card: { actions: ['read'], peopleOnly: ['block'] } } }",
-      'peopleOnly: must list only names in `actions`',
-    ],
-    [
-      'a place of settings',
-      "d.settingsKey = 'cards'; d.settings = z.strictObject({})",
-      'settingsKey: only domains that `portico()` gets can have it',
-    ],
-    ['a wrong id', "o.id = 'loans.read'", 'operations.readCard.id: must be cards. and a name'],
-    [
-      'an unknown permission',
-      "o.policy.permission = 'card:read'",
-      'operations.readCard.policy.permission: cards.read of cards requires card:read, which no owner declares in',
-    ],
-    [
-      'an unknown code',
-      "o.refuses = ['CARD.LOST']",
-      'operations.readCard.refuses: cards.read of cards refuses with CARD.LOST',
-    ],
-    ['a code without locales', "d.codes = { 'CARD.LOST': { status: 422 } }", 'locales: is missing'],
-    [
-      'a code without text',
-      "d.codes = { 'CARD.LOST': { status: 422 } }; d.locales = new URL('./locales/', import.meta.url)",
-      'en.yaml has no text refusal.CARD.LOST',
-    ],
-    [
-      'a notice without text',
-      "d.ownerNotices = ['CARD_LOST']; d.locales = new URL('./locales/', import.meta.url)",
-      'en.yaml has no text notice.owners.CARD_LOST.event',
-    ],
-    [
-      'a route of Portico',
-      "o.path = '/wallets'",
-      'operations.readCard.path: route GET /web/v1/consumer/wallets is declared by wallets and by cards',
-    ],
-    ['a name of Portico', "d.name = 'wallets'; o.id = 'wallets.card'", 'the name wallets is used twice'],
-    [
-      'a permission of Portico',
-      "d.permissions = { workspace: { wallet: ['read'] } }; d.locales = new URL('./taken/', import.meta.url)",
-      'permissions.workspace.wallet: workspace permission wallet:read is declared by wallets and by cards',
-    ],
-    [
-      'a text of Portico',
-      "d.locales = new URL('./replaced/', import.meta.url)",
-      'replaced/en.yaml declares the text notice.decision.APPROVED, which exists already',
-    ],
-    [
-      'a text that belongs to no declaration',
-      "d.locales = new URL('./locales/', import.meta.url)",
-      'en.yaml has the text refusal.CARD.BLOCKED, which belongs to no declaration',
-    ],
-    [
-      'two operations with one id',
-      "d.operations.listCards = { ...o, path: '/cards/all' }",
-      'operations.listCards.id: operation cards.read is declared by cards and by cards',
-    ],
-    [
-      'two operations on one path',
-      "d.operations.listCards = { ...o, id: 'cards.list' }",
-      'operations.listCards.path: route GET /web/v1/consumer/cards is declared by cards and by cards',
-    ],
-    ['an operation without a handler', 'd.create = () => ({ handlers: {} })', 'readCard has no handler'],
-    [
-      'a handler without an operation',
-      'd.create = () => ({ handlers: { readCard: async () => true, blockCard: async () => true } })',
-      'the handler blockCard has no operation',
-    ],
-    [
-      'a job with a foreign name',
-      "d.create = () => ({ handlers: { readCard: async () => true }, jobs: [{ name: 'loans.expire' }] })",
-      'the name of job loans.expire must begin with cards.',
-    ],
-    ['a create function that throws', "d.create = () => { throw new Error('no cards') }", 'create: no cards'],
-    [
-      'a mail without its English text',
-      "d.mails = { directory: new URL('./mails/', import.meta.url), templates: { blocked: ['card'] } }",
-      'blocked',
-    ],
-    ['an unknown port', "d.needs = ['clok']", "needs.0: 'clok' is not one of the ports accounts, blobs, "],
-    ['a port twice', "d.needs = ['clock', 'ids', 'clock']", 'needs.2: lists clock twice'],
-    ['settings as a port', "d.needs = ['settings']", "needs.0: 'settings' is not one of the ports accounts, "],
-    [
-      'a port that create reads without naming it',
-      "d.needs = ['clock']; d.create = ({ clock, secretBox }) => ({ handlers: {} })",
-      'needs: is missing secretBox, which create reads',
-    ],
-    [
-      'a needless call of use',
-      "d.create = ({ use }) => { use('members'); return { handlers: {} } }",
-      'create: use is not a function',
-    ],
-    ['the name of the bank', "d.name = 'banking'; o.id = 'banking.card'", 'the name banking is used twice'],
-    ['the name of the kernel', "d.name = 'kernel'; o.id = 'kernel.card'", 'the name kernel is used twice'],
-    ['the name of the pipeline', "d.name = 'pipeline'; o.id = 'pipeline.card'", 'the name pipeline is used twice'],
-    [
-      'a route of Portico on another chain',
-      "o.chains = ['shared']; o.path = '/consumer/wallets'",
-      'operations.readCard.path: route GET /web/v1/consumer/wallets is declared by wallets and by cards',
-    ],
-    ['an operation called codes', 'd.operations = { codes: o }', 'operations.codes: '],
-    [
-      'an export name of Portico',
-      'd.operations = { createTransfer: o }',
-      'operations.createTransfer: export name createTransfer is declared by transfers and by cards',
-    ],
-    [
-      'an unknown code for a malformed path',
-      "o.malformedParam = 'CARD.LOST'",
-      'operations.readCard.malformedParam: cards.read of cards refuses with CARD.LOST',
-    ],
-    ['an anonymous caller in a workspace', "o.policy.caller = 'anonymous'", 'operations.readCard.policy.workspace: '],
-    [
-      'a body that accepts unknown fields',
-      "o.method = 'POST'; o.body = z.object({ card: z.string() })",
-      'operations.readCard.body: must be a z.strictObject',
-    ],
-    ['a reply that JSON cannot express', 'o.reply = z.date()', 'operations.readCard.reply: '],
-    [
-      'a migration without a number',
-      "d.migrations = [{ name: 'cards', up: async () => undefined }]",
-      'migrations: migration cards/cards is not named like 001-baseline',
-    ],
-    [
-      'an order type of Portico',
-      "d.ledger = { orders: { TRANSFER: { prefix: 'CRD', open: [], final: ['DONE'] } } }",
-      'ledger.orders.TRANSFER: order type TRANSFER is declared by transfers and by cards',
-    ],
-    [
-      'a house account of Portico',
-      "d.ledger = { houseAccounts: ['FEE'] }",
-      'ledger.houseAccounts: house account FEE is declared by ledger',
-    ],
-    [
-      'a refusal code of Portico',
-      "d.codes = { 'STATE.CONFLICT': { status: 409 } }; d.locales = new URL('./locales/', import.meta.url)",
-      'codes.STATE.CONFLICT: refusal code STATE.CONFLICT is declared by pipeline and by cards',
-    ],
-    ['a domain to use that does not exist', "d.uses = ['bills']", 'uses bills, which no domain has as its name'],
-    ['a wallet as a house account', "d.ledger = { houseAccounts: ['WALLET'] }", 'ledger.houseAccounts.0: is reserved'],
-    [
-      'a flow type without text',
-      "d.ledger = { flowTypes: { CARD_FEE: 20000301 } }; d.locales = new URL('./locales/', import.meta.url)",
-      'en.yaml has no text coded.flowType.CARD_FEE.label',
-    ],
-    [
-      'an order type whose open orders cannot be cancelled',
-      "d.ledger = { orders: { CARD: { prefix: 'CRD', open: ['SENT'], final: ['DONE'] } } }",
-      'ledger.orders.CARD.final: CANCELLED is missing',
-    ],
-    [
-      'an open status that is always final',
-      "d.ledger = { orders: { CARD: { prefix: 'CRD', open: ['FAILED'], final: ['CANCELLED'] } } }",
-      'ledger.orders.CARD.open: FAILED is always final',
-    ],
-    [
-      'a status that is open and final',
-      "d.ledger = { orders: { CARD: { prefix: 'CRD', open: ['SENT'], final: ['SENT', 'CANCELLED'] } } }",
-      'ledger.orders.CARD.final: SENT is open, too',
-    ],
-    ['no reply schema', 'o.reply = {}', 'operations.readCard.reply: must be a zod schema'],
-    ['a purpose that is a list', "o.purpose = ['amount']", 'operations.readCard.purpose: must be a function'],
-    ['a purpose of other fields', 'o.purpose = ({ payee }) => ({ payee })', 'operations.readCard.purpose: reads payee'],
-    ['a module that throws', "throw new Error('out of cards')", 'out of cards'],
-  ])('config check names the file and the cause of %s: exit code 2', async (_name, change, message) => {
-    const file = await extension(change)
-    const { code, out, err } = await runCli(['config', 'check'], { extensions: [file] })
-    expect(err).toContain(message)
-    expect(err).toContain(`extensions: ${file}: `)
-    expect([code, out]).toEqual([2, ''])
-  })
+  test.each(mistakes)(
+    'config check names the file and the cause of %s: exit code 2',
+    async (_name, change, message) => {
+      const file = await extension(change)
+      const { code, out, err } = await runCli(['config', 'check'], { extensions: [file] })
+      expect(err).toContain(message)
+      expect(err).toContain(`extensions: ${file}: `)
+      expect([code, out]).toEqual([2, ''])
+    },
+  )
 
   test('config check names the file and the line of a syntax error, also in an imported file: exit code 2', async () => {
     const broken = join(folder, 'broken.js')
@@ -286,7 +97,9 @@ describe('a broken extension', () => {
     const settings = await runCli(['config', 'check'], { domains: { cards: {} } })
     expect([settings.code, settings.err]).toEqual([
       2,
-      expect.stringContaining('domains.cards: no domain with settings'),
+      expect.stringContaining(
+        'domains.cards: no domain with settings has this name; remove it, or add its module to extensions',
+      ),
     ])
     const invalid = await runCli(['config', 'check'], { ...loans, domains: { loans: { maxAmount: 5 } } })
     expect([invalid.code, invalid.err]).toEqual([2, expect.stringContaining('domains.loans.maxAmount: ')])
@@ -299,9 +112,9 @@ describe('a broken extension', () => {
     expect(code).toBe(2)
     for (const line of [
       `extensions: ${one}: operations.readCard.policy.permission: cards.read of cards requires card:read`,
-      `extensions: ${one}: operations.readCard.refuses: cards.read of cards refuses with CARD.LOST`,
+      `extensions: ${one}: operations.readCard.refuses: cards.read of cards refuses with CARD.LOST, which no owner declares in codes; add it there`,
       `extensions: ${one}: operations.readCard.policy.rate: cards.read of cards counts towards the rate group cards`,
-      `extensions: ${other}: operations.readCard.path: route GET /web/v1/consumer/wallets is declared by wallets and by bills`,
+      `extensions: ${other}: operations.readCard.path: route GET /web/v1/consumer/wallets is declared by wallets and by bills; choose another one`,
     ])
       expect(err).toContain(line)
   })
@@ -314,9 +127,13 @@ describe('a broken extension', () => {
     }
     const { code, err } = await runCli(['config', 'check'], unknown)
     expect(code).toBe(2)
-    expect(err).toContain('limits.groups: no rate limit group has the name cards')
-    expect(err).toContain('portals.CONSUMER.limits.groups: no rate limit group has the name genral')
-    expect(err).toContain('portals.CONSUMER.channelMandatory: no rate limit group has the name mony')
+    expect(err).toContain('limits.groups: no rate limit group has the name cards; correct it or remove it')
+    expect(err).toContain(
+      'portals.CONSUMER.limits.groups: no rate limit group has the name genral; correct it or remove it',
+    )
+    expect(err).toContain(
+      'portals.CONSUMER.channelMandatory: no rate limit group has the name mony; correct it or remove it',
+    )
   })
 
   test('config check reads a bare name as a package, and names the path that was meant: exit code 2', async () => {
@@ -330,8 +147,8 @@ describe('a broken extension', () => {
 
   test.each([
     ['^0.1.0', null],
-    ['>=0.2.0', 'requires portico >=0.2.0, but this is portico 0.1.0'],
-    ['latest', "'latest' is not a version range"],
+    ['>=0.2.0', 'requires portico >=0.2.0, but this is portico 0.1.0; install a version of the extension for it'],
+    ['latest', "'latest' is not a version range; write one such as ^0.1.0"],
   ])('config check loads a package for portico %s from the working directory', async (range, error) => {
     const cwd = await mkdtemp(join(folder, 'project-'))
     const home = join(cwd, 'node_modules', '@acme', 'cards')
@@ -373,6 +190,6 @@ describe('a broken extension', () => {
   test('serve refuses an operation without a handler and starts nothing: exit code 2', async () => {
     const file = await extension('', '{}')
     const { code, err } = await runCli(['serve'], { extensions: [file] })
-    expect([code, err]).toEqual([2, expect.stringContaining(`extensions: ${file}: readCard has no handler`)])
+    expect([code, err]).toEqual([2, expect.stringContaining(`extensions: ${file}: create: readCard has no handler`)])
   })
 })

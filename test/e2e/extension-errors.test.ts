@@ -71,15 +71,15 @@ describe('config check reports the errors of every check in one run', () => {
     const source = `extensions: ${file}: `
     return [
       `domains.${name}.max: Invalid input: expected number, received string`,
-      `${source}${name}Read has no handler`,
+      `${source}create: ${name}Read has no handler; add it to \`handlers\``,
       expect.stringContaining(`${source}invalid mail texts:`),
-      `${source}locales: ${folder}/locales/en.yaml declares the text notice.decision.APPROVED, which exists already`,
-      `${source}locales: ${folder}/locales/en.yaml has no text refusal.CARD.STOLEN`,
-      `${source}operations.${name}Read.path: route GET /web/v1/consumer/wallets is declared by wallets and by ${name}`,
-      `${source}operations.${name}Read.policy.permission: ${name}.read of ${name} requires card:read, which no owner declares in permissions.workspace`,
-      `${source}operations.${name}Read.policy.rate: Invalid input: expected string, received undefined`,
-      `${source}operations.${name}Read.reply: Date cannot be represented in JSON Schema`,
-      `${source}uses nothing, which no domain has as its name`,
+      `${source}locales: ${folder}/locales/en.yaml declares the text notice.decision.APPROVED, which exists already; remove it`,
+      `${source}locales: ${folder}/locales/en.yaml has no text refusal.CARD.STOLEN; add it`,
+      `${source}operations.${name}Read.path: route GET /web/v1/consumer/wallets is declared by wallets and by ${name}; choose another one`,
+      `${source}operations.${name}Read.policy.permission: ${name}.read of ${name} requires card:read, which no owner declares in permissions.workspace; add it there`,
+      `${source}operations.${name}Read.policy.rate: is missing; set it to a value of type string`,
+      `${source}operations.${name}Read.reply: Date cannot be represented in JSON Schema; use a type that JSON has`,
+      `${source}uses: no domain has the name nothing; add its module to extensions, or remove it`,
     ]
   }
 
@@ -101,9 +101,9 @@ describe('config check reports the errors of every check in one run', () => {
     expect(errors).toHaveLength(4)
     for (const error of [
       `extensions: ${throwing}: out of cards`,
-      `extensions: ${broken}: operations.cardsRead.policy.rate: Invalid input: expected string, received undefined`,
-      `extensions: ${noHandler}: billsRead has no handler`,
-      `extensions: ${taken}: operations.notesRead.path: route GET /web/v1/consumer/shared is declared by cards and by notes`,
+      `extensions: ${broken}: operations.cardsRead.policy.rate: is missing; set it to a value of type string`,
+      `extensions: ${noHandler}: create: billsRead has no handler; add it to \`handlers\``,
+      `extensions: ${taken}: operations.notesRead.path: route GET /web/v1/consumer/shared is declared by cards and by notes; choose another one`,
     ])
       expect(errors).toContain(error)
   })
@@ -145,7 +145,7 @@ describe('config check reports the errors of every check in one run', () => {
       expect(own.length, change).toBeGreaterThan(0)
       for (const line of own) expect(line, change).toMatch(error)
     }
-    expect(errorsOf(last)).toEqual(['billsRead has no handler'])
+    expect(errorsOf(last)).toEqual(['create: billsRead has no handler; add it to `handlers`'])
     expect(errors).toHaveLength([...broken, last].flatMap(errorsOf).length)
   })
 
@@ -156,7 +156,9 @@ describe('config check reports the errors of every check in one run', () => {
         await ledger.provideFunds('CARDS', [{ minor: 100n, currency: 'USD' }])
         return { handlers: {} }
       }`)
-    expect(await check({ extensions: [file] })).toEqual([`extensions: ${file}: cardsRead has no handler`])
+    expect(await check({ extensions: [file] })).toEqual([
+      `extensions: ${file}: create: cardsRead has no handler; add it to \`handlers\``,
+    ])
   })
 
   test('the example loans without one of its handlers: exit code 2', async () => {
@@ -167,7 +169,7 @@ describe('config check reports the errors of every check in one run', () => {
       } }`)
     const settings = { maxAmount: '5000.00', capital: { USD: '1000000.00' } }
     expect(await check({ extensions: [file], domains: { loans: settings } })).toEqual([
-      `extensions: ${file}: repayLoan has no handler`,
+      `extensions: ${file}: create: repayLoan has no handler; add it to \`handlers\``,
     ])
     const complete = await runCli(['config', 'check'], { extensions: [loans.slice(7)], domains: { loans: settings } })
     const needs = 'accounts, clock, database, ids, ledger, mailer, once, signInUrl, words'

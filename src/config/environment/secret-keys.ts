@@ -21,6 +21,7 @@ export function secretKeysOf(variables: Variables, errors: string[]): SecretKeys
 }
 
 function parseKey(name: string, text: string, errors: string[]): Uint8Array {
-  if (!base64Key.test(text.trim())) errors.push(`${name}: must be 32 bytes in base64`)
+  if (!base64Key.test(text.trim()))
+    errors.push(`${name}: must be 32 bytes in base64, such as from \`openssl rand -base64 32\``)
   return new Uint8Array(Buffer.from(text, 'base64'))
 }

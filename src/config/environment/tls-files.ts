@@ -41,21 +41,24 @@ class TlsFileCheck {
   #checkAuthorities(name: string, file: string): void {
     const found = this.#certificates(name, file)
     const areExpired = found.every(({ validToDate }) => validToDate.getTime() <= this.#now)
-    if (found.length > 0 && areExpired) this.errors.push(`${name}: ${file} contains only expired certificates`)
+    if (found.length > 0 && areExpired)
+      this.errors.push(`${name}: ${file} contains only expired certificates; renew them`)
   }
 
   #checkTimes(name: string, file: string, { validFromDate, validToDate }: X509Certificate): void {
     if (validToDate.getTime() <= this.#now)
-      this.errors.push(`${name}: ${file} contains a certificate that expired on ${validToDate.toISOString()}`)
+      this.errors.push(`${name}: ${file} contains a certificate that expired on ${validToDate.toISOString()}; renew it`)
     if (validFromDate.getTime() > this.#now)
-      this.errors.push(`${name}: ${file} contains a certificate that is not valid yet`)
+      this.errors.push(`${name}: ${file} contains a certificate that is not valid yet; check it and the clock`)
   }
 
   #read(name: string, file: string): string | undefined {
     try {
       return readFileSync(file, 'utf8')
     } catch (error) {
-      this.errors.push(`${name}: cannot read ${file} (${errorCode(error) ?? 'unreadable'})`)
+      this.errors.push(
+        `${name}: cannot read ${file} (${errorCode(error) ?? 'unreadable'}); check its path and permissions`,
+      )
       return undefined
     }
   }

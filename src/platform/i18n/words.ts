@@ -85,7 +85,8 @@ export function createWords(options: WordsOptions): Words {
 
 function flatten(node: unknown, key = '', into: Texts = {}): Texts {
   if (typeof node === 'string') into[key] = node
-  else if (typeof node !== 'object' || node === null) throw new TypeError(`${key || 'the file'} is not a text`)
+  else if (typeof node !== 'object' || node === null)
+    throw new TypeError(`${key || 'the file'} is not a text; quote it or nest texts below it`)
   else for (const [name, child] of Object.entries(node)) flatten(child, key === '' ? name : `${key}.${name}`, into)
   return into
 }
@@ -109,7 +110,8 @@ function loadTranslations(options: WordsOptions): I18n {
   })
   void i18n.init()
   for (const { owner, requiredKeys = [] } of options.extensions ?? [])
-    for (const key of requiredKeys) if (!i18n.exists(key)) errors.push({ owner, message: `${key} has no text` })
+    for (const key of requiredKeys)
+      if (!i18n.exists(key)) errors.push({ owner, message: `${key} has no text; add it to the texts` })
   if (errors.length > 0) throw new DeclarationErrors(errors)
   return i18n
 }
@@ -121,7 +123,10 @@ function joinTexts({ directories, extensions = [] }: WordsOptions, locale: Local
     // Gateways can exchange their texts in documents, so a text can be declared twice if it is the same.
     for (const [key, text] of Object.entries(own))
       if (Object.hasOwn(all, key) && all[key] !== text)
-        errors.push({ owner: extension.owner, message: `${place}declares the text ${key}, which exists already` })
+        errors.push({
+          owner: extension.owner,
+          message: `${place}declares the text ${key}, which exists already; remove it`,
+        })
       else all[key] = text
   }
   return all

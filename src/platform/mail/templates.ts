@@ -71,8 +71,8 @@ function findErrors(mail: MailText, names: readonly string[]): string[] {
     const missing = part === 'subject' ? [] : names.filter((name) => !used.includes(name))
     const unknown = used.filter((name) => !names.includes(name))
     return [
-      ...unknown.map((name) => `${part}: the mail has no value ${name}`),
-      ...missing.map((name) => `${part}: {{${name}}} is missing`),
+      ...unknown.map((name) => `${part}: the mail has no value ${name}; remove it or add it to \`templates\``),
+      ...missing.map((name) => `${part}: {{${name}}} is missing; add it`),
     ]
   })
 }

@@ -131,7 +131,11 @@ describe('a gateway without a bank', () => {
       "operations.readNote = { ...operations.readNote, chains: ['consumer'], policy: { ...own, workspace: 'required' } }",
       "operations.readNote.policy.workspace: 'required' needs workspaces and members",
     ],
-    ['a domain of the bank', "d.uses = ['members']", 'domains.banking: cannot be off, because notes uses members'],
+    [
+      'a domain of the bank',
+      "d.uses = ['members']",
+      'domains.banking: cannot be off, because notes uses members; switch off both or none',
+    ],
     ['a port of the bank', "d.needs = ['cache', 'once', 'workspaces']", 'needs: workspaces is a port of workspaces'],
     [
       'a name of the bank',

@@ -380,9 +380,9 @@ describe('mail texts', () => {
     const { errors } = await readMailTexts(directory).catch((error) => error)
     const faults = errors.map(({ message }: DeclarationError) => message)
     for (const fault of [
-      /login-code.vi\.yaml: text: the mail has no value name$/,
-      /login-code.vi\.yaml: text: \{\{minutes\}\} is missing$/,
-      /login-code.vi\.yaml: html: \{\{minutes\}\} is missing$/,
+      /login-code.vi\.yaml: text: the mail has no value name; remove it or add it to `templates`$/,
+      /login-code.vi\.yaml: text: \{\{minutes\}\} is missing; add it$/,
+      /login-code.vi\.yaml: html: \{\{minutes\}\} is missing; add it$/,
       /new-device.zh\.yaml: subject: /,
       /new-device.zh\.yaml: text: /,
       /new-device.zh\.yaml: html: /,
