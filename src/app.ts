@@ -38,6 +38,7 @@ import {
   workspaceStage,
 } from './gateway/index.ts'
 import type { AuthenticationPort, ChannelPort, LimitPort, StepUpPort } from './gateway/pipeline/ports.ts'
+import type { Durations } from './kernel/index.ts'
 
 export interface PipelineParts {
   settings: Configuration
@@ -49,6 +50,7 @@ export interface PipelineParts {
   backends: Backends
   recorded: RecordedCommands
   streams: OpenStreams
+  durations: Durations
   onSocketClosed(closed: ClosedSocket): void
   onTransferRefused(): void
   payoutHold: Stage
@@ -61,12 +63,12 @@ export type Pipeline = Record<string, Stage>
 
 /** Every stage in order (docs/decisions/0002). */
 export function gatewayPipeline(parts: PipelineParts): Pipeline {
-  const { settings, limits, channel, authentication, stepUps, access, backends, streams, tracing } = parts
+  const { settings, limits, channel, authentication, stepUps, access, backends, streams, durations, tracing } = parts
   const resolveClient = createClientResolver(settings.portals)
   const authenticate = authenticateStage(authentication, resolveClient)
   const workspace = workspaceStage(access)
   const permission = permissionStage(settings.mfa)
-  const reauthorize = reauthorizeAfter([authenticate, workspace, permission], settings.access.leaseMs)
+  const reauthorize = reauthorizeAfter([authenticate, workspace, permission], settings.access.leaseMs, durations)
   const checkCaller = checkCallerBy([authenticate, workspace, permission])
   const { maxBufferedBytes } = settings.streams
   const { binding, stepUpMs } = settings.mfa
@@ -75,8 +77,11 @@ export function gatewayPipeline(parts: PipelineParts): Pipeline {
       ? spendStepUpBy(stepUps)
       : findStepUpBy(authenticateStage(authentication, resolveClient, 'store'), stepUpMs)
   const serve = recordCommandsStage(parts.recorded, dispatchStage(backends.backendOf))
-  const relayEvents = relayEventsStage({ streams, checkCaller, maxBufferedBytes }, serve)
-  const relaySockets = relaySocketsStage({ streams, checkCaller, onClosed: parts.onSocketClosed }, relayEvents)
+  const relayEvents = relayEventsStage({ streams, checkCaller, maxBufferedBytes, durations }, serve)
+  const relaySockets = relaySocketsStage(
+    { streams, checkCaller, durations, onClosed: parts.onSocketClosed },
+    relayEvents,
+  )
   const dispatch = invalidateAccess(access, relaySockets)
   return {
     edge: edgeStage(resolveClient),

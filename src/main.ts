@@ -8,8 +8,8 @@ import type { JobPace } from './compose/jobs.ts'
 import { placesOf } from './compose/store.ts'
 import { type Configuration, settingName } from './config/index.ts'
 import { closeListener } from './gateway/index.ts'
-import type { Clock } from './kernel/index.ts'
-import { shareResolver, systemClock, tuneProcess } from './platform/runtime/index.ts'
+import type { Clock, Durations } from './kernel/index.ts'
+import { shareResolver, systemClock, systemDurations, tuneProcess } from './platform/runtime/index.ts'
 
 export interface Running extends Pick<Deployment, 'database' | 'runJob' | 'reportRejection'> {
   /** The actual port if the configured one is 0. */
@@ -28,6 +28,7 @@ export interface Running extends Pick<Deployment, 'database' | 'runJob' | 'repor
 /** Parts that tests replace. */
 export interface StartOptions {
   clock?: Clock
+  durations?: Durations
   pace?: JobPace
 }
 
@@ -37,10 +38,14 @@ export async function startServer(
   settings: Configuration,
   role: Role,
   logger: Logger,
-  { clock = systemClock, pace = {} }: StartOptions = {},
+  { clock = systemClock, durations = systemDurations, pace = {} }: StartOptions = {},
 ): Promise<Running> {
   shareResolver()
-  const deployment = await compose(await loadConfigured(domains, settings), settings, role, logger, { clock, pace })
+  const deployment = await compose(await loadConfigured(domains, settings), settings, role, logger, {
+    clock,
+    durations,
+    pace,
+  })
   try {
     const running = {
       unserved: deployment.unserved,

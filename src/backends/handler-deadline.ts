@@ -1,10 +1,9 @@
 import type { Logger } from 'pino'
 import { Counter, Gauge, type Registry } from 'prom-client'
-import { Refusal, SocketReply, StreamReply } from '../kernel/index.ts'
+import { type Durations, Refusal, SocketReply, StreamReply, type Timer } from '../kernel/index.ts'
 
 interface PendingCall {
   operation: string
-  /** Time from performance.now(). */
   deadline: number
   expired: AbortController
   reject(refusal: Refusal): void
@@ -16,14 +15,16 @@ interface PendingCall {
  */
 export class HandlerDeadline {
   readonly #timeoutMs: number
+  readonly #durations: Durations
   readonly #logger: Logger
   readonly #pending = new Set<PendingCall>()
   readonly #timeouts: Counter<'operation'>
   #overdue = 0
-  #timer: NodeJS.Timeout | undefined
+  #timer: Timer | undefined
 
-  constructor(timeoutMs: number, logger: Logger, registry: Registry) {
+  constructor(timeoutMs: number, durations: Durations, logger: Logger, registry: Registry) {
     this.#timeoutMs = timeoutMs
+    this.#durations = durations
     this.#logger = logger
     this.#timeouts = new Counter({
       name: 'portico_handler_timeouts_total',
@@ -46,7 +47,7 @@ export class HandlerDeadline {
   run<Reply>(operation: string, handle: (expired: AbortSignal) => Promise<Reply>): Promise<Reply> {
     return new Promise((resolve, reject) => {
       const expired = new AbortController()
-      const call = { operation, deadline: performance.now() + this.#timeoutMs, expired, reject }
+      const call = { operation, deadline: this.#durations.now() + this.#timeoutMs, expired, reject }
       this.#pending.add(call)
       this.#timer ??= this.#wait(this.#timeoutMs)
       handle(expired.signal).then(
@@ -61,13 +62,15 @@ export class HandlerDeadline {
     })
   }
 
-  #wait(ms: number): NodeJS.Timeout {
-    return setTimeout(() => this.#expire(), ms).unref()
+  #wait(ms: number): Timer {
+    const timer = this.#durations.after(ms, () => this.#expire())
+    timer.unref()
+    return timer
   }
 
   #expire(): void {
     this.#timer = undefined
-    const now = performance.now()
+    const now = this.#durations.now()
     for (const call of this.#pending) {
       if (call.deadline > now) {
         this.#timer = this.#wait(Math.ceil(call.deadline - now))
@@ -87,7 +90,7 @@ export class HandlerDeadline {
   #end(call: PendingCall, err?: unknown): boolean {
     if (this.#pending.delete(call)) return true
     this.#overdue -= 1
-    const lateMs = Math.round(performance.now() - call.deadline)
+    const lateMs = Math.round(this.#durations.now() - call.deadline)
     this.#logger.warn({ operation: call.operation, lateMs, err }, 'a handler returned after its deadline')
     return false
   }

@@ -1,6 +1,14 @@
 import { type Configuration, maxReplyBytesOf, placeOf, type UpstreamConfiguration } from '../config/index.ts'
 import type { Catalogue } from '../contract/index.ts'
-import { type AssertionSigner, type Clock, domainOf, type HandlerTable, type Operation } from '../kernel/index.ts'
+import {
+  type AssertionSigner,
+  type Clock,
+  type Durations,
+  domainOf,
+  type HandlerTable,
+  type Operation,
+  type Timer,
+} from '../kernel/index.ts'
 import { type Backend, createInProcessBackend } from './backend.ts'
 import { createAssertionCache } from './call-assertion.ts'
 import type { UpstreamMetrics } from './upstream/metrics.ts'
@@ -21,6 +29,7 @@ export interface RoutesPorts {
   settings: Placement
   signer: AssertionSigner
   clock: Clock
+  durations: Durations
   metrics: UpstreamMetrics
   catalogue: Pick<Catalogue, 'isCode' | 'isRoutable' | 'routableDomains'>
 }
@@ -37,6 +46,7 @@ export async function createRoutes({
   settings,
   signer,
   clock,
+  durations,
   metrics,
   catalogue,
 }: RoutesPorts): Promise<Routes> {
@@ -47,7 +57,8 @@ export async function createRoutes({
     const known = upstreams.get(key)
     if (known) return known
     const assertionOf = createAssertionCache(signer, place.audience, settings.assertion.ttlMs, clock)
-    const upstream = createUpstream(place, assertionOf, metrics, catalogue.isCode, settings.streams)
+    const { isCode } = catalogue
+    const upstream = createUpstream(place, { assertionOf, metrics, isCode, durations }, settings.streams)
     upstreams.set(key, upstream)
     return upstream
   }
@@ -56,10 +67,10 @@ export async function createRoutes({
     const place = placeOf(settings, domain)
     if (place !== 'in-process') byDomain.set(domain, await upstreamFor(place))
   }
-  let retirement: NodeJS.Timeout | undefined
+  let retirement: Timer | undefined
   let closing: Promise<unknown> | undefined
   const close = async (): Promise<void> => {
-    clearTimeout(retirement)
+    retirement?.[Symbol.dispose]()
     // undici's pool rejects a second call of `close`.
     closing ??= Promise.all([...upstreams.values()].map((upstream) => upstream.close()))
     await closing
@@ -70,7 +81,8 @@ export async function createRoutes({
       for (const upstream of upstreams.values()) upstream.retire()
       const delayMs = maxTimeoutMs(settings.backends) + graceMs
       // Nothing awaits this promise, and an unhandled rejection would end the process.
-      retirement = setTimeout(() => void close().catch(() => undefined), delayMs).unref()
+      retirement = durations.after(delayMs, () => void close().catch(() => undefined))
+      retirement.unref()
     },
     close,
   }
@@ -136,12 +148,13 @@ function maxTimeoutMs(backends: Configuration['backends']): number {
   )
 }
 
-async function openPrefixes({ prefixes, signer, settings, clock, metrics, catalogue }: BackendPorts) {
+async function openPrefixes({ prefixes, signer, settings, clock, durations, metrics, catalogue }: BackendPorts) {
   const upstreams = new Map<string, Upstream>()
   for (const { operationId, place } of prefixes) {
     const { createUpstream } = await import('./upstream/upstream.ts')
     const assertionOf = createAssertionCache(signer, place.audience, settings.assertion.ttlMs, clock)
-    upstreams.set(operationId, createUpstream(place, assertionOf, metrics, catalogue.isCode, settings.streams))
+    const { isCode } = catalogue
+    upstreams.set(operationId, createUpstream(place, { assertionOf, metrics, isCode, durations }, settings.streams))
   }
   return upstreams
 }

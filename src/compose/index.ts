@@ -17,7 +17,7 @@ import {
   loadTracing,
   OpenStreams,
 } from '../gateway/index.ts'
-import type { Clock } from '../kernel/index.ts'
+import type { Clock, Durations } from '../kernel/index.ts'
 import { outboxPage } from '../platform/mail/index.ts'
 import {
   createApprovalMetrics,
@@ -76,10 +76,10 @@ export async function compose(
   configured: Configuration,
   role: Role,
   logger: Logger,
-  { clock, pace }: { clock: Clock; pace: JobPace },
+  { clock, durations, pace }: { clock: Clock; durations: Durations; pace: JobPace },
 ): Promise<Deployment> {
   await using building = new AsyncDisposableStack()
-  const parts = await composeParts(loaded, configured, role, { logger, clock }, building)
+  const parts = await composeParts(loaded, configured, role, { logger, clock, durations }, building)
   const { isGateway, catalogue, settings, infrastructure, metrics, perimeter, identity, domains } = parts
   createMetricsOfParts(parts)
   if (settings.profile === 'production') {
@@ -151,9 +151,10 @@ async function composeParts(
   loaded: Loaded,
   configured: Configuration,
   role: Role,
-  { logger, clock }: { logger: Logger; clock: Clock },
+  ports: { logger: Logger; clock: Clock; durations: Durations },
   building: AsyncDisposableStack,
 ): Promise<Parts> {
+  const { logger, durations } = ports
   const isGateway = role === 'gateway'
   const catalogue = catalogueOf(loaded.domains)
   const settings = withDomainLimits(configured, catalogue)
@@ -161,7 +162,7 @@ async function composeParts(
   const passThrough = isGateway ? passThroughOf(settings, catalogue) : []
   const operations = [...catalogue.operations, ...operationsBelow(passThrough)]
   assertPresent(loaded.domains, settings, operationsBelow(passThrough))
-  const infrastructure = await openInfrastructure(settings, catalogue, loaded, !isGateway, { logger, clock }, building)
+  const infrastructure = await openInfrastructure(settings, catalogue, loaded, !isGateway, ports, building)
   const metrics = createMetrics()
   const perimeter = createPerimeterMetrics(metrics.registry)
   // Identity and the domains depend on each other: registration opens workspaces, and operators end sessions.
@@ -176,7 +177,7 @@ async function composeParts(
     infrastructure,
     logger,
     identity,
-    deadline: new HandlerDeadline(settings.requests.handlerTimeoutMs, logger, metrics.registry),
+    deadline: new HandlerDeadline(settings.requests.handlerTimeoutMs, durations, logger, metrics.registry),
   })
   building.defer(() => domains.close())
   return { isGateway, catalogue, settings, infrastructure, logger, metrics, perimeter, identity, domains, passThrough }
@@ -225,6 +226,7 @@ function buildBackends({
     settings: withLocalBackends(isGateway, settings),
     signer: identity.signer,
     clock: infrastructure.clock,
+    durations: infrastructure.durations,
     metrics: createUpstreamMetrics(metrics.registry, logger),
     catalogue,
     prefixes: passThrough.map(({ route, place }) => ({ operationId: route.operation.id, place })),
@@ -241,6 +243,7 @@ function createStreams({ settings, infrastructure, metrics, perimeter }: Parts):
   return new OpenStreams({
     settings: settings.streams,
     addressKey: infrastructure.limits.addressKey,
+    durations: infrastructure.durations,
     metrics: {
       ...createStreamMetrics(metrics.registry),
       countRefused: () => perimeter.limitHit('open-streams'),

@@ -9,7 +9,7 @@ import {
   openDatabase,
   type ReadSnapshot,
 } from '../database/index.ts'
-import type { Clock, Ids, Randomness, Words } from '../kernel/index.ts'
+import type { Clock, Durations, Ids, Randomness, Words } from '../kernel/index.ts'
 import { type BackgroundWork, createBackgroundWork } from '../platform/background-work.ts'
 import { type Blobs, openBlobs } from '../platform/blobs/index.ts'
 import type { Cache } from '../platform/cache/index.ts'
@@ -68,6 +68,7 @@ export interface Infrastructure {
   droppedTasks(): number
   words: Words
   clock: Clock
+  durations: Durations
   ids: Ids
   randomness: Randomness
   secretBox: SecretBox
@@ -81,7 +82,7 @@ export async function openInfrastructure(
   catalogue: Catalogue,
   { domains, owners }: Loaded,
   allowReplicas: boolean,
-  { logger, clock }: { logger: Logger; clock: Clock },
+  { logger, clock, durations }: { logger: Logger; clock: Clock; durations: Durations },
   stack: AsyncDisposableStack,
 ): Promise<Infrastructure> {
   const onConnectionBroken = (error: Error) => logger.warn({ err: error }, 'database connection lost')
@@ -137,6 +138,7 @@ export async function openInfrastructure(
     words: wordsOf(catalogue, domains, settings.codedValues),
     clock,
     usesDatabaseClock,
+    durations,
     ids: systemIds,
     randomness: systemRandomness,
     secretBox: createSecretBox(keys, systemRandomness),

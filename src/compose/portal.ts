@@ -89,6 +89,7 @@ export function buildPipeline(
           onReplayed: metrics.commandReplayed,
         },
         streams,
+        durations: infrastructure.durations,
         onSocketClosed: createSocketReport(logger, metrics),
         onTransferRefused: () => perimeter.limitHit('open-transfers'),
         payoutHold: holdPayouts(catalogue, infrastructure, domains),

@@ -99,6 +99,10 @@ const broken: [string, Source][] = [
   ['process.env is read in one file', { path: 'main.ts', text: 'const port = process.env.PORT' }],
   ['only the shared resolver looks up names', { path: 'backends/a.ts', text: "import dns from 'node:dns'" }],
   ['the clock is handed in', { path: 'identity/a.ts', text: 'const now = Date.now()' }],
+  [
+    'durations of upstreams and streams are handed in',
+    { path: 'backends/a.ts', text: 'const start = performance.now()' },
+  ],
   ['randomness is handed in', { path: 'identity/a.ts', text: 'const x = Math.random()' }],
   ['a statement starts when it is awaited', { path: 'identity/a.ts', text: 'lockAccount(tx).then(assertActive)' }],
   [

@@ -138,6 +138,13 @@ export const textRules: TextRule[] = [
     forbids: /\bDate\.now\(|\bnew Date\(\)/,
   },
   {
+    // Tests of upstreams and streams skip time, instead of waiting for it.
+    name: 'durations of upstreams and streams are handed in',
+    in: /^backends\/|^gateway\/(pipeline|sockets)\//,
+    except: /^gateway\/pipeline\/(call|stages\/body)\.ts$/,
+    forbids: /(?<!\.)\bset(Timeout|Interval)\(|\bperformance\.now\(/,
+  },
+  {
     name: 'randomness is handed in',
     in: /./,
     except: /^(platform\/(runtime|crypto)|client)\//,

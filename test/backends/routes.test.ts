@@ -4,21 +4,21 @@ import { Readable } from 'node:stream'
 import { setTimeout as pause, setImmediate as turnOfLoop } from 'node:timers/promises'
 import { Registry } from 'prom-client'
 import { Pool } from 'undici'
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createBackends, createUpstreamMetrics } from '../../src/backends/index.ts'
 import { createRoutes } from '../../src/backends/routes.ts'
-import { createUpstream } from '../../src/backends/upstream/upstream.ts'
 import { listTimezones } from '../../src/banking/constants/contract.ts'
 import { downloadFile, uploadFile } from '../../src/banking/files/contract.ts'
-import { bankingCatalogue, isCode } from '../../src/contract/index.ts'
+import { bankingCatalogue } from '../../src/contract/index.ts'
 import { Refusal, StreamReply } from '../../src/kernel/index.ts'
 import { arrivedCall } from '../harness/call.ts'
+import { createMovableDurations, type MovableDurations } from '../harness/durations.ts'
 import { json, startRawUpstream } from '../harness/raw-upstream.ts'
 import { testSettings, upstreamAt } from '../harness/settings.ts'
+import { openUpstream } from '../harness/upstream.ts'
 import { testClock } from '../identity/clock.ts'
 
 afterEach(() => {
-  vi.useRealTimers()
   vi.restoreAllMocks()
 })
 
@@ -27,6 +27,11 @@ const inProcess = {
   replyError: () => new Refusal('SYSTEM.INTERNAL_ERROR'),
   maxReplyBytes: () => 1_024,
 }
+let durations: MovableDurations
+beforeEach(() => {
+  durations = createMovableDurations()
+})
+
 function routesTo(
   backends: Parameters<typeof createRoutes>[0]['settings']['backends'],
   registry: Registry = new Registry(),
@@ -37,6 +42,7 @@ function routesTo(
     settings: { ...testSettings({}), backends },
     signer: { sign: async () => 'an assertion' },
     clock: testClock(),
+    durations,
     metrics: createUpstreamMetrics(registry),
   })
 }
@@ -77,11 +83,11 @@ test('retire: closes the connections after the longest timeout plus one second',
     await backendOf('files').handle(upload)
   }
   await request()
-  vi.useFakeTimers({ toFake: ['setTimeout'] })
+  durations.stop()
   retire()
-  vi.advanceTimersByTime(30_999)
+  durations.skip(30_999)
   await request()
-  vi.advanceTimersByTime(1)
+  durations.skip(1)
   await Promise.all(left.values())
   // The backend reuses one connection for streams and one for other calls.
   expect(left.size).toBe(2)
@@ -90,19 +96,17 @@ test('retire: closes the connections after the longest timeout plus one second',
 
 test('close: may be called twice and cancels the timer of retire', async () => {
   const { retire, close } = await routesTo({ default: upstreamAt('http://127.0.0.1:9') })
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   retire()
-  expect(vi.getTimerCount()).toBe(1)
+  expect(durations.timers()).toBe(1)
   await Promise.all([close(), close()])
-  expect(vi.getTimerCount()).toBe(0)
+  expect(durations.timers()).toBe(0)
   await expect(close()).resolves.toBeUndefined()
 })
 
 test('retire: pools that its timer has closed can be closed again', async () => {
   const { retire, close } = await routesTo({ default: upstreamAt('http://127.0.0.1:9') })
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   retire()
-  vi.runAllTimers()
+  durations.skip(3_600_000)
   await turnOfLoop()
   await expect(close()).resolves.toBeUndefined()
 })
@@ -112,9 +116,8 @@ test('retire: a pool that cannot be closed causes no unhandled rejection', async
   process.once('unhandledRejection', unhandled)
   const { retire } = await routesTo({ default: upstreamAt('http://127.0.0.1:9') })
   vi.spyOn(Pool.prototype, 'close').mockRejectedValue(new Error('already destroyed'))
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   retire()
-  vi.runAllTimers()
+  durations.skip(3_600_000)
   await turnOfLoop()
   process.off('unhandledRejection', unhandled)
   expect(unhandled).not.toHaveBeenCalled()
@@ -140,6 +143,7 @@ function startHere(registry = new Registry(), sign = async (_: { ttlMs: number }
     settings: { ...testSettings({}), assertion, backends: { default: 'in-process' } },
     signer: { sign },
     clock: testClock(),
+    durations,
     metrics: createUpstreamMetrics(registry),
   })
 }
@@ -178,10 +182,7 @@ test('files.download: streams wait for a free connection', async () => {
   const address = server.address()
   const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`
   const settings = upstreamAt(url, { connections: 1 })
-  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()), isCode, {
-    maxBufferedBytes: 65_536,
-    idleTimeoutMs: 60_000,
-  })
+  const upstream = openUpstream(settings)
   const download = () => upstream.handle(arrivedCall(downloadFile, { params: { file_id: 'one' } }))
   const first = await download()
   const second = download()

@@ -2,8 +2,9 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { recheckMs } from '../../src/gateway/pipeline/open-streams.ts'
+import { upstreamAt } from '../harness/settings.ts'
 import { openEvents, type PassThroughWorld, paths, readerOf, startPassThroughWorld } from './pass-through-world.ts'
 
 const stallMs = 1_000
@@ -11,18 +12,19 @@ const stallMs = 1_000
 describe('time limits of event streams', () => {
   let world: PassThroughWorld
   beforeAll(async () => {
-    world = await startPassThroughWorld((settings) => {
+    world = await startPassThroughWorld((settings, url) => {
+      // Longer than the idle timeout of a stream.
+      const timeoutMs = 10_000_000
+      settings.backends.feed = upstreamAt(`${url}/base`, { audience: 'service-under-test', timeoutMs })
       settings.streams = { ...settings.streams, maxPerAddress: 2 }
       settings.requests.downloadStallMs = stallMs
       // Longer than the test of the shutdown may take.
       settings.shutdown = { delayMs: 0, timeoutMs: 600_000 }
     })
   })
-  afterEach(() => void vi.useRealTimers())
+  afterEach(() => world.durations.resume())
   afterAll(() => world?.stop())
 
-  /** Only `vi.advanceTimersByTime` and `expect.poll` move the time of streams that are opened afterwards. */
-  const stopTime = () => vi.useFakeTimers({ toFake: ['performance', 'setInterval', 'clearInterval'] })
   const idleMs = () => world.portico.settings.streams.idleTimeoutMs
 
   const lastEnd = () => world.portico.log.filter(({ streamEnd }) => streamEnd !== undefined).at(-1)?.streamEnd
@@ -33,13 +35,13 @@ describe('time limits of event streams', () => {
       response.on('close', () => closed.resolve())
       openEvents(response)
     })
-    stopTime()
+    world.durations.stop()
     const reader = readerOf(await world.open(paths.watch))
     expect(await reader.next()).toBe('data: first\n\n')
-    vi.advanceTimersByTime(idleMs() - 1)
+    world.durations.skip(idleMs() - 1)
     await pause(50)
     expect(lastEnd()).toBeUndefined()
-    vi.advanceTimersByTime(recheckMs)
+    world.durations.skip(recheckMs)
     await reader.end()
     await closed.promise
     await expect.poll(lastEnd).toBe('idle')
@@ -52,10 +54,10 @@ describe('time limits of event streams', () => {
       response.on('close', () => closed.resolve())
       asked.resolve(response)
     })
-    stopTime()
+    world.durations.stop()
     const opened = world.open(paths.watch)
     const late = await asked.promise
-    vi.advanceTimersByTime(idleMs() + recheckMs)
+    world.durations.skip(idleMs() + recheckMs)
     openEvents(late)
     const response = await opened
     expect([response.status, (await response.json()).code]).toEqual([503, 'SYSTEM.UNAVAILABLE'])
@@ -69,16 +71,16 @@ describe('time limits of event streams', () => {
     world.service.respond((_request, response) => {
       send = openEvents(response)
     })
-    stopTime()
+    world.durations.stop()
     const reader = readerOf(await world.open(paths.watch))
     await reader.next()
     let atMs = 0
     for (; atMs + idleMs() < maxLifetimeMs; atMs += idleMs() - 1) {
-      vi.advanceTimersByTime(idleMs() - 1)
+      world.durations.skip(idleMs() - 1)
       send('again')
       expect(await reader.next()).toBe('data: again\n\n')
     }
-    vi.advanceTimersByTime(maxLifetimeMs - atMs + recheckMs)
+    world.durations.skip(maxLifetimeMs - atMs + recheckMs)
     await reader.end()
     await expect.poll(lastEnd).toBe('lifetime')
     expect((await world.metric('portico_streams_ended_total')).join()).toContain('reason="lifetime"')

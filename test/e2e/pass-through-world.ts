@@ -7,6 +7,7 @@ import type { Configuration } from '../../src/config/index.ts'
 import { anonymous, member, own } from '../../src/contract/policies.ts'
 import { operation } from '../../src/kernel/index.ts'
 import { developmentIds } from '../../src/seed/development.ts'
+import { createMovableDurations, type MovableDurations } from '../harness/durations.ts'
 import { requiredHeaders } from '../harness/http.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { upstreamAt } from '../harness/settings.ts'
@@ -141,6 +142,7 @@ export function readerOf(response: Response) {
 }
 
 export interface PassThroughWorld {
+  durations: MovableDurations
   portico: Portico
   service: Service
   session: Session
@@ -155,7 +157,9 @@ export async function startPassThroughWorld(
   adjust: (settings: Configuration, url: string) => void = () => undefined,
 ): Promise<PassThroughWorld> {
   const service = await startService()
+  const durations = createMovableDurations()
   const portico = await startPortico({
+    durations,
     domains: [feed],
     adjust: (settings) => {
       const audience = 'service-under-test'
@@ -183,6 +187,7 @@ export async function startPassThroughWorld(
     return Object.fromEntries(all)
   }
   return {
+    durations,
     portico,
     service,
     session,

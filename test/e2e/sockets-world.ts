@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { expect } from 'vitest'
 import type { StreamSettings } from '../../src/config/index.ts'
 import { developmentIds } from '../../src/seed/development.ts'
+import { createMovableDurations } from '../harness/durations.ts'
 import { requiredHeaders } from '../harness/http.ts'
 import { startPortico } from '../harness/portico.ts'
 import { upstreamAt } from '../harness/settings.ts'
@@ -35,7 +36,9 @@ interface Sent {
 
 export async function startSocketsWorld(streams: Partial<StreamSettings>) {
   const service = await startSocketService()
+  const durations = createMovableDurations()
   const portico = await startPortico({
+    durations,
     adjust: (settings) => {
       settings.operations = ['test/harness/ticker.yaml']
       const breaker = { failures: 1_000, openMs: 200 }
@@ -136,6 +139,7 @@ export async function startSocketsWorld(streams: Partial<StreamSettings>) {
   }
 
   return {
+    durations,
     service,
     portico,
     session,

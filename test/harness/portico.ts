@@ -3,8 +3,10 @@ import type { Domain } from '../../src/api/domain.ts'
 import { bankingDomains } from '../../src/banking/index.ts'
 import type { JobPace } from '../../src/compose/jobs.ts'
 import type { Variables } from '../../src/config/env.ts'
+import type { Durations } from '../../src/kernel/index.ts'
 import { type Running, startServer } from '../../src/main.ts'
 import type { AnyTemplate } from '../../src/platform/mail/index.ts'
+import { systemDurations } from '../../src/platform/runtime/index.ts'
 import { watchAudit } from './audit-watch.ts'
 import { type Answer, type Call, send } from './http.ts'
 import { captureLog, type LogLine } from './log.ts'
@@ -54,6 +56,7 @@ export interface Options {
   domains?: readonly Domain[]
   variables?: Variables
   adjust?: (settings: WholeSettings) => void
+  durations?: Durations
   /** Replaces the intervals of jobs. */
   pace?: JobPace
   /** Runs before the start, for example a command of the CLI. */
@@ -78,6 +81,7 @@ export async function startPortico({
   domains: added = [],
   variables = {},
   adjust,
+  durations = systemDurations,
   pace = {},
   prepare,
 }: Options = {}): Promise<Portico> {
@@ -94,7 +98,7 @@ export async function startPortico({
   const served = [...bankingDomains, ...added]
   const runBeside = (role: 'gateway' | 'domains', assertion = settings.assertion): Promise<Running> => {
     const listen = { ...settings.listen, operationsPort: 0 }
-    return startServer(served, { ...settings, listen, assertion }, role, captured.logger, { pace })
+    return startServer(served, { ...settings, listen, assertion }, role, captured.logger, { durations, pace })
   }
   const services: Running[] = []
   if (isDistributed) {
@@ -106,7 +110,7 @@ export async function startPortico({
     services.push(service)
     useService(settings, `http://127.0.0.1:${service.port}`, added)
   }
-  const running = await startServer(served, settings, 'gateway', captured.logger, { pace })
+  const running = await startServer(served, settings, 'gateway', captured.logger, { durations, pace })
   // The replicas share only the store, Redis and the service. Calls alternate between them.
   const replicas = isDistributed ? [running, await runBeside('gateway')] : [running]
   let turn = 0

@@ -5,7 +5,7 @@ import { StreamReply } from '../../kernel/index.ts'
 import type { IncomingMessage } from '../../platform/runtime/index.ts'
 import { basePathOf } from '../upstream/connection.ts'
 import { createUpstreamProxy, type ProxyRequestHead } from '../upstream/proxy.ts'
-import { type IsCode, invalidReply, isIdentityEncoding, upstreamTimeout } from '../upstream/reply.ts'
+import { type ClientPorts, invalidReply, isIdentityEncoding, upstreamTimeout } from '../upstream/reply.ts'
 import { buildHeaders, buildPath } from '../upstream/request.ts'
 import type { StreamClient } from '../upstream/stream-client.ts'
 import { headerOf, readJsonReply } from '../upstream/stream-reply.ts'
@@ -16,11 +16,11 @@ const lastEventId = knownHeaders.lastEventId
 const eventHeaders = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' }
 
 /** The deadline applies to the head of the response; the pipeline limits the time of the stream itself. */
-export function createEventsClient(settings: UpstreamConfiguration, isCode: IsCode): StreamClient {
+export function createEventsClient(settings: UpstreamConfiguration, { isCode, durations }: ClientPorts): StreamClient {
   const { url, timeoutMs, maxReplyBytes } = settings
   const basePath = basePathOf(url)
   // An open stream occupies a connection, so `streams` limits their number instead of `connections`.
-  const proxy = createUpstreamProxy({ ...settings, connections: Number.POSITIVE_INFINITY })
+  const proxy = createUpstreamProxy({ ...settings, connections: Number.POSITIVE_INFINITY }, durations)
 
   const readResponse = async (response: IncomingMessage): Promise<StreamReply> => {
     if (!isEventStream(response)) {
@@ -35,7 +35,7 @@ export function createEventsClient(settings: UpstreamConfiguration, isCode: IsCo
     const { response, abort } = proxy.send(buildEventsRequest(call, assertion, basePath), null)
     const stopped = Promise.withResolvers<never>()
     const onLate = (): void => stopped.reject(upstreamTimeout('no event stream before the deadline'))
-    const timer = setTimeout(onLate, timeoutMs)
+    using _timer = durations.after(timeoutMs, onLate)
     const { signal } = call.client
     const onAbort = (): void => stopped.reject(signal.reason)
     signal.addEventListener('abort', onAbort)
@@ -47,7 +47,6 @@ export function createEventsClient(settings: UpstreamConfiguration, isCode: IsCo
       abort()
       throw error
     } finally {
-      clearTimeout(timer)
       signal.removeEventListener('abort', onAbort)
     }
   }

@@ -1,6 +1,6 @@
 import type { UpstreamConfiguration } from '../../config/index.ts'
 import type { Call } from '../../gateway/pipeline/call.ts'
-import { Refusal } from '../../kernel/index.ts'
+import { type Durations, Refusal } from '../../kernel/index.ts'
 import { networkKey } from '../../platform/limits/index.ts'
 import type { BreakerState, CircuitChange } from './metrics.ts'
 import { UnreachableRefusal, UpstreamRefusal } from './reply.ts'
@@ -27,10 +27,11 @@ export function callerKey({ caller, clientIp }: Caller): string {
 /** A library's circuit breaker knows no callers, and makes everyone wait for one slow probe (decision 53). */
 export class Circuit {
   readonly #settings: UpstreamConfiguration['breaker']
+  readonly #durations: Durations
   readonly #onChange: (change: CircuitChange) => void
   #current = openWindow()
   #previous = openWindow()
-  #windowStart = performance.now()
+  #windowStart: number
   #openedAt: number | null = null
   #probedAt = Number.NEGATIVE_INFINITY
   /** The time of the last probe of each caller, the oldest first. */
@@ -38,15 +39,21 @@ export class Circuit {
   /** Attempts from before the last change do not show the present state. */
   #changes = 0
 
-  constructor(settings: UpstreamConfiguration['breaker'], onChange: (change: CircuitChange) => void) {
+  constructor(
+    settings: UpstreamConfiguration['breaker'],
+    durations: Durations,
+    onChange: (change: CircuitChange) => void,
+  ) {
     this.#settings = settings
+    this.#durations = durations
     this.#onChange = onChange
+    this.#windowStart = durations.now()
   }
 
   /** Half open means that probes are admitted. */
   get state(): BreakerState {
     if (this.#openedAt === null) return 0
-    return performance.now() - this.#openedAt < this.#settings.openMs ? 2 : 1
+    return this.#durations.now() - this.#openedAt < this.#settings.openMs ? 2 : 1
   }
 
   /** Throws SYSTEM.UNAVAILABLE without an attempt while the circuit is open. */
@@ -74,7 +81,7 @@ export class Circuit {
   /** A slow probe delays no other. A caller whose probes always fail cannot keep the circuit open. */
   #admitsProbe(key: string, openedAt: number): boolean {
     const { openMs } = this.#settings
-    const now = performance.now()
+    const now = this.#durations.now()
     if (now - openedAt < openMs || now - this.#probedAt < Math.min(openMs, maxProbeGapMs)) return false
     for (const [caller, at] of this.#probes) {
       if (now - at < openMs) break
@@ -102,11 +109,11 @@ export class Circuit {
     this.#current.failures += 1
     if (this.#current.failures + this.#previous.failures < this.#settings.failures) return
     const tallies = addTallies([this.#previous, this.#current])
-    if (isUnreachable(tallies)) this.#change(performance.now(), tallies)
+    if (isUnreachable(tallies)) this.#change(this.#durations.now(), tallies)
   }
 
   #slide(): void {
-    const elapsed = performance.now() - this.#windowStart
+    const elapsed = this.#durations.now() - this.#windowStart
     if (elapsed < halfWindowMs) return
     this.#previous = elapsed < 2 * halfWindowMs ? this.#current : openWindow()
     this.#current = openWindow()

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import { isCommand } from '../../gateway/pipeline/call.ts'
-import type { Refusal } from '../../kernel/index.ts'
+import type { Durations, Refusal, Timer } from '../../kernel/index.ts'
 import {
   brokenReply,
   invalidReply,
@@ -14,6 +14,7 @@ import {
 
 interface ReplyLimits {
   maxReplyBytes: number
+  durations: Durations
   /** Milliseconds until the last byte must have arrived. */
   remainingMs: number
   /** Aborts when nobody waits for the reply. A command that was sent runs on. */
@@ -31,7 +32,7 @@ class ReplyCollector implements Dispatcher.DispatchHandler {
   readonly #maxReplyBytes: number
   readonly #resolve: (reply: BufferedReply) => void
   readonly #reject: (error: Error) => void
-  readonly #timer: NodeJS.Timeout
+  readonly #timer: Timer
   readonly #isCommand: boolean
   readonly #signal: AbortSignal | undefined
   readonly #chunks: Buffer[] = []
@@ -47,14 +48,14 @@ class ReplyCollector implements Dispatcher.DispatchHandler {
 
   constructor(
     request: { method: string },
-    { maxReplyBytes, remainingMs, signal }: ReplyLimits,
+    { maxReplyBytes, durations, remainingMs, signal }: ReplyLimits,
     resolve: (reply: BufferedReply) => void,
     reject: (error: Error) => void,
   ) {
     this.#maxReplyBytes = maxReplyBytes
     this.#resolve = resolve
     this.#reject = reject
-    this.#timer = setTimeout(ReplyCollector.#onDeadline, Math.max(0, remainingMs), this)
+    this.#timer = durations.after(Math.max(0, remainingMs), this.#onDeadline)
     this.#isCommand = isCommand(request)
     this.#signal = signal
     signal?.addEventListener('abort', this.#abandon)
@@ -68,18 +69,17 @@ class ReplyCollector implements Dispatcher.DispatchHandler {
    * If this process was busy, the reply may be in the socket's buffer, so read once more. A request that was not sent
    * yet has no reply, and must not be sent after its deadline.
    */
-  static #onDeadline(collector: ReplyCollector): void {
-    if (collector.#controller) setImmediate(ReplyCollector.#timeOut, collector)
-    else ReplyCollector.#timeOut(collector)
+  readonly #onDeadline = (): void => {
+    if (this.#controller) setImmediate(this.#timeOut)
+    else this.#timeOut()
   }
 
-  static #timeOut(collector: ReplyCollector): void {
-    if (collector.#isSettled) return
-    collector.#fail(upstreamTimeout('total deadline'))
+  readonly #timeOut = (): void => {
+    if (!this.#isSettled) this.#fail(upstreamTimeout('total deadline'))
   }
 
   #settle(): void {
-    clearTimeout(this.#timer)
+    this.#timer[Symbol.dispose]()
     this.#signal?.removeEventListener('abort', this.#abandon)
     this.#isSettled = true
   }

@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream'
 import { createSecureContext } from 'node:tls'
 import { Pool } from 'undici'
 import { isHttps, type UpstreamConfiguration } from '../../config/index.ts'
-import { errorCode, Refusal } from '../../kernel/index.ts'
+import { type Durations, errorCode, Refusal } from '../../kernel/index.ts'
 import { Agent as HttpAgent, lookupInTurn as lookup, systemRandomness } from '../../platform/runtime/index.ts'
 import { brokenReply, UnreachableRefusal } from './reply.ts'
 
@@ -41,11 +41,15 @@ export function openPool({ url, connections, tls }: UpstreamConfiguration): Pool
 }
 
 /** Node's agent, as http-proxy-middleware requires. Its timeout applies only to idle connections. */
-export function openAgent({ url, connections, tls }: UpstreamConfiguration): HttpAgent | HttpsAgent {
+export function openAgent(
+  { url, connections, tls }: UpstreamConfiguration,
+  durations: Durations,
+): HttpAgent | HttpsAgent {
   const idle = { timeout: idleMs, agentKeepAliveTimeoutBuffer: idleMarginMs }
   const options = { keepAlive: true, maxSockets: connections, lookup, ...idle }
   return limitAge(
     isHttps(url) ? new HttpsAgent({ ...options, ...(tls && readTlsOptions(url, tls)) }) : new HttpAgent(options),
+    durations,
   )
 }
 
@@ -124,10 +128,10 @@ function assertCertificateAuthority(ca: Buffer): void {
 }
 
 /** Node's agent has no maximum age. It emits `free` after a reply, and then does not reuse a destroyed socket. */
-function limitAge<A extends HttpAgent>(agent: A): A {
+function limitAge<A extends HttpAgent>(agent: A, durations: Durations): A {
   const closesAt = new WeakMap<Duplex, number>()
   agent.prependListener('free', (socket: Duplex) => {
-    const now = performance.now()
+    const now = durations.now()
     const at = closesAt.get(socket)
     if (at === undefined) closesAt.set(socket, now + maxAgeMs + jitter())
     else if (now >= at) socket.destroy()

@@ -1,15 +1,16 @@
 import type { Readable } from 'node:stream'
+import type { Durations, Timer } from '../../kernel/index.ts'
 
 /** Detects an upstream that neither sends nor reads anything. */
 export class IdleTimer {
-  readonly #timer: NodeJS.Timeout
+  readonly #timer: Timer
 
   /** While `isClientSlow`, the upstream is not idle: it waits for the client. */
-  constructor(timeoutMs: number, isClientSlow: () => boolean, onIdle: () => void) {
-    this.#timer = setTimeout(() => {
+  constructor(durations: Durations, timeoutMs: number, isClientSlow: () => boolean, onIdle: () => void) {
+    this.#timer = durations.after(timeoutMs, () => {
       if (isClientSlow()) this.touch()
       else onIdle()
-    }, timeoutMs)
+    })
   }
 
   touch(): void {
@@ -22,6 +23,6 @@ export class IdleTimer {
   }
 
   stop(): void {
-    clearTimeout(this.#timer)
+    this.#timer[Symbol.dispose]()
   }
 }

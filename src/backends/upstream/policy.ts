@@ -1,6 +1,6 @@
 import type { UpstreamConfiguration } from '../../config/index.ts'
 import type { Call } from '../../gateway/pipeline/call.ts'
-import { createSharedLimiter } from '../../kernel/index.ts'
+import { createSharedLimiter, type Durations } from '../../kernel/index.ts'
 import { type Caller, Circuit, callerKey } from './circuit.ts'
 import type { BreakerState, CircuitChange, UpstreamMetrics } from './metrics.ts'
 
@@ -9,25 +9,23 @@ import type { BreakerState, CircuitChange, UpstreamMetrics } from './metrics.ts'
  * them would miss their deadline. Calls throw SYSTEM.UNAVAILABLE if the limit or the circuit rejects them. A call
  * leaves the queue when its client disconnects. No caller takes all slots or places of the queue.
  */
-export function createUpstreamPolicies(settings: UpstreamConfiguration, metrics: UpstreamMetrics) {
-  const { url, concurrency, connections } = settings
+export function createUpstreamPolicies(
+  settings: UpstreamConfiguration,
+  { metrics, durations }: { metrics: UpstreamMetrics; durations: Durations },
+) {
+  const { url, concurrency, connections, breaker } = settings
   const onChange = (change: CircuitChange): void => metrics.reportCircuit(url, change)
   // In undici's queue, a request that nobody waits for would still cost a connection.
-  const whole = createPolicy(settings, Math.min(concurrency, connections), onChange)
-  const streamed = createPolicy(settings, concurrency, onChange)
+  const whole = createPolicy(settings, Math.min(concurrency, connections), new Circuit(breaker, durations, onChange))
+  const streamed = createPolicy(settings, concurrency, new Circuit(breaker, durations, onChange))
   const retire = metrics.watchBreaker(url, () => worstState(whole.circuit.state, streamed.circuit.state))
   return { whole: whole.run, streamed: streamed.run, retire }
 }
 
 type LimitedCall = Caller & Pick<Call, 'client'>
 
-function createPolicy(
-  { queue, breaker }: UpstreamConfiguration,
-  concurrency: number,
-  onChange: (change: CircuitChange) => void,
-) {
+function createPolicy({ queue }: UpstreamConfiguration, concurrency: number, circuit: Circuit) {
   const { runLimited } = createSharedLimiter({ concurrency, waiting: queue })
-  const circuit = new Circuit(breaker, onChange)
   return {
     circuit,
     run: (call: LimitedCall, attempt: () => Promise<unknown>): Promise<unknown> =>

@@ -2,6 +2,7 @@ import { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import { createProxyMiddleware, type Options } from 'http-proxy-middleware'
 import type { UpstreamConfiguration } from '../../config/index.ts'
+import type { Durations } from '../../kernel/index.ts'
 import { countStreamedBytes, IncomingMessage, ServerResponse } from '../../platform/runtime/index.ts'
 import { openAgent } from './connection.ts'
 import { invalidReply } from './reply.ts'
@@ -68,8 +69,8 @@ export interface UpstreamProxy {
 }
 
 /** Stages never see the client's request and response, and only the headers that we choose reach the client. */
-export function createUpstreamProxy(settings: UpstreamConfiguration): UpstreamProxy {
-  const agent = openAgent(settings)
+export function createUpstreamProxy(settings: UpstreamConfiguration, durations: Durations): UpstreamProxy {
+  const agent = openAgent(settings, durations)
   const pending: PendingResponses = new WeakMap()
   const proxy = createProxyMiddleware({
     target: new URL(settings.url).origin,

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { isGatewayCode } from '../../contract/policies.ts'
 import {
   type Code,
+  type Durations,
   type ExceededLimit,
   hasInexactNumber,
   isDeeperThan,
@@ -94,6 +95,11 @@ const envelopeFields = ['success', 'code', 'message', 'data']
 
 /** Whether a domain of this process declares the code. */
 export type IsCode = (text: string) => text is Code
+
+export interface ClientPorts {
+  isCode: IsCode
+  durations: Durations
+}
 
 /** The value of an absent header is ''. */
 export interface UpstreamReply {

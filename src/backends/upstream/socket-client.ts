@@ -9,7 +9,7 @@ import type { IncomingMessage } from '../../platform/runtime/index.ts'
 import { basePathOf, openAgent } from './connection.ts'
 import { ProxyRequest } from './proxy.ts'
 import { ProxySocket } from './proxy-socket.ts'
-import { type IsCode, invalidReply, upstreamTimeout } from './reply.ts'
+import { type ClientPorts, invalidReply, upstreamTimeout } from './reply.ts'
 import { buildSocketRequest } from './request.ts'
 import { headerOf, readJsonReply } from './stream-reply.ts'
 
@@ -30,11 +30,11 @@ interface PendingHandshake {
 export function createSocketClient(
   settings: UpstreamConfiguration,
   maxBufferedBytes: number,
-  isCode: IsCode,
+  { isCode, durations }: ClientPorts,
 ): SocketClient {
   const { url, timeoutMs, maxReplyBytes } = settings
   const basePath = basePathOf(url)
-  const agent = openAgent(settings)
+  const agent = openAgent(settings, durations)
   const pending = new WeakMap<object, PendingHandshake>()
   const readRefusal = async (response: IncomingMessage): Promise<never> => {
     await readJsonReply(response, maxReplyBytes, isCode)
@@ -64,14 +64,13 @@ export function createSocketClient(
     const onTimeout = () => stop(upstreamTimeout('deadline of a handshake', Boolean(opening.outgoing?.socket)))
     const { signal } = call.client
     const onAbort = () => stop(signal.reason)
-    const timer = setTimeout(onTimeout, timeoutMs)
+    using _timer = durations.after(timeoutMs, onTimeout)
     signal.addEventListener('abort', onAbort)
     if (signal.aborted) onAbort()
     try {
       proxy.upgrade(request, socket, Buffer.alloc(0))
       return await opening.settle.promise
     } finally {
-      clearTimeout(timer)
       signal.removeEventListener('abort', onAbort)
     }
   }

@@ -8,7 +8,7 @@ import { buildRawRequest, type StreamedRequest } from '../pass-through/raw-reque
 import { basePathOf } from './connection.ts'
 import { IdleTimer } from './idle-timer.ts'
 import { createUpstreamProxy, type ProxyRequestHead } from './proxy.ts'
-import { type IsCode, invalidReply, upstreamTimeout } from './reply.ts'
+import { type ClientPorts, invalidReply, upstreamTimeout } from './reply.ts'
 import { buildStreamRequest } from './request.ts'
 import { readJsonReply, toStreamReply } from './stream-reply.ts'
 
@@ -26,11 +26,11 @@ export function isStreamed({ operation }: Call): boolean {
 export function createStreamClient(
   settings: UpstreamConfiguration,
   idleTimeoutMs: number,
-  isCode: IsCode,
+  { isCode, durations }: ClientPorts,
 ): StreamClient {
   const { url, maxReplyBytes, streamTimeoutMs, maxStreamBytes } = settings
   const basePath = basePathOf(url)
-  const proxy = createUpstreamProxy(settings)
+  const proxy = createUpstreamProxy(settings, durations)
 
   const readResponse = async (
     call: Call,
@@ -69,11 +69,11 @@ export function createStreamClient(
         : source !== null && !source.readableEnded && !source.isPaused()
     const stopLate = (): void =>
       stop(isClientSlow() ? clientTimeout() : upstreamTimeout('total deadline of a stream', hasSocket()))
-    const timer = setTimeout(stopLate, streamTimeoutMs)
+    const timer = durations.after(streamTimeoutMs, stopLate)
     const stopIdle = (): void => stop(upstreamTimeout('idle upstream', hasSocket()))
-    const idle = isRaw(call) ? new IdleTimer(idleTimeoutMs, isClientSlow, stopIdle) : null
+    const idle = isRaw(call) ? new IdleTimer(durations, idleTimeoutMs, isClientSlow, stopIdle) : null
     const stopTimers = (): void => {
-      clearTimeout(timer)
+      timer[Symbol.dispose]()
       idle?.stop()
     }
     const onBroken = (cause?: unknown): void => {

@@ -7,7 +7,7 @@ import { sendRequest } from './client.ts'
 import { basePathOf, openPool, toConnectionRefusal } from './connection.ts'
 import type { UpstreamMetrics } from './metrics.ts'
 import { createUpstreamPolicies } from './policy.ts'
-import { type IsCode, invalidReply, readReply, UnreachableRefusal, upstreamTimeout } from './reply.ts'
+import { type ClientPorts, invalidReply, readReply, UnreachableRefusal, upstreamTimeout } from './reply.ts'
 import { buildRequest } from './request.ts'
 import { createSocketClient } from './socket-client.ts'
 import { createStreamClient, isStreamed } from './stream-client.ts'
@@ -18,21 +18,25 @@ export interface Upstream extends Backend {
   close(): Promise<void>
 }
 
+export interface UpstreamPorts extends ClientPorts {
+  assertionOf(call: Call): MaybePromise<string>
+  metrics: UpstreamMetrics
+}
+
 /** Adds a deadline, a circuit breaker, a concurrency limit and one retry of a GET. */
 export function createUpstream(
   settings: UpstreamConfiguration,
-  assertionOf: (call: Call) => MaybePromise<string>,
-  metrics: UpstreamMetrics,
-  isCode: IsCode,
+  ports: UpstreamPorts,
   { maxBufferedBytes, idleTimeoutMs }: Pick<StreamSettings, 'maxBufferedBytes' | 'idleTimeoutMs'>,
 ): Upstream {
   const { url, timeoutMs, maxReplyBytes } = settings
+  const { assertionOf, metrics, isCode, durations } = ports
   const basePath = basePathOf(url)
   const pool = openPool(settings)
-  const policies = createUpstreamPolicies(settings, metrics)
-  const streams = createStreamClient(settings, idleTimeoutMs, isCode)
-  const events = createEventsClient(settings, isCode)
-  const sockets = createSocketClient(settings, maxBufferedBytes, isCode)
+  const policies = createUpstreamPolicies(settings, ports)
+  const streams = createStreamClient(settings, idleTimeoutMs, ports)
+  const events = createEventsClient(settings, ports)
+  const sockets = createSocketClient(settings, maxBufferedBytes, ports)
 
   const send = (call: Call, assertion: string, deadline: number): Promise<unknown> => {
     if (call.handshake) return sockets.open(call, call.handshake, assertion)
@@ -40,7 +44,7 @@ export function createUpstream(
     if (isStreamed(call)) return streams.send(call, assertion)
     const request = buildRequest(call, assertion)
     const { signal } = call.client
-    const limits = { maxReplyBytes, remainingMs: deadline - performance.now(), signal }
+    const limits = { maxReplyBytes, durations, remainingMs: deadline - durations.now(), signal }
     return sendRequest(pool, { ...request, path: basePath + request.path }, limits).then((reply) => {
       call.isTotalEstimated = reply.totalEstimated === 'true'
       return readReply(reply, isCode)
@@ -50,7 +54,7 @@ export function createUpstream(
   const attempt = async (call: Call, deadline: number): Promise<unknown> => {
     // Sign after the queue, where an assertion could expire.
     const assertion = await assertionOf(call)
-    const start = performance.now()
+    const start = durations.now()
     // After its deadline, the call counts as rejected and must not take effect. For streams, the time limit starts only
     // now.
     if (start >= deadline && !isStreamed(call)) throw upstreamTimeout('deadline passed in the queue', false)
@@ -65,13 +69,13 @@ export function createUpstream(
       throw refusal
     } finally {
       metrics.changeInFlight(url, -1)
-      metrics.observeAttempt(url, outcome, (performance.now() - start) / 1000)
+      metrics.observeAttempt(url, outcome, (durations.now() - start) / 1000)
     }
   }
 
   return {
     handle: (call) => {
-      const deadline = performance.now() + timeoutMs
+      const deadline = durations.now() + timeoutMs
       const guard = isStreamed(call) ? policies.streamed : policies.whole
       return guard(call, () =>
         attempt(call, deadline).catch((error: unknown) =>

@@ -6,6 +6,7 @@ import { buildRequest } from '../../backends/upstream/request.ts'
 import type { UpstreamConfiguration } from '../../config/index.ts'
 import { isGatewayCode } from '../../contract/policies.ts'
 import { type Code, errorCode, fallbackLocale, messageOf, type Operation, Refusal } from '../../kernel/index.ts'
+import { systemDurations } from '../../platform/runtime/index.ts'
 import type { Input } from './inputs.ts'
 
 /** The service accepts no connections, so no check can run. */
@@ -63,8 +64,9 @@ export class ServiceClient {
       path: basePathOf(url) + path,
       headers: assertion === null || authorization === undefined ? others : { ...others, authorization },
     }
+    const limits = { maxReplyBytes, durations: systemDurations, remainingMs: timeoutMs }
     try {
-      return toOutcome(await sendRequest(this.#pool, sent, { maxReplyBytes, remainingMs: timeoutMs }), this.#isCode)
+      return toOutcome(await sendRequest(this.#pool, sent, limits), this.#isCode)
     } catch (error) {
       if (unreachableCodes.has(errorCode(error) ?? '')) throw new ServiceUnreachable(messageOf(error), { cause: error })
       return { kind: 'invalid', status: 0, reason: describe(toConnectionRefusal(error)) }

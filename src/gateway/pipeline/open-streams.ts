@@ -1,5 +1,5 @@
 import type { StreamSettings } from '../../config/index.ts'
-import { Refusal, rateLimited } from '../../kernel/index.ts'
+import { type Durations, Refusal, rateLimited, type Timer } from '../../kernel/index.ts'
 import type { Call, StreamEnd } from './call.ts'
 import type { CheckCaller } from './stages/access-control.ts'
 import { spenderOf } from './stages/limits.ts'
@@ -24,6 +24,7 @@ export interface OpenStreamPorts {
   maxOpen?: number
   addressKey(address: string): string
   metrics: StreamMetrics
+  durations: Durations
 }
 
 export interface OpenStream {
@@ -39,7 +40,7 @@ interface Entry {
   openedAt: number
   activeAt: number
   isChecking: boolean
-  timer: NodeJS.Timeout | undefined
+  timer: Timer | undefined
   watch: WatchedStream
 }
 
@@ -66,7 +67,8 @@ export class OpenStreams {
    * SYSTEM.UNAVAILABLE if the replica has.
    */
   open(call: Call, watch: WatchedStream): OpenStream {
-    const now = performance.now()
+    const { settings, durations } = this.#ports
+    const now = durations.now()
     const entry: Entry = {
       call,
       key: this.#keyOf(call),
@@ -77,10 +79,10 @@ export class OpenStreams {
       watch,
     }
     this.#count(entry)
-    entry.timer = setInterval(() => this.#check(entry), recheckMs)
+    entry.timer = durations.every(recheckMs, () => this.#check(entry))
     return {
       touch: () => {
-        entry.activeAt = performance.now()
+        entry.activeAt = durations.now()
       },
       release: (reason) => this.#release(entry, reason),
     }
@@ -114,7 +116,7 @@ export class OpenStreams {
 
   #release(entry: Entry, reason: StreamEnd): void {
     if (!this.#entries.delete(entry)) return
-    clearInterval(entry.timer)
+    entry.timer?.[Symbol.dispose]()
     const count = (this.#counts.get(entry.key) ?? 1) - 1
     if (count === 0) this.#counts.delete(entry.key)
     else this.#counts.set(entry.key, count)
@@ -129,8 +131,8 @@ export class OpenStreams {
   }
 
   #check(entry: Entry): void {
-    const { settings } = this.#ports
-    const now = performance.now()
+    const { settings, durations } = this.#ports
+    const now = durations.now()
     if (now - entry.openedAt >= settings.maxLifetimeMs) this.#end(entry, 'lifetime')
     else if (now - entry.activeAt >= settings.idleTimeoutMs) this.#end(entry, 'idle')
     else if (entry.call.caller && !entry.isChecking) this.#checkCaller(entry)

@@ -2,12 +2,11 @@ import { SocketReply } from '../../kernel/index.ts'
 import type { Call, Stage } from '../pipeline/call.ts'
 import type { OpenStreams } from '../pipeline/open-streams.ts'
 import type { CheckCaller } from '../pipeline/stages/access-control.ts'
-import { type ClosedSocket, SocketRelay } from './relay.ts'
+import { type RelayPorts, SocketRelay } from './relay.ts'
 
-export interface SocketPorts {
+export interface SocketPorts extends RelayPorts {
   streams: OpenStreams
   checkCaller: CheckCaller
-  onClosed(closed: ClosedSocket): void
 }
 
 /** Counts a WebSocket before the service is contacted. */
@@ -15,7 +14,8 @@ export function relaySocketsStage(ports: SocketPorts, dispatch: Stage): Stage {
   return (call) => (call.handshake ? openSocket(ports, call, dispatch) : dispatch(call))
 }
 
-async function openSocket({ streams, checkCaller, onClosed }: SocketPorts, call: Call, dispatch: Stage) {
+async function openSocket(ports: SocketPorts, call: Call, dispatch: Stage) {
+  const { streams, checkCaller } = ports
   const stream = streams.open(call, { checkCaller, close: () => call.relay?.close(call.streamEnd ?? 'service') })
   try {
     await dispatch(call)
@@ -24,7 +24,7 @@ async function openSocket({ streams, checkCaller, onClosed }: SocketPorts, call:
     stream.release(call.client.isGone ? 'client' : 'service')
     throw error
   }
-  call.relay = new SocketRelay(call, call.reply, stream, onClosed)
+  call.relay = new SocketRelay(call, call.reply, stream, ports)
   // The stream can have ended during the handshake.
   if (call.streamEnd !== null) call.relay.close(call.streamEnd)
 }

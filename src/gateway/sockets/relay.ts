@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { fallbackProtocol } from '../../contract/sockets.ts'
-import type { SocketReply } from '../../kernel/index.ts'
+import type { Durations, SocketReply, Timer } from '../../kernel/index.ts'
 import { countStreamedBytes } from '../../platform/runtime/index.ts'
 import type { AcceptedSocket, Call, StreamEnd } from '../pipeline/call.ts'
 import type { OpenStream } from '../pipeline/open-streams.ts'
@@ -31,29 +31,37 @@ export interface ClosedSocket {
   ms: number
 }
 
+export interface RelayPorts {
+  durations: Durations
+  onClosed(closed: ClosedSocket): void
+}
+
 /** Relays bytes with backpressure. */
 export class SocketRelay implements AcceptedSocket {
   readonly #call: Call
   readonly #reply: SocketReply
   readonly #service: Duplex
   readonly #stream: OpenStream
+  readonly #durations: Durations
   readonly #onClosed: (closed: ClosedSocket) => void
   readonly #frames = new FrameTracker()
-  readonly #startedAt = performance.now()
+  readonly #startedAt: number
   #client: Socket | undefined
   #isStarted = false
-  #timer: NodeJS.Timeout | undefined
+  #timer: Timer | undefined
   #end: StreamEnd | null = null
   #received = 0
   #sent = 0
 
   /** `stream` counts the socket; the relay releases it at its end. */
-  constructor(call: Call, reply: SocketReply, stream: OpenStream, onClosed: (closed: ClosedSocket) => void) {
+  constructor(call: Call, reply: SocketReply, stream: OpenStream, { durations, onClosed }: RelayPorts) {
     this.#call = call
     this.#reply = reply
     this.#service = reply.channel
     this.#stream = stream
+    this.#durations = durations
     this.#onClosed = onClosed
+    this.#startedAt = durations.now()
     this.#service.on('error', () => undefined).once('close', () => this.close('service'))
   }
 
@@ -123,15 +131,16 @@ export class SocketRelay implements AcceptedSocket {
   #beginEnd(reason: StreamEnd, timeoutMs: number): void {
     if (this.#end !== null) return
     this.#end = reason
-    this.#timer = setTimeout(() => (this.#client ? this.#client.destroy() : this.#finish()), timeoutMs)
+    const cut = () => (this.#client ? this.#client.destroy() : this.#finish())
+    this.#timer = this.#durations.after(timeoutMs, cut)
   }
 
   #finish(): void {
-    clearTimeout(this.#timer)
+    this.#timer?.[Symbol.dispose]()
     this.#end ??= 'client'
     this.#service.destroy()
     this.#stream.release(this.#end === 'client' ? 'client' : 'service')
-    const ms = performance.now() - this.#startedAt
+    const ms = this.#durations.now() - this.#startedAt
     this.#onClosed({ call: this.#call, received: this.#received, sent: this.#sent, ms })
   }
 }

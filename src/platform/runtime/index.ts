@@ -14,6 +14,7 @@ export { lookup, lookupInTurn, shareResolver } from './resolver.ts'
 export {
   setDeadline,
   systemClock,
+  systemDurations,
   systemIds,
   systemRandomness,
   withTimeout,

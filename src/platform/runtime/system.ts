@@ -1,6 +1,6 @@
 import { randomFillSync, randomInt } from 'node:crypto'
 import { v7 } from 'uuid'
-import { bizId, type Clock, type Ids, type Randomness, toInstant } from '../../kernel/index.ts'
+import { bizId, type Clock, type Durations, type Ids, type Randomness, toInstant } from '../../kernel/index.ts'
 
 /** If this process was busy or suspended, a response that has arrived is read before `onExpired` runs. */
 export function setDeadline(onExpired: () => void, milliseconds: number): NodeJS.Timeout {
@@ -32,6 +32,12 @@ export async function waitFor(done: Promise<void>, ms: number): Promise<void> {
 }
 
 export const systemClock: Clock = { now: () => toInstant(Date.now()) }
+
+export const systemDurations: Durations = {
+  now: () => performance.now(),
+  after: (ms, task) => setTimeout(task, ms),
+  every: (ms, task) => setInterval(task, ms),
+}
 
 export const systemRandomness: Randomness = {
   bytes: (count) => randomFillSync(new Uint8Array(count)),

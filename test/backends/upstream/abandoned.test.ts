@@ -1,14 +1,11 @@
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import { PassThrough } from 'node:stream'
-import { Registry } from 'prom-client'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { createUpstreamMetrics } from '../../../src/backends/index.ts'
-import { createUpstream, type Upstream } from '../../../src/backends/upstream/upstream.ts'
+import type { Upstream } from '../../../src/backends/upstream/upstream.ts'
 import { listTimezones } from '../../../src/banking/constants/contract.ts'
 import { downloadFile, uploadFile } from '../../../src/banking/files/contract.ts'
 import { updateProfile } from '../../../src/banking/profile/contract.ts'
-import { isCode } from '../../../src/contract/index.ts'
 import { clientDisconnected } from '../../../src/gateway/pipeline/call.ts'
 import { type Operation, StreamReply } from '../../../src/kernel/index.ts'
 import { refusalOf } from '../../banking/world.ts'
@@ -16,6 +13,7 @@ import { arrivedCall } from '../../harness/call.ts'
 import { readReport } from '../../harness/raw-operation.ts'
 import { json, rawResponse } from '../../harness/raw-upstream.ts'
 import { upstreamAt } from '../../harness/settings.ts'
+import { openUpstream } from '../../harness/upstream.ts'
 
 const gone = 'REQUEST.MALFORMED'
 
@@ -52,10 +50,7 @@ async function withUpstream(
   assertionOf = async () => 'an assertion',
 ) {
   const settings = upstreamAt(`${scheme}://127.0.0.1:${port}`, { timeoutMs: 20_000, connections: 1 })
-  const upstream = createUpstream(settings, assertionOf, createUpstreamMetrics(new Registry()), isCode, {
-    maxBufferedBytes: 65_536,
-    idleTimeoutMs: 20_000,
-  })
+  const upstream = openUpstream(settings, { assertionOf }, 20_000)
   await use(upstream)
   for (const socket of sockets) socket.destroy()
   await upstream.close()

@@ -4,6 +4,7 @@ import type { CircuitChange } from '../../../src/backends/upstream/metrics.ts'
 import { brokenReply, invalidReply, UnreachableRefusal } from '../../../src/backends/upstream/reply.ts'
 import { clientDisconnected } from '../../../src/gateway/pipeline/call.ts'
 import { bizId, type Refusal } from '../../../src/kernel/index.ts'
+import { systemDurations } from '../../../src/platform/runtime/index.ts'
 import { refusalOf } from '../../banking/world.ts'
 
 const openMs = 5_000
@@ -15,7 +16,7 @@ let circuit: Circuit
 let changes: CircuitChange[]
 beforeEach(() => {
   changes = []
-  circuit = new Circuit({ failures: 5, openMs }, (change) => changes.push(change))
+  circuit = new Circuit({ failures: 5, openMs }, systemDurations, (change) => changes.push(change))
 })
 
 function at(clientIp: string): Caller {

@@ -1,23 +1,26 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { Socket } from 'node:net'
-import { Registry } from 'prom-client'
 import { Agent, type Dispatcher } from 'undici'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createUpstreamMetrics } from '../../../src/backends/index.ts'
 import { sendRequest } from '../../../src/backends/upstream/client.ts'
-import { createUpstream } from '../../../src/backends/upstream/upstream.ts'
 import { listTimezones } from '../../../src/banking/constants/contract.ts'
 import { downloadFile } from '../../../src/banking/files/contract.ts'
 import { updateProfile } from '../../../src/banking/profile/contract.ts'
-import { isCode } from '../../../src/contract/index.ts'
 import { StreamReply } from '../../../src/kernel/index.ts'
+import { systemDurations } from '../../../src/platform/runtime/index.ts'
 import { refusalOf } from '../../banking/world.ts'
 import { arrivedCall } from '../../harness/call.ts'
+import { createMovableDurations } from '../../harness/durations.ts'
 import { json, rawResponse, startRawUpstream } from '../../harness/raw-upstream.ts'
 import { upstreamAt } from '../../harness/settings.ts'
+import { openUpstream } from '../../harness/upstream.ts'
 
 const invalid = 'SYSTEM.UPSTREAM_INVALID_RESPONSE'
+
+/** Long, so that only a skip reaches it. */
+const timeoutMs = 60_000
+const durations = createMovableDurations()
 
 let silent: Server
 let requests = 0
@@ -36,55 +39,50 @@ test('504 SYSTEM.UPSTREAM_TIMEOUT for a command past its deadline in the queue: 
   const address = silent.address()
   const port = typeof address === 'object' ? address?.port : 0
   const settings = upstreamAt(`http://127.0.0.1:${port}`, {
-    timeoutMs: 200,
+    timeoutMs,
     concurrency: 1,
     queue: 20,
     breaker: { failures: 100, openMs: 0 },
   })
-  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()), isCode, {
-    maxBufferedBytes: 65_536,
-    idleTimeoutMs: 60_000,
-  })
-  const refused = await Promise.all(
-    Array.from({ length: 20 }, () => refusalOf(upstream.handle(arrivedCall(updateProfile)))),
-  )
+  const upstream = openUpstream(settings, { durations })
+  const pending = Array.from({ length: 20 }, () => refusalOf(upstream.handle(arrivedCall(updateProfile))))
+  await expect.poll(() => requests).toBe(1)
+  durations.skip(timeoutMs)
+  const refused = await Promise.all(pending)
   expect(refused).toEqual(Array(20).fill('SYSTEM.UPSTREAM_TIMEOUT'))
-  // One request can get its connection in the last millisecond.
-  expect(requests).toBeLessThan(6)
+  expect(requests).toBe(1)
   await upstream.close()
 })
 
 test('504 SYSTEM.UPSTREAM_TIMEOUT for a retry: the deadline covers both attempts', async () => {
-  const failing = await startRawUpstream((socket) => {
-    if (failing.requests() === 1) setTimeout(() => socket.destroy(), 4_000)
-  })
-  const settings = upstreamAt(failing.url, { timeoutMs: 8_000 })
-  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()), isCode, {
-    maxBufferedBytes: 65_536,
-    idleTimeoutMs: 60_000,
-  })
-  const start = performance.now()
-  expect(await refusalOf(upstream.handle(arrivedCall(listTimezones)))).toBe('SYSTEM.UPSTREAM_TIMEOUT')
-  expect(performance.now() - start).toBeLessThan(12_000)
+  const accepted: Socket[] = []
+  const failing = await startRawUpstream((socket) => void accepted.push(socket))
+  const settings = upstreamAt(failing.url, { timeoutMs })
+  const upstream = openUpstream(settings, { durations })
+  const pending = refusalOf(upstream.handle(arrivedCall(listTimezones)))
+  await expect.poll(() => accepted.length).toBe(1)
+  durations.skip(timeoutMs / 2)
+  accepted[0]?.destroy()
+  await expect.poll(() => accepted.length).toBe(2)
+  durations.skip(timeoutMs / 2)
+  expect(await pending).toBe('SYSTEM.UPSTREAM_TIMEOUT')
   expect(failing.requests()).toBe(2)
   await upstream.close()
   await failing.close()
 })
 
 test("a reply in the socket's buffer is read after the process was busy; an unsent request is not sent", async () => {
-  const timeoutMs = 3_000
   const left = Promise.withResolvers<void>()
   const prompt = await startRawUpstream((socket) => {
     socket.on('close', () => left.resolve())
+    setTimeout(() => durations.skip(timeoutMs), 1)
     socket.write(json([]))
+    // The process is busy, so that the deadline passes before it can read.
     const start = performance.now()
-    while (performance.now() - start < timeoutMs + 100);
+    while (performance.now() - start < 10);
   })
   const settings = upstreamAt(prompt.url, { timeoutMs, connections: 1 })
-  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()), isCode, {
-    maxBufferedBytes: 65_536,
-    idleTimeoutMs: 60_000,
-  })
+  const upstream = openUpstream(settings, { durations })
   const request = () => upstream.handle(arrivedCall(listTimezones))
   const [first, second] = await Promise.allSettled([request(), request()])
   expect(first).toEqual({ status: 'fulfilled', value: [] })
@@ -117,7 +115,11 @@ test('a request that was not sent before its deadline is not sent at the deadlin
       return true
     }
   }
-  const requests = sendRequest(new Late(), { method: 'GET', path: '/' }, { maxReplyBytes: 1, remainingMs: 0 })
+  const requests = sendRequest(
+    new Late(),
+    { method: 'GET', path: '/' },
+    { maxReplyBytes: 1, durations: systemDurations, remainingMs: 0 },
+  )
   expect(await refusalOf(requests)).toBe('SYSTEM.UPSTREAM_TIMEOUT')
   await expect.poll(() => sent).toEqual([false])
 })
@@ -127,10 +129,7 @@ test('the time of a stream starts after the queue', async () => {
     (socket) => void setTimeout(() => socket.write(rawResponse('200 OK', {}, 'x')), 150),
   )
   const settings = upstreamAt(slow.url, { timeoutMs: 100, concurrency: 1, queue: 1 })
-  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()), isCode, {
-    maxBufferedBytes: 65_536,
-    idleTimeoutMs: 60_000,
-  })
+  const upstream = openUpstream(settings)
   const download = () => upstream.handle(arrivedCall(downloadFile, { params: { file_id: 'a' } }))
   for (const reply of await Promise.all([download(), download()])) {
     expect(reply).toBeInstanceOf(StreamReply)
@@ -145,10 +144,7 @@ test('the call assertion is signed after the queue, so that it has not expired',
   const slow = await startRawUpstream((socket) => void held.push(socket))
   let current = 'an early assertion'
   const settings = upstreamAt(slow.url, { concurrency: 1, queue: 1 })
-  const upstream = createUpstream(settings, async () => current, createUpstreamMetrics(new Registry()), isCode, {
-    maxBufferedBytes: 65_536,
-    idleTimeoutMs: 60_000,
-  })
+  const upstream = openUpstream(settings, { assertionOf: async () => current })
   const download = () => upstream.handle(arrivedCall(downloadFile, { params: { file_id: 'a' } }))
   const first = download()
   const second = download()
@@ -172,10 +168,7 @@ test('503 SYSTEM.UNAVAILABLE for a full queue; streams have their own', async ()
   const held: Socket[] = []
   const slow = await startRawUpstream((socket) => void held.push(socket))
   const settings = upstreamAt(slow.url, { concurrency: 1, queue: 0 })
-  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()), isCode, {
-    maxBufferedBytes: 65_536,
-    idleTimeoutMs: 60_000,
-  })
+  const upstream = openUpstream(settings)
   const whole = upstream.handle(arrivedCall(listTimezones))
   const streamed = upstream.handle(arrivedCall(downloadFile, { params: { file_id: 'a' } }))
   await expect.poll(() => held).toHaveLength(2)
@@ -194,10 +187,7 @@ test('503 SYSTEM.UNAVAILABLE for a full queue; streams have their own', async ()
 test('a failure and its retry count once', async () => {
   const failing = await startRawUpstream((socket) => void socket.destroy())
   const settings = upstreamAt(failing.url, { breaker: { failures: 3, openMs: 60_000 } })
-  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()), isCode, {
-    maxBufferedBytes: 65_536,
-    idleTimeoutMs: 60_000,
-  })
+  const upstream = openUpstream(settings)
   const sendFrom = (clientIp: string) =>
     refusalOf(upstream.handle(Object.assign(arrivedCall(listTimezones), { clientIp })))
   for (const address of ['192.0.2.1', '198.51.100.2']) expect(await sendFrom(address)).toBe(invalid)
@@ -214,10 +204,7 @@ test.each(['401 Unauthorized', '302 Found', '500 Oops', '502 Bad Gateway', '503 
   async (status) => {
     const replying = await startRawUpstream((socket) => void socket.write(rawResponse(status, {}, '')))
     const settings = upstreamAt(replying.url)
-    const upstream = createUpstream(settings, async () => 'one', createUpstreamMetrics(new Registry()), isCode, {
-      maxBufferedBytes: 65_536,
-      idleTimeoutMs: 60_000,
-    })
+    const upstream = openUpstream(settings)
     for (const operation of [listTimezones, downloadFile]) {
       const call = arrivedCall(operation, { params: { file_id: 'a' } })
       expect(await refusalOf(upstream.handle(call))).toMatch(/^SYSTEM\.U/)
@@ -229,13 +216,7 @@ test.each(['401 Unauthorized', '302 Found', '500 Oops', '502 Bad Gateway', '503 
 )
 
 test('a reply that does not match its schema is an invalid response of the upstream', async () => {
-  const upstream = createUpstream(
-    upstreamAt('http://127.0.0.1:1'),
-    async () => 'an assertion',
-    createUpstreamMetrics(new Registry()),
-    isCode,
-    { maxBufferedBytes: 65_536, idleTimeoutMs: 60_000 },
-  )
+  const upstream = openUpstream(upstreamAt('http://127.0.0.1:1'))
   expect(upstream.replyError('here')).toMatchObject({ code: 'SYSTEM.UPSTREAM_INVALID_RESPONSE' })
   await upstream.close()
 })

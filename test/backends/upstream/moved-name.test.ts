@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { sendRequest } from '../../../src/backends/upstream/client.ts'
 import { openAgent, openPool } from '../../../src/backends/upstream/connection.ts'
 import { upstream } from '../../../src/config/backends.ts'
+import { systemDurations } from '../../../src/platform/runtime/index.ts'
 
 const [before, after] = ['127.0.0.2', '127.0.0.3']
 /** Every connection is older, and each address is looked up again. */
@@ -55,14 +56,15 @@ describe('a service moves to another address', () => {
 
   const openPoolCaller = (connections: number) => {
     const pool = openPool(place(connections))
+    const limits = { maxReplyBytes: 100, durations: systemDurations, remainingMs: 10_000 }
     const request = async () => {
-      const reply = await sendRequest(pool, { method: 'GET', path: '/' }, { maxReplyBytes: 100, remainingMs: 10_000 })
+      const reply = await sendRequest(pool, { method: 'GET', path: '/' }, limits)
       return reply.bytes.toString()
     }
     return { request, close: () => pool.close() }
   }
   const openAgentCaller = (connections: number) => {
-    const agent = openAgent(place(connections))
+    const agent = openAgent(place(connections), systemDurations)
     const request = async () => {
       const [response] = await once(get(url, { agent }), 'response')
       return text(response)

@@ -4,6 +4,7 @@ import { createUpstreamMetrics } from '../../../src/backends/index.ts'
 import { createUpstreamPolicies } from '../../../src/backends/upstream/policy.ts'
 import { UnreachableRefusal } from '../../../src/backends/upstream/reply.ts'
 import { clientDisconnected } from '../../../src/gateway/pipeline/call.ts'
+import { systemDurations } from '../../../src/platform/runtime/index.ts'
 import { refusalOf } from '../../banking/world.ts'
 import { upstreamAt } from '../../harness/settings.ts'
 
@@ -11,12 +12,12 @@ const settings = upstreamAt('http://127.0.0.1:9', { concurrency: 2, queue: 1, br
 const unavailable = 'SYSTEM.UNAVAILABLE'
 
 let registry: Registry
-let metrics: ReturnType<typeof createUpstreamMetrics>
+let ports: Parameters<typeof createUpstreamPolicies>[1]
 let policies: ReturnType<typeof createUpstreamPolicies>
 beforeEach(() => {
   registry = new Registry()
-  metrics = createUpstreamMetrics(registry)
-  policies = createUpstreamPolicies(settings, metrics)
+  ports = { metrics: createUpstreamMetrics(registry), durations: systemDurations }
+  policies = createUpstreamPolicies(settings, ports)
 })
 
 async function readMetric(name: string): Promise<number | undefined> {
@@ -81,7 +82,7 @@ describe('the concurrency limit of an upstream', () => {
   })
 
   test('never exceeds the number of connections', async () => {
-    policies = createUpstreamPolicies({ ...settings, connections: 1 }, metrics)
+    policies = createUpstreamPolicies({ ...settings, connections: 1 }, ports)
     const tries = [lasting(), lasting()]
     const outcomes = tries.map(({ attempt }) => tried(attempt))
     expect(await tried(works)).toBe(unavailable)
@@ -108,7 +109,7 @@ describe('one caller with many calls', () => {
   test.each(['whole', 'streamed'] as const)(
     'leaves a quarter of the slots and the queue to others: %s',
     async (kind) => {
-      const { [kind]: run } = createUpstreamPolicies({ ...settings, concurrency: 4, connections: 4, queue: 4 }, metrics)
+      const { [kind]: run } = createUpstreamPolicies({ ...settings, concurrency: 4, connections: 4, queue: 4 }, ports)
       const flood = Array.from({ length: 9 }, () => lasting())
       const outcomes = flood.map(({ attempt }, index) => tried(attempt, run, callOf(`192.0.2.${index}`)))
       await expect.poll(() => flood.filter(({ hasBegun }) => hasBegun()).length).toBe(3)
@@ -136,7 +137,7 @@ describe('the metrics of a circuit', () => {
   })
 
   test('omit retired circuits and show the worse state of two with one URL', async () => {
-    const other = createUpstreamPolicies({ ...settings, queue: 2 }, metrics)
+    const other = createUpstreamPolicies({ ...settings, queue: 2 }, ports)
     await openCircuit(policies.whole)
     expect(await readMetric('state')).toBe(2)
     policies.retire()

@@ -2,20 +2,18 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { PassThrough, Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { Registry } from 'prom-client'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { createUpstreamMetrics } from '../../../src/backends/index.ts'
-import { createUpstream, type Upstream } from '../../../src/backends/upstream/upstream.ts'
+import type { Upstream } from '../../../src/backends/upstream/upstream.ts'
 import { listTimezones } from '../../../src/banking/constants/contract.ts'
 import { downloadFile, uploadFile } from '../../../src/banking/files/contract.ts'
 import { createRole } from '../../../src/banking/roles/contract.ts'
-import { isCode } from '../../../src/contract/index.ts'
 import type { Call } from '../../../src/gateway/pipeline/call.ts'
 import { type Operation, Refusal, StreamReply } from '../../../src/kernel/index.ts'
 import { refusalOf } from '../../banking/world.ts'
 import { arrivedCall, headersOf } from '../../harness/call.ts'
 import { json, type RawUpstream, rawResponse, startRawUpstream } from '../../harness/raw-upstream.ts'
 import { upstreamAt } from '../../harness/settings.ts'
+import { openUpstream } from '../../harness/upstream.ts'
 
 const maxBytes = 2_048
 const invalid = 'SYSTEM.UPSTREAM_INVALID_RESPONSE'
@@ -35,10 +33,7 @@ beforeAll(async () => {
       timeoutMs: 20_000,
       breaker: { failures: 1_000, openMs: 10 },
     })
-    return createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()), isCode, {
-      maxBufferedBytes: 65_536,
-      idleTimeoutMs: 20_000,
-    })
+    return openUpstream(settings, {}, 20_000)
   }
   upstream = within(20_000)
   hasty = within(700)

@@ -15,6 +15,7 @@ beforeAll(async () => {
 })
 afterEach(() => {
   vi.useRealTimers()
+  world.durations.resume()
   return world.reset()
 })
 afterAll(() => world?.stop())
@@ -35,12 +36,7 @@ describe('ticker.follow: closes an open socket', () => {
     vi.useRealTimers()
     expect(connections.map(({ closeFrame }) => closeFrame())).toEqual(connections.map(() => [1008, 'revoked']))
   }
-  /** Only `vi.advanceTimersByTime` moves the time of sockets that are opened afterwards. */
-  const stopTime = () => vi.useFakeTimers({ toFake: ['performance', 'setInterval', 'clearInterval'] })
-  /** `expect.poll` would move a stopped time. */
-  const echoes = async ({ messages }: Connection, count: number): Promise<void> => {
-    while (messages.length < count) await pause(5)
-  }
+  const echoes = ({ messages }: Connection, count: number) => expect.poll(() => messages.length).toBe(count)
 
   test('with 1008 after a logout, on every replica', async () => {
     const own = await signIn(world.portico)
@@ -66,14 +62,14 @@ describe('ticker.follow: closes an open socket', () => {
 
   test('with 1008 when nothing was sent for the idle timeout; the log line has its duration and bytes', async () => {
     const { idleTimeoutMs } = world.portico.settings.streams
-    stopTime()
+    world.durations.stop()
     const connection = await world.open(path, { 'x-request-id': 'idle-one' })
     for (let round = 1; round <= 2; round++) {
-      vi.advanceTimersByTime(idleTimeoutMs - 1)
+      world.durations.skip(idleTimeoutMs - 1)
       connection.send(`alive ${round}`)
       await echoes(connection, round)
     }
-    vi.advanceTimersByTime(idleTimeoutMs + recheckMs)
+    world.durations.skip(idleTimeoutMs + recheckMs)
     await connection.closed
     expect(connection.closeFrame()).toEqual([1008, 'idle'])
     const line = await world.closedLine('idle-one')
@@ -84,16 +80,16 @@ describe('ticker.follow: closes an open socket', () => {
 
   test('with 1001 at its maximum lifetime, although messages are sent', async () => {
     const { idleTimeoutMs, maxLifetimeMs } = world.portico.settings.streams
-    stopTime()
+    world.durations.stop()
     const connection = await world.open()
     let sent = 0
     for (let atMs = 0; atMs + idleTimeoutMs < maxLifetimeMs; atMs += idleTimeoutMs - 1) {
-      vi.advanceTimersByTime(idleTimeoutMs - 1)
+      world.durations.skip(idleTimeoutMs - 1)
       connection.send('tick')
       sent += 1
       await echoes(connection, sent)
     }
-    vi.advanceTimersByTime(idleTimeoutMs + recheckMs)
+    world.durations.skip(idleTimeoutMs + recheckMs)
     await connection.closed
     expect(connection.closeFrame()).toEqual([1001, 'lifetime'])
   })
@@ -183,8 +179,7 @@ describe('ticker.follow: a service that does not accept', () => {
 describe('ticker.follow: a slow reader', inTopology('embedded'), () => {
   let patient: SocketsWorld
   beforeAll(async () => {
-    // Leaves time to measure, because a socket whose reader stops is closed after the idle timeout.
-    patient = await startSocketsWorld({ idleTimeoutMs: 8_000 })
+    patient = await startSocketsWorld({})
   })
   afterAll(() => patient?.stop())
 
@@ -204,12 +199,15 @@ describe('ticker.follow: a slow reader', inTopology('embedded'), () => {
     const before = bufferedBytes()
     const connection = await patient.open()
     connection.socket.pause()
-    await untilUnchanged(() => written, 1_000)
+    await untilUnchanged(() => written, 300)
     const held = written
     // Three sockets in the kernel buffer data.
     expect(held).toBeLessThan(30_000_000)
     await expect.poll(() => bufferedBytes() - before).toBeLessThan(5_000_000)
     expect(patient.service.open.length).toBe(1)
+    // A socket whose reader stops is closed after the idle timeout.
+    const { idleTimeoutMs, recheckMs } = patient.portico.settings.streams
+    patient.durations.skip(idleTimeoutMs + recheckMs)
     await expect.poll(() => patient.service.open).toEqual([])
     expect(written).toBe(held)
   })

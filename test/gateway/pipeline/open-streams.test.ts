@@ -1,11 +1,12 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { listCountries } from '../../../src/banking/constants/contract.ts'
 import type { Call } from '../../../src/gateway/pipeline/call.ts'
 import { type OpenStreamPorts, OpenStreams, recheckMs } from '../../../src/gateway/pipeline/open-streams.ts'
 import { type Caller, Refusal } from '../../../src/kernel/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { arrivedCall } from '../../harness/call.ts'
+import { createMovableDurations } from '../../harness/durations.ts'
 
 const settings: OpenStreamPorts['settings'] = {
   maxPerAccount: 1,
@@ -17,17 +18,19 @@ const settings: OpenStreamPorts['settings'] = {
 
 function createStreams({ maxOpen = 3, ...change }: Partial<OpenStreamPorts['settings']> & { maxOpen?: number } = {}) {
   const events: string[] = []
+  const durations = createMovableDurations()
   const streams = new OpenStreams({
     settings: { ...settings, ...change },
     maxOpen,
     addressKey: (address) => address,
+    durations,
     metrics: {
       changeOpen: (_operation, by) => void events.push(`open ${by}`),
       countEnd: (_operation, reason) => void events.push(reason),
       countRefused: () => void events.push('refused'),
     },
   })
-  return { streams, events }
+  return { streams, durations, events }
 }
 
 function callOf(caller: Partial<Caller> | null, clientIp = '203.0.113.7'): Call {
@@ -101,8 +104,8 @@ test.each([
 })
 
 test('a caller that loses its access is noticed at the next check', async () => {
-  vi.useFakeTimers({ toFake: ['performance', 'setInterval', 'clearInterval'] })
-  const { streams } = createStreams()
+  const { streams, durations } = createStreams()
+  durations.stop()
   const call = callOf({})
   let hasAccess = true
   const checkCaller = async () => {
@@ -112,18 +115,17 @@ test('a caller that loses its access is noticed at the next check', async () => 
   const ends = []
   for (const access of [true, false]) {
     hasAccess = access
-    vi.advanceTimersByTime(recheckMs)
+    durations.skip(recheckMs)
     await turn()
     ends.push(call.streamEnd)
   }
-  vi.useRealTimers()
   expect(ends).toEqual([null, 'revoked'])
   streams.close()
 })
 
 test('bytes keep a stream open, and a check that takes long is not repeated', () => {
-  vi.useFakeTimers({ toFake: ['performance', 'setInterval', 'clearInterval'] })
-  const { streams } = createStreams({ idleTimeoutMs: 400 })
+  const { streams, durations } = createStreams({ idleTimeoutMs: 400 })
+  durations.stop()
   const call = callOf({})
   let checks = 0
   const checkCaller = () => {
@@ -132,11 +134,10 @@ test('bytes keep a stream open, and a check that takes long is not repeated', ()
   }
   const stream = streams.open(call, { checkCaller, close: () => stream.release('client') })
   for (let step = 0; step < 8; step += 1) {
-    vi.advanceTimersByTime(399)
+    durations.skip(399)
     stream.touch()
   }
   expect([call.streamEnd, checks]).toEqual([null, 1])
-  vi.advanceTimersByTime(400 + recheckMs)
-  vi.useRealTimers()
+  durations.skip(400 + recheckMs)
   expect(call.streamEnd).toBe('idle')
 })

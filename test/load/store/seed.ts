@@ -9,7 +9,7 @@ import { readVariables } from '../../../src/config/env.ts'
 import { bankingCatalogue } from '../../../src/contract/index.ts'
 import { inTransaction } from '../../../src/database/index.ts'
 import { bizId, type WorkspaceId } from '../../../src/kernel/index.ts'
-import { systemClock } from '../../../src/platform/runtime/index.ts'
+import { systemClock, systemDurations } from '../../../src/platform/runtime/index.ts'
 import { loaded, loadedDomains } from '../../harness/domains.ts'
 import { loadSettings } from '../../harness/settings.ts'
 import { password } from '../load/people.ts'
@@ -23,7 +23,7 @@ const opened = await openInfrastructure(
   bankingCatalogue,
   loaded,
   false,
-  { logger, clock: systemClock },
+  { logger, clock: systemClock, durations: systemDurations },
   stack,
 )
 const hashed = opened.passwords.hash(password)
@@ -42,7 +42,7 @@ const domains = await composeDomains(loadedDomains, {
   infrastructure: beyond,
   logger,
   identity,
-  deadline: new HandlerDeadline(settings.requests.handlerTimeoutMs, logger, new Registry()),
+  deadline: new HandlerDeadline(settings.requests.handlerTimeoutMs, systemDurations, logger, new Registry()),
 })
 const { database, clock, ids } = beyond
 

@@ -4,6 +4,7 @@ import {
   type AccountId,
   assertSteppedUp,
   type Caller,
+  type Durations,
   type Instant,
   type MaybePromise,
   type Operation,
@@ -94,13 +95,13 @@ export type Reauthorize = (call: Call) => () => MaybePromise<void>
 export const skipReauthorization: Reauthorize = () => () => undefined
 
 /** A client could delay the last byte and use a session or rights that have since ended. */
-export function reauthorizeAfter(stages: readonly Stage[], afterMs: number): Reauthorize {
+export function reauthorizeAfter(stages: readonly Stage[], afterMs: number, durations: Durations): Reauthorize {
   return (call) => {
-    const start = performance.now()
+    const start = durations.now()
     const runAgain = async (): Promise<void> => {
       for (const stage of stages) await stage(call)
     }
-    return () => (performance.now() - start < afterMs ? undefined : runAgain())
+    return () => (durations.now() - start < afterMs ? undefined : runAgain())
   }
 }
 

@@ -1,5 +1,5 @@
 import { type Readable, Transform } from 'node:stream'
-import { Refusal, StreamReply } from '../../../kernel/index.ts'
+import { type Durations, Refusal, StreamReply } from '../../../kernel/index.ts'
 import type { Call, Stage } from '../call.ts'
 import type { OpenStream, OpenStreams } from '../open-streams.ts'
 import type { CheckCaller } from './access-control.ts'
@@ -10,9 +10,11 @@ const flushMs = 250
 class EventRelay extends Transform {
   #stream: OpenStream | undefined
   #source: Readable | undefined
+  readonly #durations: Durations
 
-  constructor(maxBufferedBytes: number) {
+  constructor(maxBufferedBytes: number, durations: Durations) {
     super({ readableHighWaterMark: maxBufferedBytes / 2, writableHighWaterMark: maxBufferedBytes / 2 })
+    this.#durations = durations
     // The reader gets errors from its own pipeline. Without a reader, they must not end the process.
     this.on('error', () => undefined)
   }
@@ -44,8 +46,8 @@ class EventRelay extends Transform {
     this.#source?.unpipe(this)
     this.end()
     this.#source?.destroy()
-    const timer = setTimeout(() => this.destroy(), flushMs)
-    this.once('close', () => clearTimeout(timer))
+    const timer = this.#durations.after(flushMs, () => this.destroy())
+    this.once('close', () => timer[Symbol.dispose]())
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: (error: null, chunk: Buffer) => void): void {
@@ -58,6 +60,7 @@ export interface EventStreamPorts {
   streams: OpenStreams
   checkCaller: CheckCaller
   maxBufferedBytes: number
+  durations: Durations
 }
 
 /** Counts an event stream before the service is contacted. */
@@ -66,8 +69,8 @@ export function relayEventsStage(ports: EventStreamPorts, dispatch: Stage): Stag
 }
 
 async function relayEvents(ports: EventStreamPorts, call: Call, dispatch: Stage): Promise<void> {
-  const { streams, checkCaller, maxBufferedBytes } = ports
-  const relay = new EventRelay(maxBufferedBytes)
+  const { streams, checkCaller, maxBufferedBytes, durations } = ports
+  const relay = new EventRelay(maxBufferedBytes, durations)
   const stream = streams.open(call, { checkCaller, close: () => relay.stop() })
   try {
     await dispatch(call)

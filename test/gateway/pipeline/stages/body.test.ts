@@ -9,6 +9,7 @@ import { bodyStage, reauthorizeAfter, skipReauthorization } from '../../../../sr
 import { initiateLogin } from '../../../../src/identity/login/contract.ts'
 import { openSecureChannel } from '../../../../src/identity/secure-channel/contract.ts'
 import { type Operation, Refusal } from '../../../../src/kernel/index.ts'
+import { systemDurations } from '../../../../src/platform/runtime/index.ts'
 import { refusalOf } from '../../../banking/world.ts'
 import { arrivedCall, headersOf } from '../../../harness/call.ts'
 import { testSettings } from '../../../harness/settings.ts'
@@ -114,7 +115,7 @@ describe('a call with a slow body', () => {
   test('is authorized again in the same order; a fast one is not', async () => {
     const evaluated = async (afterMs: number) => {
       const call = callOf(initiateLogin, chunked, Readable.from([Buffer.from('{}')]))
-      await bodyStage(settings, reauthorizeAfter(evaluators, afterMs))(call)
+      await bodyStage(settings, reauthorizeAfter(evaluators, afterMs, systemDurations))(call)
       return call.userAgent
     }
     expect(await evaluated(0)).toBe('caller rights ')
@@ -122,7 +123,7 @@ describe('a call with a slow body', () => {
   })
 
   test('is refused by authorization before the body is parsed', async () => {
-    const stage = bodyStage(settings, reauthorizeAfter([refusing], 0))
+    const stage = bodyStage(settings, reauthorizeAfter([refusing], 0, systemDurations))
     const readAs = async (body: string) => stage(callOf(initiateLogin, chunked, Readable.from([Buffer.from(body)])))
     expect(await refusalOf(readAs('{}'))).toBe('ACCESS.TOKEN_INVALID')
     expect(await refusalOf(readAs('{'))).toBe('ACCESS.TOKEN_INVALID')
@@ -130,7 +131,7 @@ describe('a call with a slow body', () => {
 
   test('is refused before an upload ends', async () => {
     const call = callOf(uploadFile, { 'content-type': 'multipart/form-data; boundary=b' }, Readable.from(['bytes']))
-    await bodyStage(settings, reauthorizeAfter([refusing], 0))(call)
+    await bodyStage(settings, reauthorizeAfter([refusing], 0, systemDurations))(call)
     expect(await refusalOf(call.upload?.bytes.toArray() ?? Promise.resolve())).toBe('ACCESS.TOKEN_INVALID')
   })
 })

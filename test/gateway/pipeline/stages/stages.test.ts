@@ -20,7 +20,7 @@ import {
 } from '../../../../src/gateway/pipeline/stages/index.ts'
 import { generateBackupCodes } from '../../../../src/identity/mfa/contract.ts'
 import { type Caller, type ChainId, type Operation, type Portal, Refusal } from '../../../../src/kernel/index.ts'
-import { systemIds } from '../../../../src/platform/runtime/index.ts'
+import { systemDurations, systemIds } from '../../../../src/platform/runtime/index.ts'
 import { refusalOf } from '../../../banking/world.ts'
 import { arrivedCall } from '../../../harness/call.ts'
 import { testSettings } from '../../../harness/settings.ts'
@@ -66,8 +66,10 @@ test('stages run in order: authentication and permission precede the body', () =
     streams: new OpenStreams({
       settings: testSettings({}).streams,
       addressKey: never,
+      durations: systemDurations,
       metrics: { changeOpen: never, countEnd: never, countRefused: never },
     }),
+    durations: systemDurations,
     onSocketClosed: () => expect.fail(),
     onTransferRefused: () => expect.fail(),
     payoutHold: never,
