@@ -9,13 +9,12 @@ import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bankingDomains } from '../../src/banking/index.ts'
 import { commands as loaders } from '../../src/cli/index.ts'
-import { openEmbedded } from '../../src/database/embedded/open-embedded.ts'
 import { startServer as serve } from '../../src/main.ts'
-
 import { runCli, runProgram } from '../harness/cli.ts'
 import { captureLog } from '../harness/log.ts'
 import { needs } from '../harness/needs.ts'
 import { freePort } from '../harness/postgres.ts'
+import { emptyDirectory } from '../harness/prepared-pglite.ts'
 import { root, testSettings } from '../harness/settings.ts'
 import { seededDirectory } from '../harness/template.ts'
 
@@ -175,14 +174,14 @@ test('an unavailable store: exit code 1', async () => {
 })
 
 describe('a command that needs an existing store', () => {
-  let directory: string
+  let empty: Awaited<ReturnType<typeof emptyDirectory>>
   beforeAll(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'portico-cli-'))
+    empty = await emptyDirectory()
   })
-  afterAll(() => rm(directory, { recursive: true }))
+  afterAll(() => empty?.remove())
 
   test('does not create one: exit code 1', async () => {
-    const missing = join(directory, 'missing')
+    const missing = join(empty.directory, 'missing')
     const results = ['ledger verify', 'audit verify', 'keys rotate', 'whitelist disable --email owner@demo.test'].map(
       (command) => portico(command.split(' '), { PORTICO_DATA_DIR: missing }),
     )
@@ -192,18 +191,16 @@ describe('a command that needs an existing store', () => {
   })
 
   test('reports an empty one: exit code 1', async () => {
-    const empty = await openEmbedded({ directory, isDurable: false, minimumFreeBytes: 0, onDiskFull: () => undefined })
-    await empty.close()
     for (const command of ['ledger', 'audit']) {
-      const { code, err } = await portico([command, 'verify'], { PORTICO_DATA_DIR: directory })
+      const { code, err } = await portico([command, 'verify'], { PORTICO_DATA_DIR: empty.directory })
       expect([code, err]).toEqual([1, 'portico: the store has no tables: run `portico migrate`\n'])
     }
   })
 
   test('does not overwrite an incomplete one: exit code 1', async () => {
-    const version = join(directory, 'pg', 'PG_VERSION')
+    const version = join(empty.directory, 'pg', 'PG_VERSION')
     await rm(version)
-    const { code, err } = await portico(['migrate'], { PORTICO_DATA_DIR: directory })
+    const { code, err } = await portico(['migrate'], { PORTICO_DATA_DIR: empty.directory })
     expect([code, existsSync(version)]).toEqual([1, false])
     expect(err).toContain('could not be opened: it has been opened before, but its file PG_VERSION is missing')
   })
