@@ -2,6 +2,7 @@ import { connect, type Socket } from 'node:net'
 import { expect } from 'vitest'
 import type { UpstreamConfiguration } from '../../src/config/index.ts'
 import { developmentIds } from '../../src/seed/development.ts'
+import { createMovableDurations } from '../harness/durations.ts'
 import { requiredHeaders } from '../harness/http.ts'
 import { encodeMultipart, pdf } from '../harness/multipart.ts'
 import { startPortico } from '../harness/portico.ts'
@@ -47,7 +48,9 @@ export async function startStreamsWorld() {
     breaker: { failures: 1_000, openMs: 200 },
   })
 
+  const durations = createMovableDurations()
   const portico = await startPortico({
+    durations,
     adjust: (settings) => {
       settings.backends = { ...settings.backends, files: configuration() }
       settings.requests.downloadStallMs = stallMs
@@ -102,6 +105,7 @@ export async function startStreamsWorld() {
     begin(`GET /web/v1/consumer/files/${file.bizId}/download`, { 'x-request-id': requestId }).pause()
 
   return {
+    durations,
     portico,
     session,
     upstream,
