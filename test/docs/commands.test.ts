@@ -51,7 +51,7 @@ describe('the commands of the documentation', () => {
   for (const block of blocks) {
     const known = documented.find((each) => isAbout(block, each))
     if (!known || !('prints' in known)) continue
-    test(`${block.file}: ${known.begins}`, { timeout: 60_000 }, async () => {
+    test(`${block.file}: ${known.begins}`, async () => {
       const script = here(block.script).trimEnd() + (known.adds?.(gateway) ?? '')
       const PATH = [dirname(process.execPath), process.env.PATH].join(delimiter)
       const [PORT, OPS_PORT] = [gateway.url, gateway.operationsUrl].map((url) => new URL(url).port)
