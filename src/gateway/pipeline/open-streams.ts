@@ -67,7 +67,7 @@ export class OpenStreams {
    * SYSTEM.UNAVAILABLE if the replica has.
    */
   open(call: Call, watch: WatchedStream): OpenStream {
-    const { settings, durations } = this.#ports
+    const { durations } = this.#ports
     const now = durations.now()
     const entry: Entry = {
       call,

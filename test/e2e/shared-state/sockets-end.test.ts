@@ -206,7 +206,7 @@ describe('ticker.follow: a slow reader', inTopology('embedded'), () => {
     await expect.poll(() => bufferedBytes() - before).toBeLessThan(5_000_000)
     expect(patient.service.open.length).toBe(1)
     // A socket whose reader stops is closed after the idle timeout.
-    const { idleTimeoutMs, recheckMs } = patient.portico.settings.streams
+    const { idleTimeoutMs } = patient.portico.settings.streams
     patient.durations.skip(idleTimeoutMs + recheckMs)
     await expect.poll(() => patient.service.open).toEqual([])
     expect(written).toBe(held)
