@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
-import { configurationFields } from './configuration-fields.ts'
 import { PublicDeclarations } from './public-declarations.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -37,7 +36,6 @@ export function apiReport(): string {
       ...Object.entries(publicModules).map(([module, file]) => `## ${module}\n\n${names(file)}`),
       '## Declarations',
       ...reached.map(([file, texts]) => `### src/${file}.ts\n\n\`\`\`ts\n${withoutComments(texts.join('\n'))}\n\`\`\``),
-      `## Configuration\n\nThe port \`configuration\` has these settings. \`?\` marks optional ones.\n\n\`\`\`text\n${configurationFields().join('\n')}\n\`\`\``,
       '',
     ].join('\n\n')
   } finally {

@@ -1,6 +1,5 @@
 /** The parts of a process that domains can get. Each is a power: `config check` lists those of each extension. */
 import type { Logger } from 'pino'
-import type { Configuration } from '../config/index.ts'
 import type { PermissionRow } from '../contract/permissions.ts'
 import type { Database, OpenDatabase, ReadSnapshot, Tx } from '../database/index.ts'
 import type {
@@ -87,6 +86,8 @@ export interface AccountsPort {
   suspicionWindowMs: number
   /** Whether consumers cannot register with an address or be invited at it: `portals.CONSUMER.refusedDomains`. */
   isRefusedEmail(email: string): boolean
+  /** Maximum emails per day, address and kind of notice: `notices.maxPerDay`. */
+  maxNoticesPerDay: number
   /** Returns undefined if the account does not exist. */
   read(portal: Portal, id: AccountId): Promise<Recipient | undefined>
 }
@@ -138,11 +139,14 @@ export interface PermissionsPort {
   operator: readonly Permission[]
 }
 
-/** Which domains are on. */
+/** Facts about this deployment. */
 export interface DeploymentPort {
+  /** Whether a domain is on. */
   hasDomain(name: string): boolean
   /** The codes of a coded family without those of domains that are off. */
   codesOf(family: string): readonly string[]
+  /** How long an upload can take: `requests.uploadTimeoutMs`. */
+  uploadTimeoutMs: number
 }
 
 /** Runs the hooks of all domains in the order of their creation. */
@@ -185,6 +189,8 @@ export interface DomainPorts<Settings = unknown> {
   once<Reply>(request: IdempotentRequest, work: (tx: Tx) => Promise<Reply>): Promise<Reply>
   /** Wallets, orders and postings. */
   ledger: Ledger
+  /** The currencies of this deployment: `money.currencies`. */
+  currencies: readonly string[]
   /** The time, as epoch milliseconds. `toIso` formats it, and `addMs` adds to it. */
   clock: Clock
   /** New UUIDs of version 7, which sort by creation time. */
@@ -224,8 +230,6 @@ export interface DomainPorts<Settings = unknown> {
   logger: Logger
   permissions: PermissionsPort
   deployment: DeploymentPort
-  /** The whole configuration. */
-  configuration: Configuration
   /** The settings in `domains.<name>` of the configuration, or at `settingsKey`, parsed by the `settings` schema. */
   settings: Settings
   /** Whether an ISO 3166 alpha-2 code exists. */
@@ -268,6 +272,7 @@ const ports: Readonly<Record<PortName, true>> = {
   inSnapshot: true,
   once: true,
   ledger: true,
+  currencies: true,
   clock: true,
   ids: true,
   randomness: true,
@@ -286,7 +291,6 @@ const ports: Readonly<Record<PortName, true>> = {
   logger: true,
   permissions: true,
   deployment: true,
-  configuration: true,
   isCountry: true,
   signInUrl: true,
 }

@@ -3,9 +3,11 @@
  * operations, and `handlers.ts` serves them. Start reading in `transfers/index.ts`.
  */
 import type { Domain } from '../api/domain.ts'
+import { type Configuration, settingsAt } from '../config/index.ts'
+import { bankingContracts } from '../contract/resources.ts'
 import apiKeys from './api-keys/index.ts'
 import constants from './constants/index.ts'
-import exchanges from './exchanges/index.ts'
+import exchanges, { type ConfiguredRates, configuredRates } from './exchanges/index.ts'
 import exports from './exports/index.ts'
 import files from './files/index.ts'
 import invitations from './invitations/index.ts'
@@ -22,29 +24,40 @@ import withdrawalChannels from './withdrawal-channels/index.ts'
 import withdrawals from './withdrawals/index.ts'
 import workspaces from './workspaces/index.ts'
 
-/** In the order of the OpenAPI document: first what a new user needs, operators last. */
-export const bankingDomains: readonly Domain[] = [
-  profile,
-  workspaces,
-  members,
-  roles,
-  invitations,
-  wallets,
-  transfers,
-  exchanges,
-  recharges,
-  withdrawalChannels,
-  withdrawals,
-  files,
-  exports,
+const byName = {
   apiKeys,
   constants,
-  sandbox,
+  exchanges,
+  exports,
+  files,
+  invitations,
+  members,
   operators,
+  profile,
   proposals,
-]
+  recharges,
+  roles,
+  sandbox,
+  transfers,
+  wallets,
+  withdrawalChannels,
+  withdrawals,
+  workspaces,
+} satisfies Record<keyof typeof bankingContracts, Domain>
+
+const order = Object.keys(bankingContracts)
+
+/** In the order of the OpenAPI document, which `bankingContracts` declares. */
+export const bankingDomains: readonly Domain[] = Object.values(byName).toSorted(
+  (one, other) => order.indexOf(one.name) - order.indexOf(other.name),
+)
 
 /** Domains that read or write the ledger. They must be served in one place (docs/concepts/ledger.md). */
 export const ledgerDomains: ReadonlySet<string> = new Set(
   [exchanges, exports, recharges, sandbox, transfers, wallets, withdrawalChannels, withdrawals].map(({ name }) => name),
 )
+
+/** The rates in the settings of `exchanges`. They convert amounts that count towards a limit even if the domain is off. */
+export function exchangeRatesIn(configuration: Configuration): ConfiguredRates {
+  return configuredRates(settingsAt(configuration, exchanges))
+}

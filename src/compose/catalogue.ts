@@ -139,7 +139,10 @@ export function findUnservedOperations(
 }
 
 /** The ports about the declarations of all domains. */
-export function declarationPorts(catalogue: Catalogue): Pick<DomainPorts, 'permissions' | 'deployment'> {
+export function declarationPorts(
+  catalogue: Catalogue,
+  { requests }: Pick<Configuration, 'requests'>,
+): Pick<DomainPorts, 'permissions' | 'deployment'> {
   return {
     permissions: {
       workspace: catalogue.permissionTable.workspace,
@@ -149,6 +152,7 @@ export function declarationPorts(catalogue: Catalogue): Pick<DomainPorts, 'permi
     deployment: {
       hasDomain: (name) => catalogue.summaries.has(name),
       codesOf: (family) => catalogue.codedFamilies.get(family)?.codes ?? [],
+      uploadTimeoutMs: requests.uploadTimeoutMs,
     },
   }
 }

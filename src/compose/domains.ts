@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { DomainParts, LoadedDomain } from '../api/domain.ts'
 import type { DomainPorts, DomainServices, HooksPort, IdempotentRequest } from '../api/ports.ts'
 import { type HandlerDeadline, internalError, replyText } from '../backends/index.ts'
+import { exchangeRatesIn } from '../banking/index.ts'
 import { type Configuration, ConfigurationError, maxReplyBytesOf } from '../config/index.ts'
 import type { Catalogue } from '../contract/index.ts'
 import { assertNoTransaction, type Database, inTransaction, type Tx } from '../database/index.ts'
@@ -39,7 +40,6 @@ import { declarationPorts } from './catalogue.ts'
 import { parseSettings } from './extensions.ts'
 import { linksOf } from './identity.ts'
 import type { Infrastructure } from './infrastructure.ts'
-import { exchangeRatesIn } from './ledger.ts'
 
 type Parts = DomainParts<Readonly<Record<string, Operation>>>
 
@@ -178,6 +178,7 @@ class DomainBuilder {
       ledger,
       accounts: {
         suspicionWindowMs: configuration.passwords.suspicionWindowMs,
+        maxNoticesPerDay: configuration.notices.maxPerDay,
         isRefusedEmail: (email) => isInDomains(email, configuration.portals.CONSUMER.refusedDomains),
         read: async (portal, id) => {
           assertNoTransaction('accounts')
@@ -230,8 +231,8 @@ class DomainBuilder {
           return suspended
         },
       },
-      ...declarationPorts(catalogue),
-      configuration,
+      ...declarationPorts(catalogue, configuration),
+      currencies: configuration.money.currencies,
       isCountry,
       signInUrl: (portal) => linksOf(configuration, portal).signIn,
     }

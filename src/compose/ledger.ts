@@ -1,5 +1,4 @@
 import type { Logger } from 'pino'
-import { z } from 'zod'
 import type { LoadedDomain } from '../api/domain.ts'
 import { ledgerDomains } from '../banking/index.ts'
 import { type Configuration, placeOf } from '../config/index.ts'
@@ -53,18 +52,6 @@ export function watchLedger({ ledger, logger, metrics }: Parts): LedgerReadiness
       await polling
     },
   }
-}
-
-const rates = z.array(z.object({ source: z.string(), target: z.string(), rate: z.string() }))
-const Exchange = z.object({ rates, provider: z.object({}).optional() })
-const WithExchange = z.object({ money: z.object({ exchange: Exchange }) })
-
-/**
- * The settings of the domain `exchanges`, which also convert the sum in `stepUpAbove` if the domain is off. Without the
- * domain, there are no rates, and every amount in another currency counts as above the sum.
- */
-export function exchangeRatesIn(settings: Configuration): z.output<typeof Exchange> {
-  return WithExchange.safeParse(settings).data?.money.exchange ?? { rates: [] }
 }
 
 /** Domain names, by `in-process` or the URL of a service. */

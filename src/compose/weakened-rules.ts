@@ -1,9 +1,9 @@
 import type { Logger } from 'pino'
+import { exchangeRatesIn } from '../banking/index.ts'
 import { type Configuration, compareWithProduction, type SettingsOwner } from '../config/index.ts'
 import type { Database } from '../database/index.ts'
 import type { Clock, Ids } from '../kernel/index.ts'
 import { recordSetting } from '../platform/audit/index.ts'
-import { exchangeRatesIn } from './ledger.ts'
 
 /**
  * Warns about each rule that is weaker than production's default. Records in the audit log when a rule becomes weaker,

@@ -126,9 +126,11 @@ export function defaultLayers(owners: readonly SettingsOwner[], profile?: Settin
   return placedOwners(owners).map((owner) => nest(owner.settingsKey, defaultsOf(owner, profile)))
 }
 
-/** Returns the settings of an owner at its place in a tree, or in the parsed configuration. */
-export function settingsAt(tree: unknown, { settingsKey, settings: { shape } }: PlacedOwner): unknown {
-  const section = valueAt(tree, settingsKey)
+/** Returns the settings of an owner outside `domains` at its place in a tree, or in the parsed configuration. */
+export function settingsAt(tree: unknown, owner: SettingsOwner): unknown {
+  if (!isPlaced(owner)) return undefined
+  const { shape } = owner.settings
+  const section = valueAt(tree, owner.settingsKey)
   return isRecord(section)
     ? Object.fromEntries(Object.entries(section).filter(([name]) => Object.hasOwn(shape, name)))
     : section

@@ -31,9 +31,8 @@ import * as sessions from '../identity/sessions/contract.ts'
 /** In the order of the OpenAPI document. */
 export const identityContracts = { auth, registration, password, mfa, sessions, ipWhitelist, secureChannel }
 
-/** In the order of `bankingDomains`. */
-export const resources = {
-  ...identityContracts,
+/** First what a new user needs, operators last. */
+export const bankingContracts = {
   profile,
   workspaces,
   members,
@@ -53,3 +52,5 @@ export const resources = {
   operators,
   proposals,
 }
+
+export const resources = { ...identityContracts, ...bankingContracts }

@@ -1,6 +1,5 @@
 import { afterAll, beforeEach, expect, test } from 'vitest'
-import { bankingDomains } from '../../src/banking/index.ts'
-import { exchangeRatesIn } from '../../src/compose/ledger.ts'
+import { bankingDomains, exchangeRatesIn } from '../../src/banking/index.ts'
 import { reportWeakenedRules } from '../../src/compose/weakened-rules.ts'
 import { type Configuration, compareWithProduction } from '../../src/config/index.ts'
 import { systemClock, systemIds } from '../../src/platform/runtime/index.ts'

@@ -125,6 +125,11 @@ export const mistakes: readonly [name: string, change: string, message: string][
   ],
   ['an unknown port', "d.needs = ['clok']", "needs.0: 'clok' is not one of the ports accounts, blobs, "],
   ['a port twice', "d.needs = ['clock', 'ids', 'clock']", 'needs.2: lists clock twice; remove one'],
+  [
+    'the whole configuration',
+    "d.needs = ['configuration']",
+    "needs.0: 'configuration' is not one of the ports accounts, ",
+  ],
   ['settings as a port', "d.needs = ['settings']", "needs.0: 'settings' is not one of the ports accounts, "],
   [
     'a port that create reads without naming it',

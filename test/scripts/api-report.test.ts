@@ -33,8 +33,6 @@ test.each([
   ['a field of a policy', 'export interface Policy '],
   ['a type that only an export of another type uses', 'export interface CallOptions '],
   ['the global table of codes', 'interface PorticoCodes'],
-  ['a setting of the port `configuration`', '\nlisten.port: integer\n'],
-  ['a secret of the port `configuration`', 'databaseUrl: Secret<string> | null'],
 ])('the report contains %s', (_name, declaration) => {
   expect(report).toContain(declaration)
 })

@@ -30,6 +30,7 @@ import {
 import { deleteQuotes } from './store.ts'
 
 export type { ExchangesPorts } from './service.ts'
+export { type ConfiguredRates, configuredRates } from './settings.ts'
 
 export type ExchangesOptions = Omit<ExchangesPorts, 'findGainingPairs'> & {
   words: Words
@@ -78,8 +79,8 @@ export default domain({
   checkSettings: checkExchangeSettings,
   productionRules: { band: 'maximum' },
   uses: ['wallets'],
-  needs: ['clock', 'configuration', 'database', 'ids', 'ledger', 'logger', 'transaction', 'words'],
-  create: async ({ configuration, settings, ledger, clock, logger, ...ports }) => {
+  needs: ['clock', 'currencies', 'database', 'ids', 'ledger', 'logger', 'transaction', 'words'],
+  create: async ({ settings, ledger, clock, logger, ...ports }) => {
     const rates = await openRates(settings, clock, logger)
     await ledger.provideFunds('LIQUIDITY', liquidityOf(settings))
     const { handlers, jobs, clean, ...service } = createExchanges({
@@ -88,7 +89,6 @@ export default domain({
       ledger,
       clock,
       rates,
-      currencies: configuration.money.currencies,
       terms: exchangeTerms(settings),
       operatorRates: operatorRateTerms(settings),
     })

@@ -140,6 +140,18 @@ export function liquidityOf({ liquidity }: ExchangeSettings): Money[] {
   return Object.entries(liquidity).flatMap(([currency, text]) => parseMoney(text, currency) ?? [])
 }
 
+const WithRates = exchangeSettings
+  .pick({ rates: true })
+  .extend({ provider: z.object({}).optional() })
+  .loose()
+
+export type ConfiguredRates = Pick<z.output<typeof WithRates>, 'rates' | 'provider'>
+
+/** Returns no rates for undefined. */
+export function configuredRates(settings: unknown): ConfiguredRates {
+  return settings === undefined ? { rates: [] } : WithRates.parse(settings)
+}
+
 export async function openRates(settings: ExchangeSettings, clock: Clock, logger: Logger): Promise<Rates> {
   const { provider, rates } = settings
   if (!provider) return fixedRates(rates, clock)

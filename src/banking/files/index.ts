@@ -95,9 +95,9 @@ export default domain({
   settings: fileSettings,
   settingsKey: 'files',
   defaults: fileDefaults,
-  needs: ['blobs', 'clock', 'configuration', 'database', 'deployment', 'ids', 'transaction', 'words'],
-  create: ({ configuration, settings, ...ports }) => {
-    const orphanAfterMs = orphanRetentionMs(configuration.requests.uploadTimeoutMs)
+  needs: ['blobs', 'clock', 'database', 'deployment', 'ids', 'transaction', 'words'],
+  create: ({ settings, ...ports }) => {
+    const orphanAfterMs = orphanRetentionMs(ports.deployment.uploadTimeoutMs)
     const { handlers, jobs, clean, ...service } = createFiles({ ...ports, settings: { ...settings, orphanAfterMs } })
     return { handlers, jobs, service, onSandboxReset: clean }
   },

@@ -122,26 +122,26 @@ export default domain({
     'accounts',
     'cache',
     'clock',
-    'configuration',
     'database',
     'ids',
     'mailer',
     'permissions',
+    'sessions',
     'signInUrl',
     'transaction',
     'words',
     'workspaces',
   ],
-  create: ({ workspaces, permissions, configuration, settings, signInUrl, ...ports }) => {
+  create: ({ workspaces, permissions, sessions, settings, signInUrl, ...ports }) => {
     const { handlers, ...service } = createMembers({
       ...ports,
       permissionTable: permissions.workspace,
-      settings: membershipSettings(settings, configuration.mfa.stepUpMs),
+      settings: membershipSettings(settings, sessions.stepUpMs),
       lockWorkspace: workspaces.lock,
       hasWorkspace: workspaces.exists,
     })
-    const mails = { ...ports, ...configuration.notices, portalUrl: signInUrl('CONSUMER') }
-    const { suspicionWindowMs } = ports.accounts
+    const { suspicionWindowMs, maxNoticesPerDay: maxPerDay } = ports.accounts
+    const mails = { ...ports, maxPerDay, portalUrl: signInUrl('CONSUMER') }
     const cleanup = async () => {
       await deleteFormerMemberships(ports.database)
       await deleteGrantsBefore(ports.database, addMs(ports.clock.now(), -suspicionWindowMs))

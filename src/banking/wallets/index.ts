@@ -30,13 +30,12 @@ export default domain({
   ...declaredBy(contract),
   locales: new URL('./locales/', import.meta.url),
   uses: ['members'],
-  needs: ['clock', 'configuration', 'database', 'ids', 'ledger', 'transaction', 'words'],
-  create: ({ use, configuration, ...ports }) => {
+  needs: ['clock', 'currencies', 'database', 'ids', 'ledger', 'transaction', 'words'],
+  create: ({ use, ...ports }) => {
     const { memberships } = use('members')
     const { handlers, openWallets: onWorkspaceOpened } = createWallets({
       ...ports,
       members: memberships,
-      currencies: configuration.money.currencies,
     })
     return { handlers, onWorkspaceOpened }
   },

@@ -83,8 +83,8 @@ function portsFor(domain: LoadedDomain, { configuration, catalogue, words, setti
   const { name } = domain
   const available = {
     ledger,
-    ...(catalogue && declarationPorts(catalogue)),
-    configuration,
+    ...(catalogue && declarationPorts(catalogue, configuration)),
+    currencies: configuration.money.currencies,
     words,
     settings: settings.get(name),
     clock: systemClock,
