@@ -20,7 +20,7 @@ import { createKeyedDigest, createPasswordHasher, createSecretBox } from '../pla
 import { systemClock, systemIds, systemRandomness } from '../platform/runtime/index.ts'
 import { createLogger } from '../platform/telemetry/index.ts'
 import { developmentPassword } from '../seed/development.ts'
-import { type Command, parseOptions, UsageError } from './command.ts'
+import { assertDomains, type Command, parseOptions, UsageError } from './command.ts'
 import { auditCommand, withExistingStore, withStore } from './store.ts'
 
 const maxNameLength = 128
@@ -86,6 +86,7 @@ export const operatorCreate: Command = {
       throw new UsageError('--no-authenticator works only in the development profile')
     const { domains: loaded, owners } = await loadConfigured(domains, settings)
     const { operatorPermissions } = catalogueOf(loaded)
+    if (role !== undefined && role !== 'administrator') assertDomains(`--role ${role}`, ['operators'], loaded)
     const permissions = selectPermissions(operatorPermissions, role, list)
     const password = usesStdin
       ? await readPassword(stdin)

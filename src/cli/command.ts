@@ -8,6 +8,13 @@ import type { Screen } from './progress.ts'
 /** Invalid options. The exit code is 2. */
 export class UsageError extends Error {}
 
+/** Throws a UsageError if the configuration switches off a domain that the command needs. */
+export function assertDomains(command: string, names: readonly string[], domains: readonly { name: string }[]): void {
+  const missing = names.filter((name) => !domains.some((each) => each.name === name))
+  if (missing.length > 0)
+    throw new UsageError(`${command} needs ${missing.join(', ')} of Portico's own domains, which this gateway lacks`)
+}
+
 /** Throws a UsageError that lists every error. */
 export function parseOptions<T>(schema: z.ZodType<T>, values: Record<string, unknown>): T {
   const parsed = schema.safeParse(values)

@@ -9,7 +9,7 @@ import type { OpenDatabase, SchemaOwner, Tx } from '../database/index.ts'
 import { accountByEmail } from '../identity/index.ts'
 import { type AccountId, bizId, isBizId, type Permission, type Portal, Refusal } from '../kernel/index.ts'
 import { parsePermissions } from './accounts.ts'
-import { type Command, type CommandContext, parseOptions } from './command.ts'
+import { assertDomains, type Command, type CommandContext, parseOptions } from './command.ts'
 import { auditCommand, storePorts, withExistingStore } from './store.ts'
 
 const embeddedStore = 'The embedded store can be used by one process only: stop the gateway first, or use PostgreSQL.'
@@ -21,7 +21,7 @@ const RightsOptions = z.object({
 
 const rightsOptions: Command['options'] = { email: { type: 'string' }, permissions: { type: 'string' } }
 const rightsHelp = [
-  '  --email address          operator; the operator and all who manage operators get a mail',
+  '  --email address          operator; unless `proposals` is off, it and all who manage operators get a mail',
   '  --permissions a,b        permissions, such as recharge:read,recharge:confirm',
   '',
 ]
@@ -62,6 +62,7 @@ export const ownerRestore: Command = {
   run: async (values, { domains, variables, stdout }) => {
     const settings = loadConfiguration(variables, domains)
     const { domains: loaded, owners } = await loadConfigured(domains, settings)
+    assertDomains(ownerRestore.name, ['workspaces', 'members', 'proposals'], loaded)
     const { email, workspace } = parseOptions(OwnerOptions, values)
     const workspaceId = bizId<'workspace'>(workspace)
     const catalogue = catalogueOf(loaded)
@@ -79,7 +80,7 @@ export const ownerRestore: Command = {
       })
       const onChanged = (tx: Tx, detail: Record<string, string>) =>
         auditCommand(tx, ownerRestore.name, { targetId: workspaceId, workspaceId, detail })
-      const ports = { ...storePorts(database), members, notices, onChanged }
+      const ports = { ...storePorts(database), members, notices, onChanged, sendsMail: true }
       try {
         await restoreOwner(ports, { workspaceId, accountId })
       } catch (error) {
@@ -105,7 +106,8 @@ async function changeRights(
   const changed = await withAccount(settings, owners, { email, portal: 'SYSTEM' }, ({ database }, accountId) => {
     const onChanged = (tx: Tx, detail: Record<string, string>) =>
       auditCommand(tx, name, { targetId: accountId, detail })
-    const ports: CommandLinePorts = { ...storePorts(database), onChanged }
+    const sendsMail = loaded.some((domain) => domain.name === 'proposals')
+    const ports: CommandLinePorts = { ...storePorts(database), onChanged, sendsMail }
     return changePermissions(ports, accountId, change)
   })
   if (!changed) throw new Error(`the permissions of ${email} are already so; nothing was changed`)

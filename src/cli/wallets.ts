@@ -10,7 +10,7 @@ import { catalogueOf, loadConfigured } from '../compose/extensions.ts'
 import { loadConfiguration } from '../config/index.ts'
 import { bizId, isBizId, type WorkspaceId } from '../kernel/index.ts'
 import { createLedger } from '../ledger/index.ts'
-import { type Command, type CommandContext, parseOptions, UsageError } from './command.ts'
+import { assertDomains, type Command, type CommandContext, parseOptions, UsageError } from './command.ts'
 import { withSpinner } from './progress.ts'
 import { auditCommand, storePorts, withExistingStore } from './store.ts'
 
@@ -46,6 +46,7 @@ export const walletOpen: Command = {
     const { domains, variables } = context
     const settings = loadConfiguration(variables, domains)
     const { domains: loaded, owners } = await loadConfigured(domains, settings)
+    assertDomains(walletOpen.name, ['workspaces', 'wallets'], loaded)
     const { currency, workspace, 'all-workspaces': all } = parseOptions(Options, values)
     const { currencies } = settings.money
     if (!currencies.includes(currency))

@@ -142,7 +142,9 @@ async function openOne(name: string, open: () => Promise<Actor>): Promise<Actor>
     throw new Error('it has no wallet')
   } catch (cause) {
     // The command line prints the message of the cause.
-    throw new Error(`${name} cannot be used${isPorticoError(cause) ? ` (${cause.code})` : ''}`, { cause })
+    const lacksBank = isPorticoError(cause) && cause.code === 'ROUTE.NOT_FOUND'
+    const hint = lacksBank ? ': the target needs the domains profile, members, wallets and transfers' : ''
+    throw new Error(`${name} cannot be used${isPorticoError(cause) ? ` (${cause.code})` : ''}${hint}`, { cause })
   }
 }
 

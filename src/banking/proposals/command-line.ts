@@ -14,6 +14,8 @@ export interface CommandLinePorts {
   transaction: DomainPorts['transaction']
   clock: Clock
   ids: Ids
+  /** Whether a gateway sends the mails, because the domain is on. */
+  sendsMail: boolean
   /** Records the change, in its transaction. */
   onChanged(tx: Tx, detail: Record<string, string>): Promise<void>
 }
@@ -59,11 +61,12 @@ async function lockAccount(tx: Tx, id: AccountId): Promise<PersonRow> {
 }
 
 async function record(
-  { clock, ids, onChanged }: CommandLinePorts,
+  { clock, ids, onChanged, sendsMail }: CommandLinePorts,
   tx: Tx,
   { kind, account, detail }: { kind: ProposalKind; account: PersonRow; detail: Record<string, string> },
 ): Promise<void> {
   await onChanged(tx, detail)
+  if (!sendsMail) return
   const notice = { kind, subjectId: account.id, subjectEmail: account.email, reason }
   await queueNotices(tx, ids, notice, 'DONE', clock.now())
 }

@@ -2,10 +2,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { databaseTarget } from '../../../src/compose/store.ts'
+import { openDatabase } from '../../../src/database/index.ts'
 import { runCli } from '../../harness/cli.ts'
 import { type Extended, startExtended } from '../../harness/extended.ts'
 import { type Answer, type Call, send } from '../../harness/http.ts'
 import { otpOf } from '../../harness/otp.ts'
+import { testSettings } from '../../harness/settings.ts'
 import { outboxOf, signIn } from '../../harness/sign-in.ts'
 
 /** A domain of accounts: it knows no workspace and no money. */
@@ -123,6 +126,43 @@ describe('a gateway without a bank', () => {
     const create = ['operator', 'create', '--email', 'first@demo.test', '--name', 'First']
     const created = await runCli(create, configuration, variables)
     expect([created.code, created.out]).toEqual([0, expect.stringContaining('with 0 permissions')])
+  })
+
+  test.each([
+    ['owner restore', ['--workspace', crypto.randomUUID(), '--email', 'a@demo.test'], 'workspaces, members, proposals'],
+    ['wallet open', ['--currency', 'USD', '--all-workspaces'], 'workspaces, wallets'],
+    ['operator create', ['--email', 'b@demo.test', '--name', 'B', '--role', 'auditor'], 'operators'],
+  ])('%s: refused without the bank, exit code 2', async (command, options, missing) => {
+    const { code, out, err } = await runCli([...command.split(' '), ...options], configuration)
+    expect([code, out]).toEqual([2, ''])
+    expect(err).toContain(`needs ${missing} of Portico's own domains, which this gateway lacks`)
+  })
+
+  test('operator grant 0: permissions of an extension, without a mail that nobody sends', async () => {
+    const declared = await extension(
+      "d.permissions = { operator: { note: ['read'] } }; d.locales = new URL('./', import.meta.url)",
+    )
+    const text = { permission: { 'note:read': { name: 'Read notes', description: 'Read notes' } } }
+    await writeFile(join(folder, 'en.yaml'), JSON.stringify(text))
+    const variables = { PORTICO_DATA_DIR: join(folder, 'rights'), DATABASE_URL: '' }
+    const run = (...args: string[]) => runCli(args, { ...configuration, extensions: [declared] }, variables)
+    const account = ['--email', 'c@demo.test']
+    await run('operator', 'create', ...account, '--name', 'C', '--permissions', 'note:read')
+    expect((await run('operator', 'revoke', ...account, '--permissions', 'note:read')).code).toBe(0)
+    const granted = await run('operator', 'grant', ...account, '--permissions', 'note:read')
+    expect([granted.code, granted.out]).toEqual([0, expect.stringContaining('1 permissions: note:read')])
+    const settings = testSettings({ PORTICO_DATA_DIR: variables.PORTICO_DATA_DIR })
+    const store = await openDatabase(databaseTarget(settings, () => undefined))
+    expect(
+      await store.database.selectFrom('jobs').select('kind').where('kind', '=', 'proposals.notice').execute(),
+    ).toEqual([])
+    await store.close()
+  })
+
+  test('load 1: names the domains that the target lacks', async () => {
+    const { url, operationsUrl } = gatewayOf(0)
+    const { code, err } = await runCli(['load', '--url', url, '--operations-url', operationsUrl, '--duration', '1'], {})
+    expect([code, err]).toEqual([1, expect.stringContaining('the target needs the domains profile, members, wallets')])
   })
 
   test.each([
