@@ -63,7 +63,7 @@ const interfaces = ['ConsumerMethods', 'SystemMethods', 'ApiMethods'] as const
 export function methodDeclarations(): string {
   return [
     '/* Generated from the contract by scripts/client-package.ts. */\n',
-    "import type { FlowType as FlowTypeCode } from '../ledger/contract.ts'\n",
+    "import type { FlowType as AddedFlowType } from '../ledger/contract.ts'\n",
     "import type { CallOptions, Progress, WorkspaceCallOptions } from './operation-types.ts'\n",
     ...interfaces.map(methodsInterface),
     coded,
@@ -120,7 +120,9 @@ function familyTypes(): string[] {
   return [...catalogue.codedFamilies.values()].flatMap(({ name, codes }) => {
     const [code, union] = [codeComponentOf(name), codesText(codes)]
     return [
-      union === code ? `export type { ${code} }\n` : `export type ${code} = ${union}\n`,
+      union === code
+        ? `export type ${code} = ${codes.map((each) => `'${each}'`).join(' | ')} | AddedFlowType\n`
+        : `export type ${code} = ${union}\n`,
       `export type ${toPascalCase(name)} = Coded<${code}>\n`,
     ]
   })

@@ -42,6 +42,7 @@ const domains = Object.keys(resources)
  */
 export const namedOperations = Object.values(resources)
   .flatMap((module) => operationsIn(module).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+  .map(([name, operation]): [string, Operation] => [name, withBody(operation)])
   .toSorted(([, a], [, b]) => positionOf(a) - positionOf(b))
 
 const names = namedOperations.map(([name]) => name)
@@ -90,13 +91,19 @@ function unique<T>(items: readonly T[]): T[] {
   return [...new Set(items)]
 }
 
+/** The catalogue knows the bodies that depend on other contract files. */
+function withBody(operation: Operation): Operation {
+  return catalogue.find(({ id }) => id === operation.id) ?? operation
+}
+
 function positionOf({ id }: Operation): number {
   return domains.indexOf(domainOf(id))
 }
 
 function methodsOn(preference: readonly ChainId[]): Method[] {
   return listRoutes(preference)
-    .map((route) => {
+    .map((listed) => {
+      const route = { ...listed, operation: withBody(listed.operation) }
       const chainId = chainIdOf(route, preference)
       const { refuses, policy } = route.operation
       const implied = listImpliedRefusals(route.operation, chainId)

@@ -1,5 +1,5 @@
 /* Writes JSON schemas as TypeScript types. */
-import { flowType } from '../../src/ledger/contract.ts'
+import { codedFamilies } from '../../src/contract/index.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../src/openapi/json.ts'
 
 /** Returns a comment. `indent` precedes each of its lines. */
@@ -12,7 +12,9 @@ export function comment(lines: readonly string[], indent = ''): string {
 
 /** Domains outside the package declare further flow types in `PorticoLedger`. */
 export function codesText(codes: readonly Json[]): string {
-  return JSON.stringify(codes) === JSON.stringify(flowType.codes) ? 'FlowTypeCode' : unionOf(codes.map(literal))
+  return JSON.stringify(codes) === JSON.stringify(codedFamilies.get('flowType')?.codes)
+    ? 'FlowTypeCode'
+    : unionOf(codes.map(literal))
 }
 
 /** Writes the members of an object. `exactOptionalPropertyTypes` would otherwise reject an explicit undefined. */

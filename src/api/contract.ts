@@ -53,14 +53,19 @@ export {
   workspaceStatus,
 } from '../kernel/index.ts'
 export {
+  type FlowType,
   flowDirection,
+  flowFilters,
   flowType,
   flowTypeCode,
   ledgerTypes,
+  type OrderFilters,
+  type OrderType,
   orderDecision,
   orderOperations,
   orderSort,
   reasonedOrderDecision,
+  type WalletStatus,
   walletStatus,
 } from '../ledger/contract.ts'
 export { orderType } from '../ledger/order-types/contract.ts'

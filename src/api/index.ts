@@ -26,11 +26,17 @@ export {
   type Json,
   type Migration,
   type Minor,
+  type NullableTimestamp,
+  type OpenDatabase,
+  type Param,
+  type ReadSnapshot,
   readByKeys,
   readPage,
+  type Snapshot,
   sqlMigration,
   sqlState,
   statement,
+  type Tables,
   type Timestamp,
   type Tx,
   timestamptz,
@@ -94,7 +100,9 @@ export {
   wholeSeconds,
 } from '../kernel/index.ts'
 export {
+  type Balance,
   type Change,
+  type Charge,
   type CommandAudit,
   type CommandContext,
   chargeParties,
@@ -107,11 +115,14 @@ export {
   expiredAt,
   expireOrders,
   expiryBatchSize,
+  type Flow,
+  type FlowQuery,
   feeEntries,
   feeParties,
   formerMemberHours,
   type Hold,
   type HouseParty,
+  type IdempotencyKey,
   isOwnOrder,
   type Ledger,
   memberContext,
@@ -121,13 +132,16 @@ export {
   type OrderCommand,
   type OrderExpiry,
   type OrderMove,
+  type OrderQuery,
   operatorApproval,
   operatorContext,
   operatorDecision,
   type Party,
+  type Posting,
   parseConfiguredAmount,
   parseTariff,
   reachedAt,
+  type Tariff,
   tariffSettings,
   toCodedValue,
   toFlowAmountView,
@@ -137,27 +151,47 @@ export {
   toOrderQuery,
   toOrderView,
   toWorkspaceKindView,
+  type Usage,
   UsageExceeded,
   type Viewer,
   viewerOf,
+  type Wallet,
   type WalletParty,
 } from '../ledger/index.ts'
-export { AuditVerifier, auditContextOf, recordRefusal, recordSuccess } from '../platform/audit/index.ts'
+export {
+  type AuditContext,
+  AuditVerifier,
+  auditContextOf,
+  recordRefusal,
+  recordSuccess,
+} from '../platform/audit/index.ts'
 export {
   addOrphanBlobs,
+  type Blobs,
   claimBlob,
   createByteMeter,
   type Downloadable,
+  type DownloadRequest,
   deleteOrphanBlobs,
   download,
   readForm,
   storeContent,
 } from '../platform/blobs/index.ts'
+export type { DomainCache } from '../platform/cache/index.ts'
 export { countries } from '../platform/countries.ts'
-export { fixedRates, openRateProvider, toRatio } from '../platform/exchange-rates.ts'
+export type { KeyedDigest, SecretBox } from '../platform/crypto/index.ts'
+export {
+  fixedRates,
+  openRateProvider,
+  type Pair,
+  type PairRate,
+  type Rates,
+  toRatio,
+} from '../platform/exchange-rates.ts'
 export { containsAddress, parseRange } from '../platform/ip-ranges.ts'
 export { enqueueJob, enqueueJobs, type JobFacts, type JobKind } from '../platform/jobs/index.ts'
-export { bytesOf, textOf } from '../platform/key-rotation/index.ts'
+export { bytesOf, type KeyedColumns, type KeyedRow, textOf } from '../platform/key-rotation/index.ts'
+export type { Mailer } from '../platform/mail/index.ts'
 export {
   type AccountsPort,
   type Domain,

@@ -1,3 +1,4 @@
+import type { z } from 'zod'
 import {
   type Code,
   type CodedFamily,
@@ -65,6 +66,12 @@ export function rateGroupsOf(contract: object): RateGroups {
 /** The domain without which a coded value does not exist, by family and code. */
 export type CodeDomains = Readonly<Record<string, Readonly<Record<string, string>>>>
 
+/**
+ * The request bodies that depend on the order types of all domains, by operation name. The operation itself declares the
+ * type of the body.
+ */
+export type OrderBodies = Readonly<Record<string, (types: LedgerTypeTable['orders']) => z.ZodType>>
+
 export function codesOf(contract: object): CodeTable {
   return 'codes' in contract ? (contract.codes as CodeTable) : {}
 }
@@ -79,8 +86,11 @@ export interface JoinedCatalogue {
   errors: readonly DeclarationError[]
 }
 
-/** Joins the contract files of `domains` and of the `shared` owners, which have no operations. */
-export function joinContracts(shared: Contracts, domains: Contracts): JoinedCatalogue {
+/**
+ * Joins the contract files of `domains` and of the `shared` owners, which have no operations. The types of domains that are
+ * `off` stay known, because stored orders and entries keep them.
+ */
+export function joinContracts(shared: Contracts, domains: Contracts, off: Contracts = {}): JoinedCatalogue {
   const errors: DeclarationError[] = []
   const report: ReportError = (error) => errors.push(error)
   const order = Object.keys(domains)
@@ -88,12 +98,19 @@ export function joinContracts(shared: Contracts, domains: Contracts): JoinedCata
   if (reserved !== undefined)
     report({ owner: reserved, message: `name: the name ${reserved} is used twice; choose another one` })
   const positionOf = ({ id }: Operation): number => order.indexOf(domainOf(id))
+  const owners: Contracts = { pipeline: { codes: pipelineCodes }, ...shared, ...domains }
+  const allTypes = collectLedgerTypes({ ...off, ...owners }, report)
+  const isOn = ({ owner }: { owner: string }): boolean => Object.hasOwn(owners, owner)
+  const ledgerTypes = {
+    ...allTypes,
+    orders: new Map([...allTypes.orders].filter(([, type]) => isOn(type))),
+    flowTypes: new Map([...allTypes.flowTypes].filter(([, type]) => isOn(type))),
+  }
   // Several owners declare operations of `operators`, so sort by domain.
   const namedOperations = Object.values(domains)
-    .flatMap(operationsIn)
+    .flatMap((contract) => withOrderBodies(contract, ledgerTypes))
     .sort(([, a], [, b]) => positionOf(a) - positionOf(b))
   const operations = namedOperations.map(([, operation]) => operation)
-  const owners: Contracts = { pipeline: { codes: pipelineCodes }, ...shared, ...domains }
   const permissionTable = {
     workspace: collectPermissions(owners, 'workspace', report),
     operator: collectPermissions(owners, 'operator', report),
@@ -110,14 +127,8 @@ export function joinContracts(shared: Contracts, domains: Contracts): JoinedCata
   )
   const isCode = (text: string): text is Code => statuses.has(text)
   const statusOf = (code: Code): number => statuses.get(code) ?? 500
-  const allTypes = collectLedgerTypes(owners, report)
   const declaredRateGroups = collectRateGroups(domains, report)
   const codedFamilies = collectFamilies(owners, allTypes, report)
-  const flowCodes = new Set(codedFamilies.get('flowType')?.codes)
-  const ledgerTypes = {
-    ...allTypes,
-    flowTypes: new Map([...allTypes.flowTypes].filter(([name]) => flowCodes.has(name))),
-  }
   assertDistinctOperations(domains, report)
   assertPassedAndConfirmed(domains, report)
   assertDeclaredPermissions(domains, { workspacePermissions, operatorPermissions }, report)
@@ -185,18 +196,27 @@ function collectFamilies(
     ),
     report,
   )
-  const numbers = Object.fromEntries([...flowTypes].map(([name, { value }]) => [name, value]))
+  const byNumber = [...flowTypes].toSorted(([, one], [, other]) => one.value - other.value)
+  const numbers = Object.fromEntries(byNumber.map(([name, { value }]) => [name, value]))
   const codeDomains: CodeDomains = Object.assign({}, ...Object.values(owners).map(codeDomainsOf))
   return new Map(
     [...declared].map(([name, own]) => {
       const family = name === 'flowType' ? codedFamily(name, numbers) : own
       const isOffered = (code: string): boolean => {
-        const domain = codeDomains[name]?.[code]
+        const domain = name === 'flowType' ? flowTypes.get(code)?.owner : codeDomains[name]?.[code]
         return domain === undefined || Object.hasOwn(owners, domain)
       }
       return [name, { ...family, codes: family.codes.filter(isOffered) }]
     }),
   )
+}
+
+function withOrderBodies(contract: object, { orders }: LedgerTypeTable): [name: string, operation: Operation][] {
+  const bodies = 'orderBodies' in contract ? (contract.orderBodies as OrderBodies) : {}
+  return operationsIn(contract).map(([name, operation]) => {
+    const bodyOf = bodies[name]
+    return [name, bodyOf ? { ...operation, body: bodyOf(orders) } : operation]
+  })
 }
 
 function codeDomainsOf(contract: object): CodeDomains {

@@ -107,7 +107,7 @@ export function codeOf<C extends string>(family: CodedFamily<C>) {
  * A coded value in replies. OpenAPI recognizes the schema by its title. The brand gives the typed client the codes. It
  * checks nothing, because a newer gateway may send new codes.
  */
-export function coded<C extends string>(family: CodedFamily<C>) {
+export function coded<C extends string>(family: Pick<CodedFamily<C>, 'name' | 'codes'>) {
   return z
     .object({ code: z.string().brand<C>(), value: z.int(), label: z.string(), description: z.string() })
     .meta({ title: family.name })

@@ -7,13 +7,14 @@ import * as kernel from '../kernel/coded-values.ts'
 import { DeclarationErrors } from '../kernel/index.ts'
 import * as ledger from '../ledger/contract.ts'
 import { type Catalogue, type Contracts, type JoinedCatalogue, joinContracts } from './catalogue.ts'
-import { identityContracts, resources } from './resources.ts'
+import { bankingContracts, identityContracts, resources } from './resources.ts'
 
 export type { Catalogue } from './catalogue.ts'
 export { identityContracts, resources } from './resources.ts'
 
 export function joinWith(domains: Contracts): JoinedCatalogue {
-  return joinContracts({ kernel, ledger }, { ...identityContracts, ...domains })
+  const off = Object.entries(bankingContracts).filter(([name]) => !Object.hasOwn(domains, name))
+  return joinContracts({ kernel, ledger }, { ...identityContracts, ...domains }, Object.fromEntries(off))
 }
 
 /** Throws DeclarationErrors. */

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { operatorOrderFields, reason, workspaceFilters } from '../contract/fields.ts'
+import { codeOf, operatorOrderFields, reason, workspaceFilters } from '../contract/fields.ts'
 import type { LedgerTypes } from '../contract/ledger/ledger-types.ts'
 import { listQuery, page } from '../contract/lists.ts'
 
@@ -23,20 +23,8 @@ declare module '../kernel/codes.ts' {
 export const walletStatus = codedFamily('walletStatus', { ACTIVE: 10090101, FROZEN: 10090102, CLOSED: 10090103 })
 export type WalletStatus = CodeOf<typeof walletStatus>
 
-/** The ledger's own types of journal entries. Domains can add others in `ledgerTypes`. */
-export const flowType = codedFamily('flowType', {
-  TRANSFER: 10090301,
-  EXCHANGE: 10090302,
-  RECHARGE: 10090303,
-  WITHDRAWAL: 10090304,
-  FEE: 10090305,
-  OPENING: 10090306,
-})
-
-/** See `CodeDomains` in src/contract/catalogue.ts. */
-export const codeDomains = {
-  flowType: { TRANSFER: 'transfers', EXCHANGE: 'exchanges', RECHARGE: 'recharges', WITHDRAWAL: 'withdrawals' },
-}
+/** The ledger's own types of journal entries. Domains add theirs in `ledgerTypes`. */
+export const flowType = codedFamily('flowType', { FEE: 10090305, OPENING: 10090306 })
 
 export const ledgerTypes = {
   flowTypes: flowType.values,
@@ -67,6 +55,14 @@ export type FlowType = KeysOf<Declared<'flowTypes'>>
 /** There is one of each kind per currency. */
 export type HouseAccount = ItemsOf<Declared<'houseAccounts'>>
 
+/** The filters of lists and exports of an order type. */
+export type OrderFilters<Name extends OrderType> =
+  Declared<'orders'> extends infer Orders
+    ? Orders extends Readonly<Record<Name, { readonly filters: infer Filters extends z.ZodRawShape }>>
+      ? Filters
+      : never
+    : never
+
 /** A flow type in a request. `Ledger.parseFlowType` accepts the declared ones only; the catalogue lists them in OpenAPI. */
 export const flowTypeCode = z
   .string()
@@ -78,6 +74,9 @@ export const flowTypeCode = z
 /** Whether an entry credits or debits the wallet. */
 export const flowDirection = codedFamily('flowDirection', { IN: 10090401, OUT: 10090402 })
 export type FlowDirection = CodeOf<typeof flowDirection>
+
+/** Filters of lists and exports of flows. */
+export const flowFilters = { flowType: flowTypeCode.optional(), direction: codeOf(flowDirection).optional() }
 
 /** The sortable fields of lists of orders. */
 export const orderSort = ['createdAt', 'updatedAt'] as const

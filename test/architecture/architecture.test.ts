@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { bankingDomains } from '../../src/banking/index.ts'
 import { readSources, type Source, tooLong, violations } from './check.ts'
+import { privateImports } from './public-imports.ts'
 import { importRules, textRules } from './rules.ts'
 
 function sourcesOf(folder: string): Source[] {
@@ -123,6 +124,31 @@ test('the own domains of Portico are made by `domain`, as those of extensions', 
     expect(text, path).toMatch(/^import \{[^}]*\bdomain\b[^}]*\} from '..\/..\/api\/domain.ts'$/m)
     expect(text, path).toMatch(/^export default domain\(\{/m)
   }
+})
+
+test("Portico's domains import only what an extension could, types included", () => {
+  expect(privateImports(sourcesOf('src'))).toEqual([])
+})
+
+test.each([
+  ["import { a } from '../../ledger/index.ts'", ['ledger/index.ts a']],
+  ["import { a as b, type C } from '../../ledger/index.ts'", ['ledger/index.ts a', 'ledger/index.ts C']],
+  ["import * as ledger from '../../ledger/index.ts'", ['ledger/index.ts *']],
+  ["import '../../ledger/index.ts'", ['ledger/index.ts *']],
+  ["export { a } from '../../ledger/index.ts'", ['ledger/index.ts a']],
+  ["export * from '../../ledger/index.ts'", ['ledger/index.ts *']],
+  ["const a = await import('../../ledger/index.ts')", ['ledger/index.ts *']],
+  ["type A = import('../../ledger/index.ts').B", ['ledger/index.ts B']],
+  ["import type { a } from '../transfers/contract.ts'", ['banking/transfers/contract.ts a']],
+  ["import { Refusal } from '../../kernel/index.ts'", []],
+  ["import { memberContext } from '../../ledger/index.ts'", []],
+  ["import { z } from 'zod'", []],
+  ["import { a } from './store.ts'", []],
+])('a private import is found: %s', (text, expected) => {
+  const publicFiles = sourcesOf('src').filter(({ path }) => path.startsWith('api/'))
+  const path = 'banking/wallets/a.ts'
+  const found = privateImports([...publicFiles, { path, text }])
+  expect(found).toEqual(expected.map((name) => `${path}: ${name}`))
 })
 
 test('a skipped test has a reason: see test/harness/needs.ts', () => {

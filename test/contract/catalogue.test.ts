@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { catalogue, resources } from '../../src/contract/index.ts'
 import { listRefusals, observedErrors } from '../../src/contract/policies.ts'
-import { domainOf, operationsIn, pathParamNames } from '../../src/kernel/index.ts'
+import { domainOf, type Operation, operationsIn, pathParamNames } from '../../src/kernel/index.ts'
 import { additions, outsideTables, secondChain, webChain } from './interface.ts'
 import { routes, routesOf, shapeOf } from './routes.ts'
 
@@ -72,8 +72,10 @@ describe('the catalogue', () => {
     const declared = Object.values(resources)
       .flatMap(operationsIn)
       .map(([, operation]) => operation)
-    expect(catalogue).toEqual(
-      Object.keys(resources).flatMap((domain) => declared.filter(({ id }) => domainOf(id) === domain)),
+    // The body of an export depends on the order types of all domains.
+    const withoutBody = (each: Operation) => (each.id === 'exports.create' ? { ...each, body: null } : each)
+    expect(catalogue.map(withoutBody)).toEqual(
+      Object.keys(resources).flatMap((domain) => declared.filter(({ id }) => domainOf(id) === domain).map(withoutBody)),
     )
   })
 

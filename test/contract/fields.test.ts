@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import * as apiKeys from '../../src/banking/api-keys/contract.ts'
 import * as exchanges from '../../src/banking/exchanges/contract.ts'
-import * as exports from '../../src/banking/exports/contract.ts'
 import * as operators from '../../src/banking/operators/contract.ts'
 import * as profile from '../../src/banking/profile/contract.ts'
 import * as roles from '../../src/banking/roles/contract.ts'
@@ -20,6 +19,10 @@ const schemas = catalogue.flatMap(({ id, query, body }) => [
   ...(query ? [{ id, part: 'query', schema: query }] : []),
   ...(body instanceof z.ZodType ? [{ id, part: 'body', schema: body }] : []),
 ])
+
+function schemaOf(operation: string): z.ZodType {
+  return schemas.find(({ id, part }) => id === operation && part === 'body')?.schema ?? expect.fail(operation)
+}
 
 function objectsIn(node: unknown): Record<string, unknown>[] {
   if (typeof node !== 'object' || node === null) return []
@@ -242,7 +245,7 @@ const cases: { name: string; schema: z.ZodType; accepts: unknown[]; refuses: unk
   },
   {
     name: 'an export',
-    schema: exports.createExport.body,
+    schema: schemaOf('exports.create'),
     accepts: [
       { exportType: 'LOGIN_HISTORY', format: 'CSV' },
       { exportType: 'FLOWS', format: 'XLSX', filters: { walletId: id, startTime: '2026-01-01T00:00:00+02:00' } },
@@ -250,6 +253,9 @@ const cases: { name: string; schema: z.ZodType; accepts: unknown[]; refuses: unk
     refuses: [
       { exportType: 'LOGIN_HISTORY', format: 'CSV', filters: { walletId: id } },
       { exportType: 'EVERYTHING', format: 'CSV' },
+      { exportType: 'RECHARGES', format: 'CSV', filters: { transferStatus: 'COMPLETED' } },
+      { exportType: 'EXCHANGES', format: 'CSV', filters: { walletId: id } },
+      { exportType: 'TRANSFERS', format: 'CSV', filters: { transferStatus: 'EXPIRED' } },
       {
         exportType: 'FLOWS',
         format: 'CSV',

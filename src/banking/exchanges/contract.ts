@@ -13,6 +13,7 @@ import {
   withMoney,
 } from '../../contract/fields.ts'
 
+import type { LedgerTypes } from '../../contract/ledger/ledger-types.ts'
 import type { Permissions } from '../../contract/permissions.ts'
 import { operator } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, isRate, operation, ratePattern } from '../../kernel/index.ts'
@@ -139,9 +140,14 @@ export const exchanges = orderType('EXCHANGE', {
   moves: { create: { by: 'member', from: [], to: ['PROCESSING', 'COMPLETED'] } },
 })
 
-declare module '../../ledger/contract.ts' {
-  interface LedgerTypesByOwner {
-    exchanges: typeof exchanges
+export const ledgerTypes = {
+  orders: { EXCHANGE: exchanges },
+  flowTypes: { EXCHANGE: 10090302 },
+} as const satisfies LedgerTypes
+
+declare global {
+  interface PorticoLedger {
+    exchanges: typeof ledgerTypes
   }
 }
 

@@ -1,15 +1,12 @@
 import * as z from 'zod'
+import type { OrderBodies } from '../../contract/catalogue.ts'
 import { bizId, coded, codeOf, id, timestamp } from '../../contract/fields.ts'
+import { isLifeCycle } from '../../contract/ledger/life-cycle.ts'
 import { interval, isForward, listQuery, page } from '../../contract/lists.ts'
 import type { Permissions } from '../../contract/permissions.ts'
 import { member } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
-
-import { exchanges } from '../exchanges/contract.ts'
-import { recharges } from '../recharges/contract.ts'
-import { transfers } from '../transfers/contract.ts'
-import { flowFilters } from '../wallets/contract.ts'
-import { withdrawals } from '../withdrawals/contract.ts'
+import { flowFilters, type OrderFilters, type OrderType } from '../../ledger/contract.ts'
 
 export const summary = 'Lists exported as files by a background job.'
 
@@ -50,30 +47,47 @@ export const codeDomains = {
 export const exportFormat = codedFamily('exportFormat', { CSV: 10091801, XLSX: 10091802, JSONL: 10091803 })
 export type ExportFormat = CodeOf<typeof exportFormat>
 
-const filters = {
-  FLOWS: { walletId: id.optional(), ...flowFilters },
-  TRANSFERS: transfers.filters,
-  EXCHANGES: exchanges.filters,
-  RECHARGES: recharges.filters,
-  WITHDRAWALS: withdrawals.filters,
-  LOGIN_HISTORY: {},
-} as const satisfies Record<ExportType, z.ZodRawShape>
+/** The order type of each list of orders. */
+export const orderTypes = {
+  TRANSFERS: 'TRANSFER',
+  EXCHANGES: 'EXCHANGE',
+  RECHARGES: 'RECHARGE',
+  WITHDRAWALS: 'WITHDRAWAL',
+} as const satisfies Partial<Record<ExportType, OrderType>>
 
 const format = codeOf(exportFormat).meta({
   description:
     'In `CSV`, an apostrophe precedes text that a spreadsheet would execute. `XLSX` contains amounts as numbers and times as dates in UTC. An amount stays text if it has more than 15 significant digits or 12 decimal places, because a spreadsheet would round it.',
 })
 
-const ExportRequest = z
-  .discriminatedUnion('exportType', [
-    requestFor('FLOWS'),
-    requestFor('TRANSFERS'),
-    requestFor('EXCHANGES'),
-    requestFor('RECHARGES'),
-    requestFor('WITHDRAWALS'),
-    requestFor('LOGIN_HISTORY'),
-  ])
-  .refine((body) => isForward(body.filters ?? {}), { path: ['filters', 'endTime'] })
+const flowExportFilters = { walletId: id.optional(), ...flowFilters }
+
+type RequestOf<Type extends string, Filters extends z.ZodRawShape> = ReturnType<typeof requestFor<Type, Filters>>
+
+type ExportRequest =
+  | RequestOf<'FLOWS', typeof flowExportFilters>
+  | {
+      [Type in keyof typeof orderTypes]: RequestOf<Type, OrderFilters<(typeof orderTypes)[Type]>>
+    }[keyof typeof orderTypes]
+  | RequestOf<'LOGIN_HISTORY', Record<never, never>>
+
+/** `orderBodies` has the schema. */
+const ExportRequest = z.custom<z.input<ExportRequest>>(() => false)
+
+/** See `OrderBodies` in src/contract/catalogue.ts. The filters of a list of orders are those of its order type. */
+export const orderBodies: OrderBodies = {
+  createExport: (types) =>
+    z
+      .discriminatedUnion('exportType', [
+        requestFor('FLOWS', flowExportFilters),
+        ...Object.entries(orderTypes).flatMap(([exportType, name]) => {
+          const type = types.get(name)
+          return isLifeCycle(type) ? [requestFor(exportType, type.filters)] : []
+        }),
+        requestFor('LOGIN_HISTORY', {}),
+      ])
+      .refine((body) => isForward(body.filters ?? {}), { path: ['filters', 'endTime'] }),
+}
 
 const Export = z.object({
   bizId,
@@ -138,10 +152,10 @@ export const downloadExport = operation({
   refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT', 'FILE.RANGE_NOT_SATISFIABLE'],
 })
 
-function requestFor<T extends keyof typeof filters>(exportType: T) {
+function requestFor<Type extends string, Filters extends z.ZodRawShape>(exportType: Type, filters: Filters) {
   return z.strictObject({
     exportType: z.literal(exportType).meta({ title: 'exportType.code' }),
     format,
-    filters: z.strictObject({ ...interval, ...filters[exportType] }).optional(),
+    filters: z.strictObject({ ...interval, ...filters }).optional(),
   })
 }

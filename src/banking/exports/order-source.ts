@@ -1,21 +1,9 @@
 import { expiryOf, fieldsSetLater, type LifeCycle, type OrderColumn } from '../../contract/ledger/life-cycle.ts'
 import { bizId, formatMoney, type Instant, isCurrency, money, toIso, type WorkspaceId } from '../../kernel/index.ts'
 import { expiredAt, type Ledger, type Order, type OrderQuery } from '../../ledger/index.ts'
-import { exchanges } from '../exchanges/contract.ts'
-import { recharges } from '../recharges/contract.ts'
-import { transfers } from '../transfers/contract.ts'
-import { withdrawals } from '../withdrawals/contract.ts'
 import { type ColumnKind, type Row, readAllRows, type Source } from './source.ts'
 
-type ExportedType = LifeCycle & { readonly name: OrderQuery['type'] }
-
-/** The order type of each list. */
-export const exportedTypes = {
-  TRANSFERS: transfers,
-  EXCHANGES: exchanges,
-  RECHARGES: recharges,
-  WITHDRAWALS: withdrawals,
-} as const satisfies Record<string, ExportedType>
+export type ExportedType = LifeCycle & { readonly name: OrderQuery['type'] }
 
 interface OrderExportRequest {
   workspace: WorkspaceId

@@ -3,7 +3,8 @@ import type { Database, Snapshot } from '../../database/index.ts'
 import { type AccountId, type Clock, formatMoney, type Instant, parseInterval, toIso } from '../../kernel/index.ts'
 import { flowDirection } from '../../ledger/contract.ts'
 import { type Flow, type FlowQuery, type Ledger, toFlowAmountView, type Wallet } from '../../ledger/index.ts'
-import { createOrderSource, exportedTypes } from './order-source.ts'
+import { orderTypes } from './contract.ts'
+import { createOrderSource } from './order-source.ts'
 import { type ExportScope, type Row, readAllRows, type Source } from './source.ts'
 import { readLogins } from './store.ts'
 
@@ -26,25 +27,19 @@ const flowKinds = { amount: 'decimal', balanceAfter: 'decimal', createdAt: 'inst
 
 const loginColumns = ['bizId', 'loginTime', 'clientIp', 'userAgent', 'loginResult', 'failureReason'] as const
 
-const text = z.string().optional()
-
-/** The contract has validated the stored filters. */
-const Filters = z.object({
-  startTime: z.string().optional(),
-  endTime: z.string().optional(),
-  walletId: z
-    .string()
-    .transform((text) => text.toLowerCase())
-    .optional(),
-  flowType: text,
-  direction: z.enum(flowDirection.codes).optional(),
-  transferStatus: text,
-  sourceCurrency: text,
-  targetCurrency: text,
-  exchangeStatus: text,
-  rechargeStatus: text,
-  withdrawalStatus: text,
-})
+/** The contract has validated the stored filters. The others are those of an order type. */
+const Filters = z
+  .object({
+    startTime: z.string().optional(),
+    endTime: z.string().optional(),
+    walletId: z
+      .string()
+      .transform((text) => text.toLowerCase())
+      .optional(),
+    flowType: z.string().optional(),
+    direction: z.enum(flowDirection.codes).optional(),
+  })
+  .catchall(z.string())
 
 export interface SourcePorts {
   ledger: Ledger
@@ -60,8 +55,7 @@ export function createSource(
   { store, asOf }: Snapshot,
   scope: ExportScope,
 ): Source {
-  const { startTime, endTime, walletId, flowType, direction, sourceCurrency, targetCurrency, ...statuses } =
-    Filters.parse(scope.filters)
+  const { startTime, endTime, walletId, flowType, direction, ...others } = Filters.parse(scope.filters)
   const { workspace, account, type } = scope
   const { from, to } = parseInterval({ startTime, endTime })
   const interval = { from, to: endOf(to, asOf) }
@@ -71,12 +65,13 @@ export function createSource(
     const ofType = flowType === undefined ? undefined : ledger.parseFlowType(flowType)
     return createFlowSource(within, { workspace, walletId, flowType: ofType, direction, ...interval }, pageSize)
   }
-  const exported = exportedTypes[type]
-  const status = new Map(Object.entries(statuses)).get(exported.statuses.name)
-  const data = { ...(sourceCurrency && { sourceCurrency }), ...(targetCurrency && { targetCurrency }) }
+  const name = orderTypes[type]
+  const lifeCycle = within.lifeCycleOf(name)
+  if (!lifeCycle) throw new Error(`no domain has the order type ${name}`)
+  const { [lifeCycle.statuses.name]: status, ...data } = others
   return createOrderSource(
     within,
-    exported,
+    { ...lifeCycle, name },
     { workspace, walletId, data, status, asOf, now: clock.now(), ...interval },
     pageSize,
   )

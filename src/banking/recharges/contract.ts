@@ -14,6 +14,7 @@ import {
   text,
   timestamp,
 } from '../../contract/fields.ts'
+import type { LedgerTypes } from '../../contract/ledger/ledger-types.ts'
 import { page } from '../../contract/lists.ts'
 import type { Permissions } from '../../contract/permissions.ts'
 import { operator } from '../../contract/policies.ts'
@@ -135,9 +136,14 @@ export const recharges = orderType('RECHARGE', {
   },
 })
 
-declare module '../../ledger/contract.ts' {
-  interface LedgerTypesByOwner {
-    recharges: typeof recharges
+export const ledgerTypes = {
+  orders: { RECHARGE: recharges },
+  flowTypes: { RECHARGE: 10090303 },
+} as const satisfies LedgerTypes
+
+declare global {
+  interface PorticoLedger {
+    recharges: typeof ledgerTypes
   }
 }
 

@@ -15,6 +15,7 @@ import {
   withMoney,
   workspaceFilters,
 } from '../../contract/fields.ts'
+import type { LedgerTypes } from '../../contract/ledger/ledger-types.ts'
 import { listQuery } from '../../contract/lists.ts'
 
 import type { Permissions } from '../../contract/permissions.ts'
@@ -107,9 +108,14 @@ export const transfers = orderType('TRANSFER', {
   },
 })
 
-declare module '../../ledger/contract.ts' {
-  interface LedgerTypesByOwner {
-    transfers: typeof transfers
+export const ledgerTypes = {
+  orders: { TRANSFER: transfers },
+  flowTypes: { TRANSFER: 10090301 },
+} as const satisfies LedgerTypes
+
+declare global {
+  interface PorticoLedger {
+    transfers: typeof ledgerTypes
   }
 }
 

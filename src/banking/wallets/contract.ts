@@ -1,11 +1,11 @@
 import * as z from 'zod'
-import { bizId, coded, codeOf, currency, decimal, instant, line, reason, timestamp } from '../../contract/fields.ts'
+import { bizId, coded, currency, decimal, instant, line, reason, timestamp } from '../../contract/fields.ts'
 import { listQuery, page } from '../../contract/lists.ts'
 
 import type { Permissions } from '../../contract/permissions.ts'
 import { member, operator } from '../../contract/policies.ts'
 import { type ConfirmedTexts, operation } from '../../kernel/index.ts'
-import { flowDirection, flowType, flowTypeCode, walletStatus } from '../../ledger/contract.ts'
+import { type FlowType, flowDirection, flowFilters, flowType, walletStatus } from '../../ledger/contract.ts'
 
 export const summary = 'Wallets, balances, and flows.'
 
@@ -39,7 +39,7 @@ const Balance = z.object({
 const Flow = z.object({
   bizId,
   sequence: z.int(),
-  flowType: coded(flowType),
+  flowType: coded<FlowType>(flowType),
   direction: coded(flowDirection),
   amount: decimal,
   currency: z.string(),
@@ -49,11 +49,6 @@ const Flow = z.object({
   description: z.string().nullable(),
   createdAt: timestamp,
 })
-
-export const flowFilters = {
-  flowType: flowTypeCode.optional(),
-  direction: codeOf(flowDirection).optional(),
-}
 
 const reading = { ...member, workspace: 'required', permission: 'wallet:read' } as const
 const get = { method: 'GET', chains: ['consumer', 'api'], body: 'none' } as const

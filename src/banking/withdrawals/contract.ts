@@ -13,6 +13,7 @@ import {
   timestamp,
 } from '../../contract/fields.ts'
 
+import type { LedgerTypes } from '../../contract/ledger/ledger-types.ts'
 import type { Permissions } from '../../contract/permissions.ts'
 import { codedFamily, operation } from '../../kernel/index.ts'
 import { orderType } from '../../ledger/order-types/contract.ts'
@@ -113,9 +114,14 @@ export const withdrawals = orderType('WITHDRAWAL', {
   },
 })
 
-declare module '../../ledger/contract.ts' {
-  interface LedgerTypesByOwner {
-    withdrawals: typeof withdrawals
+export const ledgerTypes = {
+  orders: { WITHDRAWAL: withdrawals },
+  flowTypes: { WITHDRAWAL: 10090304 },
+} as const satisfies LedgerTypes
+
+declare global {
+  interface PorticoLedger {
+    withdrawals: typeof ledgerTypes
   }
 }
 

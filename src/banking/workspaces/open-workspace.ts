@@ -8,13 +8,15 @@ import {
   type WorkspaceId,
   type WorkspaceKind,
 } from '../../kernel/index.ts'
-import type { JoinSource } from '../members/contract.ts'
 import { insertRole, insertWorkspace, readAccountDefaults } from './store.ts'
 
 export type OpenWallets = (
   tx: Tx,
   workspace: { workspaceId: WorkspaceId; kind: WorkspaceKind; at: Instant },
 ) => Promise<void>
+
+/** How the first owner joins. */
+type JoinSource = 'REGISTRATION' | 'CREATION'
 
 export interface OpeningPorts {
   ids: Ids

@@ -1,3 +1,4 @@
+import type * as z from 'zod'
 import type { CodedFamily, Permission } from '../../kernel/index.ts'
 
 /** The statuses of an order type, and the prefix of its order numbers. */
@@ -65,6 +66,8 @@ export interface OrderColumn {
 export interface LifeCycle extends OrderTypeDeclaration {
   readonly name: string
   readonly statuses: CodedFamily
+  /** Filters of lists and exports. A filter with the name of `statuses` selects orders by status. */
+  readonly filters: z.ZodRawShape
   readonly moves: Readonly<Record<string, Move>>
   /** Names of the wallets in replies and exports. */
   readonly wallets: { readonly source?: string; readonly target?: string }

@@ -1,8 +1,12 @@
 import { expect, test } from 'vitest'
+import { exchanges } from '../../../src/banking/exchanges/contract.ts'
 import { toExchangeView } from '../../../src/banking/exchanges/view.ts'
-import { createOrderSource, exportedTypes } from '../../../src/banking/exports/order-source.ts'
+import { createOrderSource, type ExportedType } from '../../../src/banking/exports/order-source.ts'
+import { recharges } from '../../../src/banking/recharges/contract.ts'
 import { toRechargeView } from '../../../src/banking/recharges/view.ts'
+import { transfers } from '../../../src/banking/transfers/contract.ts'
 import { toTransferView } from '../../../src/banking/transfers/view.ts'
+import { withdrawals } from '../../../src/banking/withdrawals/contract.ts'
 import { toWithdrawalView } from '../../../src/banking/withdrawals/view.ts'
 import { isRecord } from '../../../src/kernel/json.ts'
 import type { Ledger } from '../../../src/ledger/index.ts'
@@ -60,13 +64,20 @@ const views: Record<keyof typeof orders, Record<string, unknown>> = {
   WITHDRAWALS: toWithdrawalView(orders.WITHDRAWALS, viewer),
 }
 
+const types: Record<keyof typeof orders, ExportedType> = {
+  TRANSFERS: transfers,
+  EXCHANGES: exchanges,
+  RECHARGES: recharges,
+  WITHDRAWALS: withdrawals,
+}
+
 async function rowsOf(type: keyof typeof orders) {
   const order = orders[type]
   const maker = { workspaceKind: 'LIVE', workspaceStatus: 'ACTIVE', creatorStatus: 'ACTIVE' } as const
   const ledger: Pick<Ledger, 'readOrders'> = { readOrders: async () => [{ ...order, ...maker }] }
   const noFilters = { walletId: undefined, status: undefined, data: {}, from: undefined, to: undefined, asOf: null }
   const request = { workspace: order.workspaceBizId, ...noFilters, now: order.updatedAt }
-  const { columns, rows } = createOrderSource(ledger, exportedTypes[type], request, 10)
+  const { columns, rows } = createOrderSource(ledger, types[type], request, 10)
   return { columns, rows: await Array.fromAsync(rows) }
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createOrderSource, exportedTypes } from '../../../src/banking/exports/order-source.ts'
+import { createOrderSource } from '../../../src/banking/exports/order-source.ts'
 
 import * as contract from '../../../src/banking/transfers/contract.ts'
 import { bizId as bizIdOf, type Instant, toIso, type WorkspaceId } from '../../../src/kernel/index.ts'
@@ -122,7 +122,7 @@ describe.each(stores)('approval of transfers on $name', ({ database }) => {
   const exported = async (workspace: WorkspaceId, asOf: Instant | null): Promise<unknown[]> => {
     const all = { walletId: undefined, status: undefined, data: {}, from: undefined, to: undefined }
     const filters = { ...all, workspace, asOf, now: bank.clock.now() }
-    const rows = await Array.fromAsync(createOrderSource(bank.ledger, exportedTypes.TRANSFERS, filters, 10).rows)
+    const rows = await Array.fromAsync(createOrderSource(bank.ledger, contract.transfers, filters, 10).rows)
     return rows.map((row) => row.bizId)
   }
 
