@@ -21,9 +21,12 @@ const others: Readonly<Record<string, RegExp>> = {
 
 function declaredBy({ name, contract = {}, ownerNotices = [] }: Domain): ReadonlySet<string> {
   const { catalogue } = joinContracts({}, { [name]: contract })
-  const { operations, codes, codedFamilies, workspacePermissions, operatorPermissions } = catalogue
+  const { operations, codes, codedFamilies, ledgerTypes, workspacePermissions, operatorPermissions } = catalogue
   return new Set([
     ...codes.flatMap((code) => [`refusal.${code}`, `refusal.${code}_field`]),
+    ...[...ledgerTypes.flowTypes.keys()].flatMap((code) =>
+      ['label', 'description'].map((part) => `coded.flowType.${code}.${part}`),
+    ),
     ...[...codedFamilies.values()].flatMap((family) =>
       Object.keys(family.values).flatMap((code) =>
         ['label', 'description'].map((part) => `coded.${family.name}.${code}.${part}`),
