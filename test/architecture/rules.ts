@@ -63,7 +63,7 @@ export const importRules: ImportRule[] = [
     exceptTo: /\/contract\.ts$/,
   },
   {
-    // These are the modules; private-imports.ts limits the names that they get at run time.
+    // These are the modules; public-imports.ts limits the names.
     name: 'domains import the public API, contract files, and index files of kernel, database, platform and ledger',
     from: /^banking\/[^/]+\//,
     forbids: allBut('banking'),
@@ -173,7 +173,7 @@ export const textRules: TextRule[] = [
 export function isForeignDomain(from: string, to: string): boolean {
   const room = (path: string) => /^banking\/([^/]+)\//.exec(path)?.[1]
   const [a, b] = [room(from), room(to)]
-  return a !== undefined && b !== undefined && a !== b && !/\/contract\.ts$/.test(to)
+  return a !== undefined && b !== undefined && a !== b
 }
 
 /** Compose also imports the schemas of identity and the ledger, to migrate the store. */
