@@ -23,7 +23,12 @@ test('ledger types: the table has those of the ledger and of every domain, with 
 
 test('ledger types: the family flowType of the catalogue has the flow types of all domains', () => {
   const { codedFamilies, ledgerTypes } = catalogueWith({ loans })
-  expect(codedFamilies.get('flowType')?.values).toEqual({ ...ledger.flowType.values, LOAN_PAYOUT: 20000201 })
+  expect(codedFamilies.get('flowType')?.values).toEqual({
+    ...{ TRANSFER: 10090301, EXCHANGE: 10090302, RECHARGE: 10090303, WITHDRAWAL: 10090304 },
+    ...ledger.flowType.values,
+    LOAN_PAYOUT: 20000201,
+  })
+  expect(codedFamilies.get('flowType')?.codes).toEqual(['FEE', 'OPENING', 'LOAN_PAYOUT'])
   expect(ledgerTypes.orders.has('LOAN')).toBe(true)
 })
 
