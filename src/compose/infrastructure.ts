@@ -3,11 +3,13 @@ import type { Configuration } from '../config/index.ts'
 import type { Catalogue } from '../contract/index.ts'
 import {
   assertWritable,
+  type ClockSkew,
   createSnapshotReader,
   type Database,
   type OpenDatabase,
   openDatabase,
   type ReadSnapshot,
+  watchClockSkew,
 } from '../database/index.ts'
 import type { Clock, Durations, Ids, Randomness, Words } from '../kernel/index.ts'
 import { type BackgroundWork, createBackgroundWork } from '../platform/background-work.ts'
@@ -35,7 +37,6 @@ import {
 import type { PubSub } from '../platform/pubsub.ts'
 import { systemClock, systemIds, systemRandomness } from '../platform/runtime/index.ts'
 import { mailTextsOf, wordsOf } from './catalogue.ts'
-import { type ClockSkew, watchClockSkew } from './clock-skew.ts'
 import type { Loaded } from './extensions.ts'
 import { openSharedState, type SharedState } from './shared-state.ts'
 import { databaseTarget } from './store.ts'

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { type Configuration, placeOf } from '../config/index.ts'
-import { vacuum } from '../database/index.ts'
+import { type ClockSkew, vacuum } from '../database/index.ts'
 import type { Identity } from '../identity/index.ts'
 import { hours, minutes } from '../kernel/index.ts'
 import { cleanupJobs, ledgerCheckJob, verifyLedger, verifyRecentChanges } from '../ledger/index.ts'
@@ -15,7 +15,6 @@ import {
 } from '../platform/jobs/index.ts'
 import { expiredCommandCleanup } from '../platform/service-commands/index.ts'
 import { createJobMetrics } from '../platform/telemetry/index.ts'
-import { skippedWhileSkewed } from './clock-skew.ts'
 import type { Domains } from './domains.ts'
 import type { Infrastructure } from './infrastructure.ts'
 
@@ -75,6 +74,21 @@ export async function startJobs(parts: Parts, stack: AsyncDisposableStack): Prom
   stack.defer(() => runner.stop())
   await runner.start()
   return runner.runNow
+}
+
+/** Recurring work, such as the expiry of orders, waits until the clock is right. Other replicas do it meanwhile. */
+export function skippedWhileSkewed(kind: JobKind, skew: ClockSkew | null): JobKind {
+  if (!skew) return kind
+  return {
+    ...kind,
+    work: async (payload, facts) => {
+      const isRight = await skew.check().then(
+        () => true,
+        () => false,
+      )
+      if (isRight) await kind.work(payload, facts)
+    },
+  }
 }
 
 /**

@@ -5,11 +5,12 @@
  * Columns are in camel case outside of SQL text (column-names.ts). Depends on the kernel only.
  */
 
+export { type ClockSkew, watchClockSkew } from './clock-skew.ts'
 export { hasEmbeddedStore, makeDirectory } from './embedded/data-directory.ts'
 export { freeBytes, vacuum } from './embedded/disk-space.ts'
 export { isDatabaseUnavailable, sqlState } from './errors.ts'
 export { assertNumbered, hasSchema, type Migration, type SchemaOwner, sqlMigration } from './migrator/migration.ts'
-export { assertWritable, type DatabaseTarget, measureClockSkew, openDatabase } from './open-database.ts'
+export { assertWritable, type DatabaseTarget, openDatabase } from './open-database.ts'
 export type { OpenDatabase } from './port.ts'
 export { acquireSingletonLock } from './postgres/singleton-lock.ts'
 export {

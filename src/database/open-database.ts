@@ -1,5 +1,4 @@
 import { sql } from 'kysely'
-import type { Clock } from '../kernel/index.ts'
 import type { EmbeddedTarget } from './embedded/open-embedded.ts'
 import type { OpenDatabase } from './port.ts'
 import type { PostgresTarget } from './postgres/open-postgres.ts'
@@ -25,15 +24,4 @@ export async function assertWritable(database: Database): Promise<void> {
       ? 'the server of DATABASE_URL is a read-only standby'
       : 'the database of DATABASE_URL is read-only: default_transaction_read_only is on for it, its role or its server',
   )
-}
-
-/** In milliseconds; negative if the database's clock is behind. Returns 0 within the round-trip time of the query. */
-export async function measureClockSkew(database: Database, clock: Clock): Promise<number> {
-  const sentAt = clock.now()
-  const { rows } = await sql<{ at: number }>`SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS at`.execute(
-    database,
-  )
-  const receivedAt = clock.now()
-  const at = Math.floor(rows[0]?.at ?? sentAt)
-  return Math.min(0, at - sentAt) + Math.max(0, at - receivedAt)
 }

@@ -22,7 +22,7 @@ export interface LedgerPorts {
   /** A transaction if the command is part of a larger one. */
   database: Database
   clock: Clock
-  /** Rows have the database's time, whatever the clock of this process says. Default: the time of `clock`. */
+  /** Rows have the time of the database instead of this process's. Default: the time of `clock`. */
   usesDatabaseClock?: boolean
   ids: Ids
   /** The types of all owners. */

@@ -1,7 +1,7 @@
+import { sql } from 'kysely'
 import type { Logger } from 'pino'
-import { type Database, measureClockSkew } from '../database/index.ts'
 import { type Clock, hours, minutes } from '../kernel/index.ts'
-import type { JobKind } from '../platform/jobs/index.ts'
+import type { Database } from './tables.ts'
 
 export interface ClockSkew {
   /** Rejects while the clocks differ by more than `maxMs`, so that load balancers send no requests. */
@@ -60,17 +60,13 @@ export async function watchClockSkew(
   }
 }
 
-/** Recurring work, such as the expiry of orders, waits until the clock is right. Other replicas do it meanwhile. */
-export function skippedWhileSkewed(kind: JobKind, skew: ClockSkew | null): JobKind {
-  if (!skew) return kind
-  return {
-    ...kind,
-    work: async (payload, facts) => {
-      const isRight = await skew.check().then(
-        () => true,
-        () => false,
-      )
-      if (isRight) await kind.work(payload, facts)
-    },
-  }
+/** In milliseconds; negative if the database's clock is behind. Returns 0 within the round-trip time of the query. */
+export async function measureClockSkew(database: Database, clock: Clock): Promise<number> {
+  const sentAt = clock.now()
+  const { rows } = await sql<{ at: number }>`SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS at`.execute(
+    database,
+  )
+  const receivedAt = clock.now()
+  const at = Math.floor(rows[0]?.at ?? sentAt)
+  return Math.min(0, at - sentAt) + Math.max(0, at - receivedAt)
 }

@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from 'vitest'
-import { skippedWhileSkewed, watchClockSkew } from '../../src/compose/clock-skew.ts'
+import { skippedWhileSkewed } from '../../src/compose/jobs.ts'
+import { watchClockSkew } from '../../src/database/index.ts'
 import { addMs, type Clock } from '../../src/kernel/index.ts'
 import { systemClock } from '../../src/platform/runtime/index.ts'
 import { captureLog } from '../harness/log.ts'
