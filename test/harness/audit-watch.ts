@@ -23,7 +23,7 @@ const unaudited = new Set([
 const route = createRouter(catalogue)
 
 const lines = `
-  SELECT outcome || ' ' || action || ' ' || request_id AS command, actor_biz_id AS actor, client_ip,
+  SELECT outcome || ' ' || action || ' ' || request_id AS command, actor_biz_id AS actor, client_ip AS "clientIp",
     workspace_biz_id AS workspace, target_biz_id AS target
   FROM audit_log`
 
