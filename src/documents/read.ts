@@ -262,12 +262,21 @@ function queryOf(document: Json, source: Json): z.ZodType | undefined {
   )
 }
 
+/** Returns a content map by types in lower case without parameters, such as the charset. */
+function contentOf(source: unknown): Json | undefined {
+  const content = member(source, 'content')
+  if (!isRecord(content)) return undefined
+  return Object.fromEntries(
+    Object.entries(content).map(([type, value]) => [(type.split(';')[0] ?? '').trim().toLowerCase(), value]),
+  )
+}
+
 function bodyOf(document: Json, source: Json): Operation['body'] {
-  const content = member(source, 'requestBody', 'content')
+  const content = contentOf(source.requestBody)
   if (content === undefined) return 'none'
-  if (member(content, 'multipart/form-data') !== undefined) return 'multipart'
-  if (member(content, 'application/json') === undefined) return 'raw'
-  const schema = withoutSealed(member(content, 'application/json', 'schema'))
+  if (content['multipart/form-data'] !== undefined) return 'multipart'
+  if (content[jsonType] === undefined) return 'raw'
+  const schema = withoutSealed(member(content, jsonType, 'schema'))
   const body = toZod(inlineReferences(document, schema), 'input')
   return member(source, 'requestBody', 'required') === true ? body : body.optional()
 }
@@ -285,8 +294,8 @@ function replyOf(document: Json, source: Json): Operation['reply'] {
     assertOneSuccess(responses, '101')
     return 'socket'
   }
-  const content = member(followReference(document, responses['200']), 'content')
-  const types = Object.keys(isRecord(content) ? content : {})
+  const content = contentOf(followReference(document, responses['200'])) ?? {}
+  const types = Object.keys(content)
   const isFile = types.length > 0 && !types.includes('text/event-stream') && !types.some((type) => /json/i.test(type))
   assertOneSuccess(responses, '200', isFile ? ['206', '304'] : [])
   if (responses['200'] === undefined) throw new TypeError('200 is missing')

@@ -98,6 +98,11 @@ export function parseStrictJson(bytes: Uint8Array, maxDepth = maxJsonDepth): Str
   }
 }
 
+/** Programs of Windows and .NET write a byte-order mark before JSON, which a reader may ignore (RFC 8259, 8.1). */
+export function skipBom(bytes: Uint8Array): Uint8Array {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes
+}
+
 /**
  * Each member has one colon outside strings. Returns undefined beyond `maxDepth`.
  */

@@ -46,7 +46,7 @@ export async function fetchText(url: string, { timeoutMs, maxBytes, ...request }
 /** The error does not quote the text, because errors are logged. */
 export function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return JSON.parse(text.replace(/^\ufeff/, ''))
   } catch {
     throw new Error('the response is not valid JSON')
   }

@@ -56,6 +56,18 @@ describe('operations that are passed through', () => {
     expect(pathsOf(await openApiDocument(again, { version: '1.0.0' }))).toEqual(pathsOf(document))
   })
 
+  test('a document with parameters in its media types declares JSON, not bytes', async () => {
+    const check: Operation = { ...render, id: 'feed.check', path: '/feed/check', reply: z.boolean() }
+    const contract = catalogueWith({ feed: { check, summary: 'Feeds.' } })
+    const document = JSON.stringify(await openApiDocument(contract, { version: '1.0.0' }))
+    const file = join(folder, 'parameters.json')
+    writeFileSync(file, document.replaceAll('"application/json"', '"Application/JSON; charset=utf-8"'))
+    const found = readDocument(file)
+    if ('errors' in found) throw new Error(found.errors.join('\n'))
+    const [read] = found.domains.flatMap(({ operations }) => Object.values(operations))
+    expect([typeof read?.body, typeof read?.reply]).toEqual(['object', 'object'])
+  })
+
   test.each<[string, Operation, string]>([
     ['events by POST', { ...watch, method: 'POST' }, 'method'],
     ['a WebSocket with a body', { ...talk, body: z.strictObject({}) }, 'body'],

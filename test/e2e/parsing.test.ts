@@ -26,6 +26,15 @@ describe('parsing', () => {
     expect([response.status, response.body.code]).toEqual([401, 'AUTH.INVALID_CREDENTIALS'])
   })
 
+  test.each([
+    ['charset=utf8', 'application/json; charset=utf8', ''],
+    ['unknown parameters', 'application/json;v=1;charset="UTF8"', ''],
+    ['a byte-order mark', 'application/json', '\uFEFF'],
+  ])('login 401 AUTH.INVALID_CREDENTIALS: a body with %s is read', async (_name, type, mark) => {
+    const response = await post(new TextEncoder().encode(`${mark}{${good}}`), { 'content-type': type })
+    expect([response.status, response.body.code]).toEqual([401, 'AUTH.INVALID_CREDENTIALS'])
+  })
+
   test.each<[string, unknown]>([
     ['__proto__', `{${good},"__proto__":{"admin":true}}`],
     ['an escaped __proto__', `{${good},"\\u005f_proto__":1}`],
@@ -33,7 +42,7 @@ describe('parsing', () => {
     ['a duplicate name', `{${good},"email":"other@demo.test"}`],
     ['a duplicate name, one escaped', `{${good},"e\\u006dail":"other@demo.test"}`],
     ['invalid UTF-8', Uint8Array.from([...Buffer.from('{"email":"'), 0xff, 0xfe, ...Buffer.from('","password":"x"}')])],
-    ['a byte-order mark', `\uFEFF{${good}}`],
+    ['two byte-order marks', `\uFEFF\uFEFF{${good}}`],
     ['an array 40,000 deep', '['.repeat(40_000) + ']'.repeat(40_000)],
     ['NUL in a text', '{"email":"a\\u0000b@demo.test","password":"x"}'],
     ['a lone surrogate', '{"email":"a\\ud800@demo.test","password":"x"}'],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { canonicalJson, parseStrictJson } from '../../src/kernel/index.ts'
+import { canonicalJson, parseStrictJson, skipBom } from '../../src/kernel/index.ts'
 
 function read(text: string, maxDepth = 4) {
   return parseStrictJson(Buffer.from(text), maxDepth)
@@ -53,6 +53,12 @@ test.each([
   ['"a\u0000"', 'not JSON in UTF-8'],
 ])('parseStrictJson: %j is rejected: %s', (text, reason) => {
   expect(read(text)).toEqual({ ok: false, reason })
+})
+
+test('skipBom: removes one byte-order mark at the start', () => {
+  expect(skipBom(Buffer.from('\ufeff\ufeff{}'))).toEqual(Buffer.from('\ufeff{}'))
+  for (const text of ['', '{}', '{\ufeff}', '\xef'])
+    expect(skipBom(Buffer.from(text, 'latin1'))).toEqual(Buffer.from(text, 'latin1'))
 })
 
 test.each([[0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80]])(

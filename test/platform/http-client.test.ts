@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { fetchText } from '../../src/platform/http-client.ts'
+import { fetchText, parseJson } from '../../src/platform/http-client.ts'
 import { startRelay } from '../harness/relay.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'portico-http-client-'))
@@ -49,4 +49,9 @@ test('fetchText: replaces a connection that has become silent', async () => {
   expect(versions).toEqual(['1.1', '1.1'])
   relay.cut()
   await relay.close()
+})
+
+test('parseJson: ignores a byte-order mark, and quotes nothing of an invalid text', () => {
+  expect(parseJson('\ufeff{"a":1}')).toEqual({ a: 1 })
+  expect(() => parseJson('\ufeff\ufeffsecret')).toThrow('the response is not valid JSON')
 })

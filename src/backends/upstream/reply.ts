@@ -135,7 +135,7 @@ export function readReply(reply: UpstreamReply, isCode: IsCode): unknown {
 
 function parseJson(status: number, bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw unexpectedReply(status, `status ${status}, not UTF-8`)
-  const text = bytes.toString('utf8')
+  const text = bytes.toString('utf8').replace(/^\ufeff/, '')
   if (isDeeperThan(text, maxReplyDepth)) throw unexpectedReply(status, `status ${status}, nested too deep`)
   let value: unknown
   try {

@@ -1,6 +1,6 @@
 import { PassThrough, type Readable } from 'node:stream'
 import type { Configuration } from '../../../config/index.ts'
-import { invalid, type MaybePromise, parseStrictJson, Refusal } from '../../../kernel/index.ts'
+import { invalid, type MaybePromise, parseStrictJson, Refusal, skipBom } from '../../../kernel/index.ts'
 import { setDeadline } from '../../../platform/runtime/index.ts'
 import { type Call, clientDisconnected, type Stage } from '../call.ts'
 import type { Reauthorize } from './access-control.ts'
@@ -74,8 +74,12 @@ export function enforcePace(source: Readable, pace: UploadPace, beforeEnd: () =>
   return source.pipe(paced)
 }
 
-/** A list of parameters may have empty entries (RFC 9110, 5.6.6). */
-const jsonType = /^application\/json\s*(?:;\s*(?:charset\s*=\s*"?utf-8"?\s*)?)*$/i
+/**
+ * Every charset must be UTF-8, also as `utf8`. Other parameters have no meaning for JSON (RFC 8259, 11). A list of
+ * parameters may have empty entries (RFC 9110, 5.6.6).
+ */
+const jsonType =
+  /^application\/json\s*(?:;\s*(?:charset\s*=\s*"?utf-?8"?\s*|(?!charset[\s*=])[\w!#$%&'*+.^`|~-]+=(?:[\w!#$%&'*+.^`|~-]+|"(?:[^"\\]|\\.)*")\s*)?)*$/i
 const multipartType = /^multipart\/form-data\s*;/i
 
 /** A boundary has at most 70 characters (RFC 2046). The type is sent to upstreams in a header. */
@@ -139,7 +143,7 @@ async function readPayload(
   await authorizeAgain()
   if (bytes.length === 0) return
   readMediaType(call, jsonType)
-  const parsed = parseStrictJson(bytes)
+  const parsed = parseStrictJson(skipBom(bytes))
   if (!parsed.ok) {
     const { malformedBody } = call.operation
     throw malformedBody ? new Refusal(malformedBody, { internal: parsed.reason }) : invalid('body', parsed.reason)

@@ -1,7 +1,15 @@
 import type { Configuration } from '../../../config/index.ts'
 import { headers } from '../../../contract/headers.ts'
 import { SealedBody } from '../../../contract/policies.ts'
-import { invalid, type MaybePromise, type Portal, parseStrictJson, Refusal, thenSync } from '../../../kernel/index.ts'
+import {
+  invalid,
+  type MaybePromise,
+  type Portal,
+  parseStrictJson,
+  Refusal,
+  skipBom,
+  thenSync,
+} from '../../../kernel/index.ts'
 import type { Call, Stage } from '../call.ts'
 import type { ChannelPort, ChannelRequest } from '../ports.ts'
 
@@ -62,7 +70,7 @@ function openPayload(
   return thenSync(channel.open({ ...session, method, path, payload }), (opened) => {
     if (!opened) throw invalidPayload('the payload cannot be opened')
     if (sealsReply) call.sealReply = opened.seal
-    const parsed = parseStrictJson(opened.plaintext)
+    const parsed = parseStrictJson(skipBom(opened.plaintext))
     if (!parsed.ok) throw invalid('body', parsed.reason)
     call.payload = parsed.value
   })

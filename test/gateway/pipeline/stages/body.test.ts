@@ -65,8 +65,46 @@ describe('a body', () => {
     const readAs = (type: string) => read({ ...chunked, 'content-type': type }, '1')
     for (const type of ['Application/JSON', 'application/json;', 'application/json ; ;Charset="UTF-8";'])
       expect([type, await readAs(type)]).toEqual([type, 1])
-    for (const type of ['application/jsonx', 'application/json; charset=utf-16', 'application/json; v=1', 'text/json'])
+    for (const type of ['application/jsonx', 'application/json; charset=utf-16', 'application/json v=1', 'text/json'])
       expect([type, await readAs(type)]).toEqual([type, 'REQUEST.UNSUPPORTED_MEDIA_TYPE'])
+  })
+
+  test.each([
+    'application/json; charset=utf8',
+    'application/json;charset=UTF8',
+    'APPLICATION/JSON; CHARSET="Utf8"',
+    'application/json; charset=utf-8; charset=utf8',
+    'application/json; v=1',
+    'application/json;odata.metadata=minimal;odata.streaming=true;charset=utf-8',
+    'application/json; profile="https://example.com/a;b, \\"c\\""; charset=utf8',
+    'application/json; charsets=x',
+  ])('login 200: JSON as %s', async (type) => {
+    expect(await read({ ...chunked, 'content-type': type }, '1')).toBe(1)
+  })
+
+  test.each([
+    'application/json; charset=utf-8; charset=utf-16',
+    'application/json; charset=utf-16; charset=utf8',
+    'application/json; charset=utf8; v=1; charset="iso-8859-1"',
+    'application/json; charset="utf-16"',
+    "application/json; charset*=utf-16''x",
+    'application/json; charset=',
+    'application/json; charset',
+    'application/json; charset =utf-16',
+    'application/json; charset=utf-80',
+    'application/json; v="1',
+    'application/json; v=1 2',
+    'application/json, application/json',
+    'application/json; v=1, text/plain',
+    `application/json; v="${'\\'.repeat(200)}`,
+  ])('login 415 REQUEST.UNSUPPORTED_MEDIA_TYPE: JSON as %s', async (type) => {
+    expect(await read({ ...chunked, 'content-type': type }, '1')).toBe('REQUEST.UNSUPPORTED_MEDIA_TYPE')
+  })
+
+  test('login 400: one byte-order mark before JSON is ignored, but not a second or a single one', async () => {
+    expect(await read(chunked, '\ufeff', '1')).toBe(1)
+    for (const text of ['\ufeff\ufeff1', '\ufeff', '1\ufeff'])
+      expect(await read(chunked, text)).toBe('VALIDATION.INVALID_PARAMETER')
   })
 
   test('408 for an incomplete body, 400 for one that breaks off', async () => {

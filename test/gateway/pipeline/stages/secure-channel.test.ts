@@ -55,6 +55,11 @@ describe('a body through the secure channel', () => {
     expect(sealers).toBe(1)
   })
 
+  test('a byte-order mark before the sealed JSON is ignored', async () => {
+    plaintext = '\ufeff{"a":1}'
+    expect((await through(session, body)).call.payload).toEqual({ a: 1 })
+  })
+
   test('a payload is bound to portal, client, method and path', async () => {
     const sealedCall = portalCall(createTransfer, sealed, 'system')
     Object.assign(sealedCall, { portal: 'SYSTEM', clientHash: 'a hash', path: '/a/path' })
