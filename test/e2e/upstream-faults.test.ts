@@ -68,6 +68,23 @@ describe('upstream faults', () => {
       body: { accountName: 'New name' },
     })
 
+  test.each<[string, string]>([
+    ['an unasked 100 (Continue) before a reply', `HTTP/1.1 100 Continue\r\n\r\n${json([timezone])}`],
+    ['a 103 (Early Hints) before a reply', `HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n${json([timezone])}`],
+    [
+      'a reply without a length',
+      `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n${JSON.stringify([timezone])}`,
+    ],
+    [
+      'a byte-order mark and charset=utf8',
+      rawResponse('200 OK', { 'content-type': 'application/json;charset=utf8' }, `\ufeff${JSON.stringify([timezone])}`),
+    ],
+  ])('constants.timezones 200: %s is read', async (_name, reply) => {
+    behave = (socket) => void socket.end(reply)
+    const { status, body, text } = await get()
+    expect([status, body.data], text).toEqual([200, [timezone]])
+  })
+
   test('plain data and data in an envelope are both wrapped once', async () => {
     behave = (socket) => socket.write(json([timezone]))
     expect((await get()).body).toMatchObject({ success: true, data: [timezone] })
@@ -250,6 +267,17 @@ describe('upstream faults', () => {
     behave = (socket) => socket.write(rawResponse('429 Slow', { 'content-type': 'application/json', ...fields }, body))
     const { status, headers } = await get()
     expect([status, headers.get('retry-after')]).toEqual([429, wait])
+  })
+
+  const [date, later] = ['Wed, 21 Oct 2026 07:28:00 GMT', 'Wed, 21 Oct 2026 07:30:00 GMT']
+  test.each<[string, Record<string, string>, string]>([
+    ['503 Later', { 'retry-after': '1209600' }, '1209600'],
+    ['503 Later', { date, 'retry-after': later }, '120'],
+    ['502 Bad Gateway', { 'retry-after': '30' }, '30'],
+    ['429 Too Many Requests', { 'retry-after': '30' }, '30'],
+  ])('a page with %s and %j of an upstream gets a Retry-After of %s', async (status, fields, wait) => {
+    behave = (socket) => socket.write(rawResponse(status, { 'content-type': 'text/html', ...fields }, secret))
+    expect((await get()).headers.get('retry-after')).toBe(wait)
   })
 
   test("429 ACCESS.RATE_LIMITED of an upstream reports the upstream's limit", async () => {

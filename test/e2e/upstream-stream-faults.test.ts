@@ -158,7 +158,7 @@ describe('faults of upstream streams', () => {
     ['an unrequested range', rawResponse('206 Partial Content', { 'content-range': 'bytes 0-2/9' }, 'abc')],
     ['an unrequested 304', 'HTTP/1.1 304 Not Modified\r\netag: "ab"\r\n\r\n'],
     ['not HTTP', `${secret}\r\n\r\n`],
-    ['an undelimited stream', `HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\n${secret}`],
+    ['an unknown transfer coding', `HTTP/1.1 200 OK\r\ntransfer-encoding: gzip\r\n\r\n${secret}`],
     ['an unrequested encoding', rawResponse('200 OK', { 'content-encoding': 'gzip' }, secret)],
     ['a file above the limit', rawResponse('200 OK', { 'content-length': '2000000' }, secret)],
   ])('files.download 502: %s', async (_name, text) => {
@@ -183,6 +183,41 @@ describe('faults of upstream streams', () => {
     const response = await download({ range: 'bytes=9-' })
     expect(response.headers.get('content-range')).toBe('bytes */3')
     expect(await codeOf(response)).toEqual([416, 'FILE.RANGE_NOT_SATISFIABLE'])
+  })
+
+  test('files.download 200: without a length, the end of the connection is that of the file', async () => {
+    const { setBehavior, download } = world
+    const head = 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\n'
+    setBehavior((socket) => {
+      socket.write(`${head}first `)
+      setTimeout(() => socket.end('second'), 50)
+    })
+    expect(await (await download()).text()).toBe('first second')
+    setBehavior((socket) => {
+      socket.write(`${head}half`)
+      setTimeout(() => socket.resetAndDestroy(), 50)
+    })
+    await expect(download().then((response) => response.text())).rejects.toThrow()
+  })
+
+  test('files.upload 502: a reply without a length that a reset breaks off; 200 if it ends', async () => {
+    const { setBehavior, upload } = world
+    const body = JSON.stringify({ success: true, code: '2000', message: '', data: file })
+    const reply = `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n${body}`
+    setBehavior((socket) => {
+      socket.write(reply)
+      setTimeout(() => socket.resetAndDestroy(), 50)
+    })
+    expect((await upload()).body.code).toBe('SYSTEM.UPSTREAM_INVALID_RESPONSE')
+    setBehavior((socket) => void socket.end(reply))
+    expect((await upload()).body.data?.bizId).toBe(file.bizId)
+  })
+
+  test('files.download 503 SYSTEM.UNAVAILABLE: a Retry-After of the service is passed on', async () => {
+    const { respondWith, download } = world
+    respondWith(rawResponse('503 Later', { 'retry-after': '120' }, secret))
+    const response = await download()
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '120'])
   })
 
   test('files.download: a truncated body aborts the connection, so that nobody takes it for complete', async () => {

@@ -5,7 +5,7 @@ import { StreamReply } from '../../kernel/index.ts'
 import type { IncomingMessage } from '../../platform/runtime/index.ts'
 import { basePathOf } from '../upstream/connection.ts'
 import { invalidReply, unexpectedReply } from '../upstream/reply.ts'
-import { headerOf, isRequested, toLimitedBody } from '../upstream/stream-reply.ts'
+import { headerOf, isRequested, retryAfterOf, toLimitedBody } from '../upstream/stream-reply.ts'
 
 /** Cookies and hop-by-hop headers are never relayed. */
 const relayedHeaders = [
@@ -36,7 +36,9 @@ export function toRawReply(
   { url, maxStreamBytes }: UpstreamConfiguration,
 ): StreamReply {
   const status = response.statusCode ?? 0
-  if (!isRelayed(status, requestHeaders)) throw unexpectedReply(status, `status ${status}`)
+  if (!isRelayed(status, requestHeaders)) {
+    throw unexpectedReply({ status, retryAfter: retryAfterOf(response) }, `status ${status}`)
+  }
   const headers = replyHeaders(response, call, url)
   // The response to a HEAD has the headers of a body that does not follow.
   if (call.below && call.headOnly) return new StreamReply(status, headers, response)

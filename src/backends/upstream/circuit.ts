@@ -1,6 +1,6 @@
 import type { UpstreamConfiguration } from '../../config/index.ts'
 import type { Call } from '../../gateway/pipeline/call.ts'
-import { type Durations, Refusal } from '../../kernel/index.ts'
+import { type Durations, Refusal, wholeSeconds } from '../../kernel/index.ts'
 import { networkKey } from '../../platform/limits/index.ts'
 import type { BreakerState, CircuitChange } from './metrics.ts'
 import { UnreachableRefusal, UpstreamRefusal } from './reply.ts'
@@ -62,7 +62,10 @@ export class Circuit {
     const account = caller.caller?.accountId ?? null
     const key = callerKey(caller)
     if (this.#openedAt !== null && !this.#admitsProbe(key, this.#openedAt))
-      throw new Refusal('SYSTEM.UNAVAILABLE', { retryAfter: 1, internal: 'the circuit of the upstream is open' })
+      throw new Refusal('SYSTEM.UNAVAILABLE', {
+        retryAfter: wholeSeconds(this.#openedAt + this.#settings.openMs - this.#durations.now()),
+        internal: 'the circuit of the upstream is open',
+      })
     const changes = this.#changes
     const record = (isFailure: boolean): void => {
       if (changes === this.#changes) this.#record(key, { account, network }, isFailure)

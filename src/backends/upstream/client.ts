@@ -7,6 +7,7 @@ import {
   invalidReply,
   isIdentityEncoding,
   replyTooLong,
+  toSeconds,
   type UpstreamReply,
   unexpectedReply,
   upstreamTimeout,
@@ -104,12 +105,16 @@ class ReplyCollector implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(_controller: unknown, status: number, headers: HeaderRecord): void {
+    if (status >= 100 && status < 200) {
+      if (status === 101) this.#fail(invalidReply('an upgrade'))
+      return
+    }
     this.#status = status
     this.#contentType = textOf(headers['content-type'])
-    this.#retryAfter = textOf(headers['retry-after'])
+    this.#retryAfter = toSeconds(textOf(headers['retry-after']), textOf(headers.date))
     this.#rateLimitPolicy = textOf(headers['ratelimit-policy'])
     this.#totalEstimated = textOf(headers['x-total-estimated'])
-    const error = findHeadError(status, headers, this.#maxReplyBytes)
+    const error = findHeadError({ status, retryAfter: this.#retryAfter }, headers, this.#maxReplyBytes)
     if (error) this.#fail(error)
   }
 
@@ -159,7 +164,11 @@ function textOf(value: string | string[] | undefined): string {
 }
 
 /** The refusal of a reply whose body is not read. */
-function findHeadError(status: number, headers: HeaderRecord, maxReplyBytes: number): Refusal | undefined {
-  if (!isIdentityEncoding(textOf(headers['content-encoding']))) return unexpectedReply(status, 'content encoding')
+function findHeadError(
+  head: Pick<UpstreamReply, 'status' | 'retryAfter'>,
+  headers: HeaderRecord,
+  maxReplyBytes: number,
+): Refusal | undefined {
+  if (!isIdentityEncoding(textOf(headers['content-encoding']))) return unexpectedReply(head, 'content encoding')
   return Number(textOf(headers['content-length'])) > maxReplyBytes ? replyTooLong('reply') : undefined
 }

@@ -3,11 +3,12 @@ import { readFileSync } from 'node:fs'
 import { Agent as HttpsAgent } from 'node:https'
 import type { Duplex } from 'node:stream'
 import { createSecureContext } from 'node:tls'
-import { Pool } from 'undici'
+import { buildConnector, Pool } from 'undici'
 import { isHttps, type UpstreamConfiguration } from '../../config/index.ts'
 import { type Durations, errorCode, Refusal } from '../../kernel/index.ts'
 import { Agent as HttpAgent, lookupInTurn as lookup, systemRandomness } from '../../platform/runtime/index.ts'
 import { brokenReply, UnreachableRefusal } from './reply.ts'
+import { correctReplies } from './reply-socket.ts'
 
 /** Applies if the upstream announces no keep-alive timeout. */
 const idleMs = 4_000
@@ -23,6 +24,7 @@ const maxJitterMs = 15_000
 
 /** client.ts sets the deadline of each request. */
 export function openPool({ url, connections, tls }: UpstreamConfiguration): Pool {
+  const connect = buildConnector({ allowH2: false, lookup, ...(tls && readTlsOptions(url, tls)) })
   return spreadAges(
     new Pool(new URL(url).origin, {
       connections,
@@ -35,7 +37,11 @@ export function openPool({ url, connections, tls }: UpstreamConfiguration): Pool
       // Over HTTP/1.1, aborting a request closes its connection. Over HTTP/2, it would close only the stream, and later
       // requests would use the same dead connection.
       allowH2: false,
-      connect: { lookup, ...(tls && readTlsOptions(url, tls)) },
+      connect: (options, done) =>
+        connect(options, (...connected) => {
+          if (connected[1]) correctReplies(connected[1])
+          done(...connected)
+        }),
     }),
   )
 }

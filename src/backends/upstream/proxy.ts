@@ -49,6 +49,7 @@ interface PendingResponse extends PromiseWithResolvers<IncomingMessage> {
   /** Whether the request has a connection, or waits for one to open. */
   hasSocket: boolean
   isAborted: boolean
+  received?: IncomingMessage
 }
 
 type PendingResponses = WeakMap<object, PendingResponse>
@@ -106,7 +107,17 @@ export function createUpstreamProxy(settings: UpstreamConfiguration, durations: 
 /** http-proxy-middleware's own plugins would write errors to the client. */
 function settlePending(pending: PendingResponses): NonNullable<Options['plugins']>[number] {
   return (server) => {
-    server.on('proxyRes', (response, request) => pending.get(request)?.resolve(response))
+    server.on('proxyRes', (response, request) => {
+      const known = pending.get(request)
+      if (known) known.received = response
+      known?.resolve(response)
+    })
+    // After this error, Node ends a response without a length as if it were whole.
+    const fail = (error: Error, request: object): void => {
+      const known = pending.get(request)
+      known?.reject(error)
+      if (known?.received?.complete === false) known.received.destroy(error)
+    }
     // Without a listener, an upgrade is ignored and the request would wait until its deadline.
     server.on('proxyReq', (outgoing, request) => {
       const known = pending.get(request)
@@ -119,8 +130,8 @@ function settlePending(pending: PendingResponses): NonNullable<Options['plugins'
       })
     })
     server.on('error', (error, request) => {
-      if (request) pending.get(request)?.reject(error)
+      if (request) fail(error, request)
     })
-    server.on('econnreset', (error, request) => pending.get(request)?.reject(error))
+    server.on('econnreset', fail)
   }
 }

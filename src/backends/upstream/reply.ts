@@ -63,20 +63,34 @@ export function replyTooLong(internal: string): Refusal {
   return invalidReply(`${internal} too long`)
 }
 
+/** RFC 9110, 5.6.7, without the two obsolete formats. */
+const datePattern = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/
+
+/** Returns a Retry-After in seconds, as `UpstreamReply` has it. A date counts from the upstream's own Date. */
+export function toSeconds(retryAfter: string, date: string): string {
+  if (!datePattern.test(retryAfter)) return retryAfter
+  const waitMs = Date.parse(retryAfter) - Date.parse(date)
+  return Number.isNaN(waitMs) ? '' : String(Math.max(0, Math.ceil(waitMs / 1_000)))
+}
+
 /** Content-Encoding is case-insensitive (RFC 9110, 8.4.1). */
 export function isIdentityEncoding(encoding = ''): boolean {
   return encoding === '' || encoding.toLowerCase() === 'identity'
 }
 
 /** A load balancer in front of an unavailable upstream sends these with its own page or without a body. */
-export function unexpectedReply(status: number, internal: string, more: { upstreamCode?: string } = {}): Refusal {
+export function unexpectedReply(
+  { status, retryAfter }: Pick<UpstreamReply, 'status' | 'retryAfter'>,
+  internal: string,
+  more: { upstreamCode?: string } = {},
+): Refusal {
+  const detail = { internal, ...parseWait(retryAfter), ...more }
   if (status === 503)
     return new UnreachableRefusal('SYSTEM.UNAVAILABLE', {
       retryAfter: 1,
+      ...detail,
       internal: 'upstream responded with 503',
-      ...more,
     })
-  const detail = { internal, ...more }
   return status === 502 || status === 504
     ? new UnreachableRefusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', detail)
     : new UpstreamRefusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', detail)
@@ -105,6 +119,7 @@ export interface ClientPorts {
 export interface UpstreamReply {
   status: number
   contentType: string
+  /** In seconds. */
   retryAfter: string
   rateLimitPolicy: string
   bytes: Buffer
@@ -115,34 +130,35 @@ export interface UpstreamReply {
  * is not 200. Data needs no envelope.
  */
 export function readReply(reply: UpstreamReply, isCode: IsCode): unknown {
-  const { status, contentType, bytes } = reply
+  const { status, contentType } = reply
   if (!/^application\/json\b/i.test(contentType))
-    throw unexpectedReply(status, `status ${status}, type ${contentType.slice(0, 40)}`)
-  const value = parseJson(status, bytes)
+    throw unexpectedReply(reply, `status ${status}, type ${contentType.slice(0, 40)}`)
+  const value = parseJson(reply)
   if (status === 200) {
     if (!isEnvelope(value)) return value
     if (value.success === true) return value.data
   }
-  if (!isFailure(value)) throw unexpectedReply(status, `status ${status} without the envelope of a refusal`)
+  if (!isFailure(value)) throw unexpectedReply(reply, `status ${status} without the envelope of a refusal`)
   if (!isRelayable(value.code, isCode))
     throw unexpectedReply(
-      status,
+      reply,
       `status ${status}, a refusal with a reserved or unknown code`,
       toUpstreamCode(value.code),
     )
   throw toUpstreamRefusal(value.code, value.field, reply)
 }
 
-function parseJson(status: number, bytes: Buffer): unknown {
-  if (!isUtf8(bytes)) throw unexpectedReply(status, `status ${status}, not UTF-8`)
+function parseJson(reply: UpstreamReply): unknown {
+  const { status, bytes } = reply
+  if (!isUtf8(bytes)) throw unexpectedReply(reply, `status ${status}, not UTF-8`)
   const text = bytes.toString('utf8').replace(/^\ufeff/, '')
-  if (isDeeperThan(text, maxReplyDepth)) throw unexpectedReply(status, `status ${status}, nested too deep`)
+  if (isDeeperThan(text, maxReplyDepth)) throw unexpectedReply(reply, `status ${status}, nested too deep`)
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
     // The parser's error quotes the reply, which must not appear in the log.
-    throw unexpectedReply(status, `status ${status}, not JSON`)
+    throw unexpectedReply(reply, `status ${status}, not JSON`)
   }
   // Nothing but codes and names is read from other replies.
   if (status === 200 && hasInexactNumber(text))
@@ -176,10 +192,13 @@ function toUpstreamRefusal(code: Code, field: unknown, { retryAfter, rateLimitPo
   })
 }
 
+function parseWait(header: string): { retryAfter?: number } {
+  return /^\d{1,9}$/.test(header) ? { retryAfter: Number(header) } : {}
+}
+
 /** One second for a rate limit without a valid Retry-After. */
 function parseRetryAfter(code: Code, header: string): { retryAfter?: number } {
-  if (/^\d{1,6}$/.test(header)) return { retryAfter: Number(header) }
-  return code === 'ACCESS.RATE_LIMITED' ? { retryAfter: 1 } : {}
+  return { ...(code === 'ACCESS.RATE_LIMITED' && { retryAfter: 1 }), ...parseWait(header) }
 }
 
 /** The caller has to wait for the upstream's limit. */

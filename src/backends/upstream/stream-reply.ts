@@ -9,6 +9,7 @@ import {
   isIdentityEncoding,
   readReply,
   replyTooLong,
+  toSeconds,
   UpstreamRefusal,
 } from './reply.ts'
 
@@ -39,13 +40,18 @@ export function headerOf(response: IncomingMessage, name: string): string | unde
   return typeof value === 'string' ? value : undefined
 }
 
+/** See `UpstreamReply`. */
+export function retryAfterOf(response: IncomingMessage): string {
+  return toSeconds(headerOf(response, 'retry-after') ?? '', headerOf(response, 'date') ?? '')
+}
+
 /** Returns the data of a JSON reply. Throws as `readReply` does. */
 export async function readJsonReply(response: IncomingMessage, maxBytes: number, isCode: IsCode): Promise<unknown> {
   try {
     const reply = {
       status: response.statusCode ?? 0,
       contentType: headerOf(response, 'content-type') ?? '',
-      retryAfter: headerOf(response, 'retry-after') ?? '',
+      retryAfter: retryAfterOf(response),
       rateLimitPolicy: headerOf(response, 'ratelimit-policy') ?? '',
       bytes: await readUpTo(response, maxBytes, () => replyTooLong('reply')),
     }
@@ -55,9 +61,6 @@ export async function readJsonReply(response: IncomingMessage, maxBytes: number,
     throw withContentRange(error, headerOf(response, 'content-range') ?? '')
   }
 }
-
-/** RFC 9110, 15. */
-const bodiless = new Set([204, 205, 304])
 
 /** Undefined if the response is not a stream, or if its status does not match the request headers. */
 export function toStreamReply(
@@ -70,10 +73,12 @@ export function toStreamReply(
   return new StreamReply(status, replyHeaders(response, status), toLimitedBody(response, maxBytes))
 }
 
-/** Throws for a body that is encoded, too large or without a clear end. */
+/** Throws for a body that is encoded or too large. */
 export function toLimitedBody(response: IncomingMessage, maxBytes: number): Transform {
   if (!isIdentityEncoding(headerOf(response, 'content-encoding'))) throw invalidReply('content encoding')
-  if (!isDelimited(response)) throw invalidReply('a stream without an end')
+  // Without a length, the end of the connection is that of the stream. See `settlePending` for a reset.
+  const coding = headerOf(response, 'transfer-encoding') ?? 'chunked'
+  if (coding.toLowerCase() !== 'chunked') throw invalidReply('transfer encoding')
   if (Number(headerOf(response, 'content-length') ?? 0) > maxBytes) throw replyTooLong('stream')
   const body = limitBytes(maxBytes)
   response.on('error', (error) => body.destroy(error))
@@ -101,14 +106,6 @@ function replyHeaders(response: IncomingMessage, status: number): Record<string,
   if (status !== 304 && !attachmentPattern.test(headers['content-disposition'] ?? ''))
     headers['content-disposition'] = 'attachment'
   return headers
-}
-
-function isDelimited(response: IncomingMessage): boolean {
-  return (
-    bodiless.has(response.statusCode ?? 0) ||
-    headerOf(response, 'content-length') !== undefined ||
-    headerOf(response, 'transfer-encoding')?.toLowerCase() === 'chunked'
-  )
 }
 
 /** Returns a stream that fails if there are more than `maxBytes`. */

@@ -126,7 +126,9 @@ function renderRefusal(
   const messageCode = chainId === 'self' && status === 401 ? 'ACCESS.TOKEN_INVALID' : refusal.code
   const message = words.refusal(messageCode, locale, field)
   const headers = [...rateLimitHeaders(refusing ? { ...refusing, remaining: 0 } : limit), ...flatten(extra ?? {})]
-  if (retryAfter !== undefined) headers.push('retry-after', String(retryAfter))
+  // Handlers can omit it.
+  const wait = retryAfter ?? (status === 429 || status === 503 ? 1 : undefined)
+  if (wait !== undefined) headers.push('retry-after', String(wait))
   const hint = includesHint ? hintOf(refusal) : ''
   if (hint !== '') headers.push('x-portico-hint', hint)
   // RFC 9110, 15.5.2 requires a challenge. For Bearer, browsers show no password prompt.

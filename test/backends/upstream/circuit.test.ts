@@ -177,3 +177,11 @@ describe('an open circuit', () => {
     expect(circuit.state).toBe(0)
   })
 })
+
+test('503 SYSTEM.UNAVAILABLE of an open circuit: Retry-After is the time until its next test', async () => {
+  await openIt()
+  const refused = () => circuit.run(third, () => expect.fail()).catch(({ detail }: Refusal) => detail.retryAfter)
+  expect(await refused()).toBe(5)
+  vi.advanceTimersByTime(openMs - 1_500)
+  expect(await refused()).toBe(2)
+})

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readReply, UnreachableRefusal } from '../../../src/backends/upstream/reply.ts'
+import { readReply, toSeconds, UnreachableRefusal } from '../../../src/backends/upstream/reply.ts'
 import { isCode } from '../../../src/contract/index.ts'
 import { Refusal, type RefusalDetail } from '../../../src/kernel/index.ts'
 
@@ -160,6 +160,24 @@ test('503 of an upstream with an unknown code is logged with it', () => {
     internal: 'upstream responded with 503',
     upstreamCode: 'MAINTENANCE',
   })
+})
+
+test.each([
+  ['120', '', '120'],
+  ['', '', ''],
+  ['soon', '', 'soon'],
+  ['Wed, 21 Oct 2026 07:28:00 GMT', 'Wed, 21 Oct 2026 07:26:00 GMT', '120'],
+  ['Wed, 21 Oct 2026 07:28:00 GMT', 'Wed, 21 Oct 2026 07:29:00 GMT', '0'],
+  ['Wed, 21 Oct 2026 07:28:00 GMT', '', ''],
+  ['Wed, 99 Oct 2026 07:28:00 GMT', 'Wed, 21 Oct 2026 07:26:00 GMT', ''],
+  ['Wed Oct 21 07:28:00 2026', 'Wed, 21 Oct 2026 07:26:00 GMT', 'Wed Oct 21 07:28:00 2026'],
+])('a Retry-After of %j at the Date %j is %j seconds', (retryAfter, date, seconds) => {
+  expect(toSeconds(retryAfter, date)).toBe(seconds)
+})
+
+test.each([503, 502, 504, 429, 500])('%d of an upstream without an envelope passes on Retry-After', (status) => {
+  expect(detailOf(status, Buffer.from('{}'), '', '120')).toMatchObject({ retryAfter: 120 })
+  expect(detailOf(status, Buffer.from('{}'), '', '12 s').retryAfter).toBe(status === 503 ? 1 : undefined)
 })
 
 test('503 of an upstream has a Retry-After of one second', () => {

@@ -186,6 +186,15 @@ test('503 with Retry-After for an unavailable dependency, 500 for an unexpected 
   expect(await failing(new Error())).toEqual([500, undefined])
 })
 
+test.each([
+  ['ACCESS.RATE_LIMITED', 429],
+  ['SYSTEM.UNAVAILABLE', 503],
+] as const)('%s of a handler that names no wait asks for one second', async (code, refused) => {
+  behave = refuse(code)
+  const { status, headers } = await request(app).get('/web/v1/consumer/profile')
+  expect([status, headers['retry-after']]).toEqual([refused, '1'])
+})
+
 test('429 by a limit that resets now: every header asks for a wait of one second', async () => {
   const by = { name: 'login', limit: 3, windowMs: 60_000 }
   behave = (call) => {
