@@ -14,7 +14,7 @@ export function operationsBelow(prefixes: readonly PassThrough[]): Operation[] {
 }
 
 export function passThroughOf(
-  { passThrough }: Pick<Configuration, 'passThrough'>,
+  { passThrough, publicUrl }: Pick<Configuration, 'passThrough' | 'publicUrl'>,
   catalogue: Catalogue,
 ): PassThrough[] {
   const errors = passThrough.flatMap((place, index) => {
@@ -27,7 +27,8 @@ export function passThroughOf(
     const chainId = findChain(prefix)
     const accepted = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
     const operation = toOperation(place, chainId)
-    return { place, route: { prefix, requestHeaders, responseHeaders, operation, chainId, methods: new Set(accepted) } }
+    const below = { prefix, requestHeaders, responseHeaders, publicHost: new URL(publicUrl).host }
+    return { place, route: { ...below, operation, chainId, methods: new Set(accepted) } }
   })
   const ids = prefixes.map(({ route }) => route.operation.id)
   const repeated = ids.findIndex(

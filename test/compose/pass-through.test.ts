@@ -16,7 +16,7 @@ const legacy = { prefix: '/web/v1/consumer/legacy', url, policy }
 
 function errorsOf(prefixes: object[]): readonly string[] {
   try {
-    passThroughOf({ passThrough: passThroughSettings.parse(prefixes) }, bankingCatalogue)
+    passThroughOf({ passThrough: passThroughSettings.parse(prefixes), publicUrl: url }, bankingCatalogue)
     return []
   } catch (error) {
     if (error instanceof ConfigurationError) return error.errors
@@ -31,7 +31,8 @@ describe('the pass-through prefixes of the configuration', () => {
   test('each has one operation, named after the prefix without its chain', () => {
     const other = { ...legacy, prefix: '/web/v1/system/legacy-reports/v2', policy: { ...policy, workspace: 'none' } }
     const named = { ...legacy, prefix: '/api/v1/consumer/legacy', name: 'machines', methods: ['GET', 'POST'] }
-    const found = passThroughOf({ passThrough: passThroughSettings.parse([legacy, other, named]) }, bankingCatalogue)
+    const passThrough = passThroughSettings.parse([legacy, other, named])
+    const found = passThroughOf({ passThrough, publicUrl: url }, bankingCatalogue)
     expect(found.map(({ route }) => [route.operation.id, route.chainId, [...route.methods]])).toEqual([
       ['passThrough.legacy', 'consumer', ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']],
       ['passThrough.legacyReportsV2', 'system', ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']],

@@ -16,6 +16,7 @@ describe('raw replies and pass-through prefixes', () => {
     world = await startPassThroughWorld((settings, url) => {
       const limits = { timeoutMs: 2_000, streamTimeoutMs: 2_000, maxStreamBytes: 1_000_000 }
       const breaker = { failures: 1_000, openMs: 200 }
+      settings.publicUrl = 'https://portal.example'
       settings.passThrough = [
         {
           ...upstreamAt(`${url}/app`, { audience: 'legacy', breaker, ...limits }),
@@ -244,6 +245,23 @@ describe('raw replies and pass-through prefixes', () => {
   test.each<[string, string | null]>([
     ['/app/orders/2?x=1#y', '/web/v1/consumer/legacy/orders/2?x=1#y'],
     ['2', '/web/v1/consumer/legacy/orders/2'],
+    ['https://portal.example/web/v1/consumer/legacy/a?b=1#c', '/web/v1/consumer/legacy/a?b=1#c'],
+    ['http://portal.example/web/v1/consumer/legacy', '/web/v1/consumer/legacy'],
+    ['//portal.example/web/v1/consumer/legacy/', '/web/v1/consumer/legacy/'],
+    ['https://u:p@PORTAL.example:443/web/v1/consumer/legacy/a', '/web/v1/consumer/legacy/a'],
+    ['https://portal.example/', null],
+    ['https://portal.example/app/orders', null],
+    ['https://portal.example/web/v1/consumer/legacyx', null],
+    ['https://portal.example/web/v1/consumer/wallets', null],
+    ['https://portal.example/web/v1/consumer/legacy/../wallets', null],
+    ['https://portal.example/web/v1/consumer/legacy/%2e%2e/wallets', null],
+    ['https://portal.example/web/v1/consumer/legacy/..;/wallets', null],
+    ['https://portal.example:8443/web/v1/consumer/legacy/a', null],
+    ['https://portal.example.evil.example/web/v1/consumer/legacy/a', null],
+    ['https://portal.example@evil.example/web/v1/consumer/legacy/a', null],
+    ['https://evil.example/web/v1/consumer/legacy/a', null],
+    ['ftp://portal.example/web/v1/consumer/legacy/a', null],
+    ['/web/v1/consumer/legacy/a', null],
     ['/other', null],
     ['/app/../admin', null],
     ['//evil.example/app/', null],

@@ -70,11 +70,7 @@ describe('upstream faults', () => {
 
   test.each<[string, string]>([
     ['an unasked 100 (Continue) before a reply', `HTTP/1.1 100 Continue\r\n\r\n${json([timezone])}`],
-    ['a 103 (Early Hints) before a reply', `HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n${json([timezone])}`],
-    [
-      'a reply without a length',
-      `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n${JSON.stringify([timezone])}`,
-    ],
+    ['a reply without a length', json([timezone]).replace(/content-length: \d+\r\n/, '')],
     [
       'a byte-order mark and charset=utf8',
       rawResponse('200 OK', { 'content-type': 'application/json;charset=utf8' }, `\ufeff${JSON.stringify([timezone])}`),

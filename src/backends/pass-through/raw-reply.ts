@@ -1,5 +1,5 @@
 import type { UpstreamConfiguration } from '../../config/index.ts'
-import type { Call } from '../../gateway/pipeline/call.ts'
+import type { BelowPrefix, Call } from '../../gateway/pipeline/call.ts'
 import { hasUnsafeSegment } from '../../gateway/pipeline/paths.ts'
 import { StreamReply } from '../../kernel/index.ts'
 import type { IncomingMessage } from '../../platform/runtime/index.ts'
@@ -36,9 +36,8 @@ export function toRawReply(
   { url, maxStreamBytes }: UpstreamConfiguration,
 ): StreamReply {
   const status = response.statusCode ?? 0
-  if (!isRelayed(status, requestHeaders)) {
-    throw unexpectedReply({ status, retryAfter: retryAfterOf(response) }, `status ${status}`)
-  }
+  const head = { status, retryAfter: retryAfterOf(response) }
+  if (!isRelayed(status, requestHeaders)) throw unexpectedReply(head, `status ${status}`)
   const headers = replyHeaders(response, call, url)
   // The response to a HEAD has the headers of a body that does not follow.
   if (call.below && call.headOnly) return new StreamReply(status, headers, response)
@@ -58,24 +57,25 @@ function replyHeaders(response: IncomingMessage, { below }: Call, url: string): 
     const value = headerOf(response, name)
     if (value !== undefined) headers[name] = value
   }
-  const status = response.statusCode ?? 0
-  // The length of a body that must not follow (RFC 9110, 8.6): the client would lose its connection.
-  if (status === 204 || status === 304) delete headers['content-length']
-  if (!redirects.has(status)) return headers
+  if (!redirects.has(response.statusCode ?? 0)) return headers
   const location = headerOf(response, 'location')
   if (!below || location === undefined) throw invalidReply('an unexpected redirect')
   return { ...headers, location: publicLocation(location, url, below) }
 }
 
-/** Outside of the prefix are internal addresses and other sites. The router rejects unsafe segments. */
-function publicLocation(location: string, url: string, below: { prefix: string; rest: string }): string {
+/**
+ * A service knows its own URL or that of the deployment. Outside of the prefix are internal addresses and other sites.
+ * The router rejects unsafe segments.
+ */
+function publicLocation(location: string, url: string, below: BelowPrefix): string {
   const base = new URL(url)
   const basePath = basePathOf(url)
   // A URL encodes characters, but a header contains bytes.
   const encoded = location.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`)
   const target = URL.parse(encoded, new URL(basePath + (below.rest || '/'), base))
-  const isWithin = target?.pathname === basePath || target?.pathname.startsWith(`${basePath}/`)
-  if (target?.origin !== base.origin || !isWithin || hasUnsafeSegment(target.pathname))
-    throw invalidReply('a redirect that leaves the prefix')
-  return below.prefix + target.pathname.slice(basePath.length) + target.search + target.hash
+  const isPublic = target?.host === below.publicHost && /^https?:$/.test(target.protocol)
+  const root = target?.origin === base.origin ? basePath : isPublic ? below.prefix : null
+  const isWithin = root !== null && (target?.pathname === root || target?.pathname.startsWith(`${root}/`))
+  if (!target || !isWithin || hasUnsafeSegment(target.pathname)) throw invalidReply('a redirect that leaves the prefix')
+  return below.prefix + target.pathname.slice(root.length) + target.search + target.hash
 }

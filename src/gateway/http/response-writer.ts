@@ -71,7 +71,9 @@ export function createResponseWriter(ports: ResponseWriterPorts): ResponseWriter
       response.writeHead(status, jsonHeaders.concat(headers, own)).end(body, length === body.length ? 'latin1' : 'utf8')
     },
     writeStream: async (response, call, reply) => {
-      const { 'content-length': length, ...others } = reply.headers
+      const { 'content-length': announced, ...others } = reply.headers
+      // RFC 9110, 8.6 and 15.3.5. Nor is a length compared with a body that must not follow.
+      const length = reply.status === 204 || reply.status === 304 ? undefined : announced
       // Node decodes a Content-Disposition after the length as UTF-8, and then rejects characters that are not Latin-1.
       const own = [...flatten(others), ...(length === undefined ? [] : ['content-length', length])]
       own.push('x-request-id', call.requestId)
@@ -84,7 +86,7 @@ export function createResponseWriter(ports: ResponseWriterPorts): ResponseWriter
       // The first event can be far away, and the client waits for the head. `flushHeaders` would encode it as UTF-8.
       if (isPassThrough(call.operation)) response.write('', 'latin1')
       try {
-        await sendStreamBody(reply, response, ports.downloadPace)
+        await sendStreamBody(reply.body, length, response, ports.downloadPace)
       } catch (error) {
         if (!isDisconnect(call, error)) throw error
       }

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { errorCode, Refusal, type StreamReply } from '../../kernel/index.ts'
+import { errorCode, Refusal } from '../../kernel/index.ts'
 import { countStreamedBytes } from '../../platform/runtime/index.ts'
 import { clientDisconnected } from '../pipeline/call.ts'
 
@@ -13,7 +13,8 @@ export interface DownloadPace {
 
 /** If the source fails, the connection is destroyed, so that the client notices missing bytes. */
 export async function sendStreamBody(
-  { body, headers }: StreamReply,
+  body: Readable,
+  announcedLength: string | undefined,
   response: ServerResponse,
   pace: DownloadPace | null,
 ): Promise<void> {
@@ -21,8 +22,10 @@ export async function sendStreamBody(
   const stopMeasuring = pace ? abortWhenSlow(body, response, pace) : () => undefined
   // `pipeline` notices a closed response only with the next bytes, and an idle source sends none.
   response.once('close', () => body.destroy())
-  const announced = headers['content-length']
-  const length = announced === undefined ? null : Number(announced)
+  const length = announcedLength === undefined ? null : Number(announcedLength)
+  // Without a length, HTTP/1.0 shows missing bytes only by a reset (RFC 9112, 8).
+  if (length === null && response.req.httpVersion === '1.0')
+    body.once('error', () => response.socket?.resetAndDestroy())
   try {
     await pipeline(body, (bytes) => checkLength(bytes, length), response)
   } catch (cause) {

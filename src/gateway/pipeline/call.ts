@@ -79,6 +79,8 @@ export interface BelowPrefix {
   /** Headers to forward and relay in addition to those of every raw operation. */
   requestHeaders: readonly string[]
   responseHeaders: readonly string[]
+  /** Host and port of `publicUrl`. */
+  publicHost: string
 }
 
 export interface CallTrace {

@@ -87,12 +87,12 @@ function findPrefix(prefixes: readonly PrefixRoute[], method: string, path: stri
   const route = prefixes.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`))
   if (!route) return undefined
   if (hasUnsafeSegment(path)) throw new Refusal('ROUTE.NOT_FOUND')
-  const { operation, chainId, methods, prefix, requestHeaders, responseHeaders } = route
+  const { operation, chainId, methods, prefix, requestHeaders, responseHeaders, publicHost } = route
   if (!methods.has(method)) {
     const headers = { allow: [...methods].join(', ') }
     throw new Refusal('ROUTE.METHOD_NOT_ALLOWED', { headers, internal: `${method} not allowed` })
   }
-  const below = { prefix, rest: path.slice(prefix.length), requestHeaders, responseHeaders }
+  const below = { prefix, rest: path.slice(prefix.length), requestHeaders, responseHeaders, publicHost }
   return { operation, chainId, params: noParams, below }
 }
 

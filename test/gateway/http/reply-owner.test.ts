@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { connect } from 'node:net'
-import { PassThrough } from 'node:stream'
+import { PassThrough, Readable } from 'node:stream'
 import express from 'express'
 import request from 'supertest'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
@@ -73,6 +73,16 @@ const times = 100
 function fail(): never {
   throw new Error('injected')
 }
+
+test.each([204, 304])('%d of a handler has no Content-Length', async (status) => {
+  serve = (call) => {
+    call.reply = new StreamReply(status, { 'content-length': '5', etag: '"1"' }, Readable.from([]))
+  }
+  const response = await request(app).get(file)
+  expect([response.status, response.headers.etag]).toEqual([status, '"1"'])
+  expect(response.headers).not.toHaveProperty('content-length')
+  expect(response.headers).not.toHaveProperty('transfer-encoding')
+})
 
 describe('a reply is released after every failure, and the failure is logged', () => {
   test.each<[string, Record<string, string>, () => unknown]>([

@@ -13,7 +13,10 @@ let pace: DownloadPace | null = null
 
 const server = createServer((_request, response) => {
   response.writeHead(reply.status, reply.headers)
-  sendStreamBody(reply, response, pace).then(() => sent.resolve('sent'), sent.resolve)
+  sendStreamBody(reply.body, reply.headers['content-length'], response, pace).then(
+    () => sent.resolve('sent'),
+    sent.resolve,
+  )
 })
 beforeAll(() => once(server.listen(0, '127.0.0.1'), 'listening'))
 afterAll(() => {
