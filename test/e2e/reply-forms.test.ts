@@ -36,6 +36,8 @@ describe('replies of a system below a prefix, as programs send them', () => {
     const { host } = new URL(world.portico.urls[0] ?? '')
     if (nginxIsInstalled()) nginx = await startNginx({ '/': `http://${host}/` })
     if (haproxyIsInstalled()) haproxy = await startHaproxy([`server one ${host}`])
+    for (const { url } of [nginx, haproxy].filter((edge) => edge !== undefined))
+      await expect.poll(() => fetch(url).then(Boolean, () => false)).toBe(true)
   })
   afterAll(async () => {
     await nginx?.stop()

@@ -109,8 +109,9 @@ export class SocketRelay implements AcceptedSocket {
         this.#relayed(chunk)
       })
       .on('end', () => {
+        if (this.#end !== null) return void client.end()
         this.#beginEnd('service', lingerMs)
-        client.end()
+        this.#closeClient(client, 'service')
       })
     client.pipe(this.#service)
     this.#service.pipe(client, { end: false })

@@ -1,10 +1,11 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { recheckMs } from '../../../src/gateway/pipeline/open-streams.ts'
 import { bufferedBytes, untilUnchanged } from '../../harness/buffers.ts'
-import { inTopology } from '../../harness/needs.ts'
+import { haproxyIsInstalled, startHaproxy } from '../../harness/haproxy.ts'
+import { inTopology, needs } from '../../harness/needs.ts'
 import { signIn } from '../../harness/sign-in.ts'
 import { frameOf } from '../../harness/socket-service.ts'
 import { type Connection, path, type SocketsWorld, startSocketsWorld } from '../sockets-world.ts'
@@ -94,10 +95,73 @@ describe('ticker.follow: closes an open socket', () => {
     expect(connection.closeFrame()).toEqual([1001, 'lifetime'])
   })
 
+  const broken = [1011, 'service']
+  test.each<[string, (socket: Socket) => unknown, string[], unknown]>([
+    ['ends', (socket) => socket.end(), [], broken],
+    ['is destroyed', (socket) => socket.destroy(), [], broken],
+    ['resets', (socket) => socket.resetAndDestroy(), [], broken],
+    ['ends after a message', (socket) => socket.end(frameOf(1, Buffer.from('last'), false)), ['last'], broken],
+    ['ends within a frame', (socket) => socket.end(Buffer.from([0x82, 100, 1, 2, 3])), [], undefined],
+    ['ends within the head of a frame', (socket) => socket.end(Buffer.from([0x82])), [], undefined],
+    [
+      'ends after its close frame',
+      (socket) => socket.end(frameOf(8, Buffer.from([0x03, 0xe8]), false)),
+      [],
+      [1000, ''],
+    ],
+  ])('with 1011 when a service without a close frame %s', async (name, end, messages, close) => {
+    // At once, in the same packets as the handshake, and later.
+    const isAbrupt = ['is destroyed', 'resets'].includes(name)
+    for (const delayMs of isAbrupt ? [100] : [null, 0, 100]) {
+      world.service.respond = (request, socket) => {
+        if (delayMs === null) socket.cork()
+        world.service.accept(request, socket)
+        if (delayMs === null) end(socket)
+        else setTimeout(() => end(socket), delayMs)
+      }
+      const connection = await world.open()
+      await connection.closed
+      expect([connection.messages, connection.closeFrame()], `after ${delayMs} ms`).toEqual([messages, close])
+    }
+    await expect.poll(() => world.service.open).toEqual([])
+  })
+
+  test('with 1011 when the service ends while the client sends, and the log names the service', async () => {
+    const connection = await world.open(path, { 'x-request-id': 'service-ended' })
+    for (let sent = 1; sent <= 20; sent++) connection.send('x'.repeat(60_000))
+    connection.send('die')
+    await connection.closed
+    expect(connection.closeFrame()).toEqual(broken)
+    expect(await world.closedLine('service-ended')).toMatchObject({ streamEnd: 'service' })
+  })
+
+  test('a client that ends without a close frame ends the connection to the service', async () => {
+    const connection = await world.open()
+    const [upstream] = world.service.open
+    connection.socket.end()
+    await expect.poll(() => world.service.open).toEqual([])
+    expect(upstream?.readableEnded).toBe(true)
+    await connection.closed
+    expect(connection.closeFrame()).toBeUndefined()
+  })
+
+  test('with 1011 behind HAProxy', needs(haproxyIsInstalled(), 'HAProxy is not installed'), async () => {
+    const haproxy = await startHaproxy([`server one ${new URL(world.portico.urls[0] ?? '').host}`])
+    onTestFinished(() => haproxy.stop())
+    await expect.poll(() => fetch(haproxy.url).then(Boolean, () => false)).toBe(true)
+    for (const end of ['end', 'resetAndDestroy'] as const) {
+      const connection = await world.open(path, {}, { url: haproxy.url })
+      world.service.open[0]?.[end]()
+      await connection.closed
+      expect(connection.closeFrame()).toEqual(broken)
+    }
+  })
+
   test('when the service dies, and the service when the client dies', async () => {
     const died = await world.open()
     died.send('die')
     await died.closed
+    expect(died.closeFrame()).toEqual(broken)
     const reset = await world.open()
     await expect.poll(() => world.service.open.length).toBe(1)
     reset.socket.resetAndDestroy()
@@ -147,10 +211,32 @@ describe('ticker.follow: a service that does not accept', () => {
       'SYSTEM.UPSTREAM_INVALID_RESPONSE',
     ],
     ['by closing the connection', (socket) => socket.destroy(), 502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'],
+    ['by a reset', (socket) => socket.resetAndDestroy(), 502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'],
+    [
+      'by an end within the head',
+      (socket) => socket.end('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n'),
+      502,
+      'SYSTEM.UPSTREAM_INVALID_RESPONSE',
+    ],
   ])('%s', async (_name, respond, status, code) => {
     world.service.respond = (_request, socket) => respond(socket)
     expect(await world.refusalOf(path)).toEqual([status, code])
     expect((await world.begin(path).head).startsWith(`HTTP/1.1 ${status}`)).toBe(true)
+  })
+
+  test('503 SYSTEM.UNAVAILABLE passes on Retry-After, and interim responses do not matter', async () => {
+    const interim = 'HTTP/1.1 100 Continue\r\n\r\n'
+    world.service.respond = (_request, socket) =>
+      socket.end(`${interim}HTTP/1.1 503 Later\r\nRetry-After: 120\r\nContent-Length: 0\r\n\r\n`)
+    expect((await world.begin(path).head).toLowerCase()).toContain('retry-after: 120\r\n')
+    world.service.respond = (request, socket) => {
+      socket.write(interim)
+      world.service.accept(request, socket)
+    }
+    const connection = await world.open()
+    connection.send('hello')
+    await expect.poll(() => connection.messages).toEqual(['hello'])
+    connection.socket.destroy()
   })
 
   test('502 SYSTEM.UPSTREAM_INVALID_RESPONSE: a subprotocol or extension that the client did not offer', async () => {
