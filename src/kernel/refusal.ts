@@ -16,6 +16,8 @@ export interface RefusalDetail {
   upstreamCode?: string
   /** Name of the invalid input. The public message shows it, but never the value. */
   field?: string
+  /** Media types that the field can have. The message names them, and the header Accept. */
+  accepts?: readonly string[]
   /** Seconds to wait before a retry. */
   retryAfter?: number
   /** Set if the pipeline did not count the limit itself. */

@@ -58,7 +58,7 @@ export async function readJsonReply(response: IncomingMessage, maxBytes: number,
     return readReply(reply, isCode)
   } catch (error) {
     if (!(error instanceof Refusal)) throw brokenReply('reply broke off', error)
-    throw withContentRange(error, headerOf(response, 'content-range') ?? '')
+    throw withHeaders(error, headerOf(response, 'content-range') ?? '', headerOf(response, 'accept') ?? '')
   }
 }
 
@@ -89,11 +89,15 @@ export function toLimitedBody(response: IncomingMessage, maxBytes: number): Tran
   return response.pipe(body)
 }
 
-function withContentRange(error: unknown, range: string): unknown {
-  return error instanceof UpstreamRefusal &&
-    error.code === 'FILE.RANGE_NOT_SATISFIABLE' &&
-    /^bytes \*\/\d+$/.test(range)
-    ? new UpstreamRefusal(error.code, { ...error.detail, headers: { 'content-range': range } })
+const acceptPattern = /^[a-z]+\/[\w.+-]{1,64}(?:, [a-z]+\/[\w.+-]{1,64}){0,31}$/
+
+function withHeaders(error: unknown, range: string, accept: string): unknown {
+  if (!(error instanceof UpstreamRefusal)) return error
+  const { code, detail } = error
+  if (code === 'FILE.RANGE_NOT_SATISFIABLE' && /^bytes \*\/\d+$/.test(range))
+    return new UpstreamRefusal(code, { ...detail, headers: { 'content-range': range } })
+  return code === 'VALIDATION.INVALID_PARAMETER' && detail.field !== undefined && acceptPattern.test(accept)
+    ? new UpstreamRefusal(code, { ...detail, accepts: accept.split(', ') })
     : error
 }
 

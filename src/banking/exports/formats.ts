@@ -50,7 +50,7 @@ export interface ExportWriter {
 /** Characters per chunk. Writing each row separately costs more than formatting it. */
 const chunkLength = 32 * 1024
 
-/** CSV follows RFC 4180. JSON Lines contain unmodified values. XLSX has numbers, and times in UTC. */
+/** CSV follows RFC 4180, with the byte-order mark by which Excel recognizes UTF-8. JSON Lines contain unmodified values. XLSX has numbers, and times in UTC. */
 export const formats: Record<ExportFormat, ExportWriter> = {
   CSV: { ending: 'csv', contentType: 'text/csv; charset=utf-8', write: (source) => readText(csv(source)) },
   JSONL: {
@@ -90,7 +90,7 @@ async function* joinLines(lines: AsyncIterable<string>): AsyncGenerator<Buffer> 
 }
 
 async function* csv({ columns, rows }: Source): AsyncGenerator<string> {
-  yield toCsvLine([...columns])
+  yield `\ufeff${toCsvLine([...columns])}`
   for await (const row of rows) yield toCsvLine(toCells(columns, row))
 }
 

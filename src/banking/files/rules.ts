@@ -8,7 +8,7 @@ const purpose = z.strictObject({
     .array(z.string().regex(/^[a-z]+\/[\w.+-]+$/, 'a media type'))
     .min(1)
     .describe(
-      'Media types of accepted files, such as `image/jpeg`. Other files are rejected. The library `file-type` detects the type from the content; `text/csv` and `text/plain` are also supported.',
+      'Media types of accepted files, such as `image/jpeg`. Other files are rejected. The library `file-type` detects the type from the content. `text/csv` and `text/plain` are also supported: text in UTF-8, UTF-16 or a code page, whose type depends on the declared type and the name.',
     ),
 })
 

@@ -121,6 +121,7 @@ export async function downloadFile(
 /** Stores nothing if the upload is rejected or interrupted. */
 async function receiveUpload({ blobs, purposes, deployment }: FilePorts, blobKey: string, form: Upload) {
   const maxBytes = maxBytesOf(purposes)
+  let accepts = [...new Set(Object.values(purposes).flatMap(({ types }) => types))]
   let isStored = false
   try {
     const { fields, received } = await readForm(form, { maxBytes, fields: ['purpose'] }, async (part) => {
@@ -129,12 +130,14 @@ async function receiveUpload({ blobs, purposes, deployment }: FilePorts, blobKey
       return content
     })
     const purpose: FilePurpose = parsePurpose(fields.purpose, deployment.codesOf('filePurpose'))
+    accepts = [...purposes[purpose].types]
     assertPurpose(purposes[purpose], { size: received.sizeBytes, type: received.contentType })
     return { ...received, purpose }
   } catch (error) {
     // If this deletion fails, the sweep deletes the bytes.
     if (isStored) await blobs.delete(blobKey).catch(() => undefined)
-    throw error
+    if (!(error instanceof Refusal) || error.code !== 'VALIDATION.INVALID_PARAMETER') throw error
+    throw error.detail.field === 'file' ? new Refusal(error.code, { ...error.detail, accepts }) : error
   }
 }
 

@@ -123,11 +123,14 @@ function renderRefusal(
   { chainId, locale, limit }: RefusalContext,
 ): EnvelopeResponse {
   const status = catalogue.statusOf(refusal.code)
-  const { field, retryAfter, headers: extra, limit: refusing } = refusal.detail
+  const { field, accepts, retryAfter, headers: extra, limit: refusing } = refusal.detail
   // The self chain uses the same message for every 401.
   const messageCode = chainId === 'self' && status === 401 ? 'ACCESS.TOKEN_INVALID' : refusal.code
-  const message = words.refusal(messageCode, locale, field)
+  const types = accepts?.join(', ')
+  const message = words.refusal(messageCode, locale, types === undefined ? field : `${field} (${types})`)
   const headers = [...rateLimitHeaders(refusing ? { ...refusing, remaining: 0 } : limit), ...flatten(extra ?? {})]
+  // RFC 9110, 12.5.1.
+  if (types !== undefined) headers.push('accept', types)
   // Handlers can omit it.
   const wait = retryAfter ?? (status === 429 || status === 503 ? 1 : undefined)
   if (wait !== undefined) headers.push('retry-after', String(wait))

@@ -13,8 +13,17 @@ const extensions: Record<string, readonly string[]> = {
   'text/plain': ['.txt', '.csv', '.log'],
 }
 
-/** Types without a signature. The declared type is accepted if the content is plain text. */
-const plainTexts = ['text/csv', 'text/plain']
+/** Declared types of CSV. Browsers on Windows declare the program that opens it, or no type. */
+const csvTypes = new Set([
+  'text/csv',
+  'application/csv',
+  'application/vnd.ms-excel',
+  'application/x-csv',
+  'text/comma-separated-values',
+  'text/x-comma-separated-values',
+  'text/x-csv',
+])
+const anyType = 'application/octet-stream'
 
 /** Markup that makes a browser treat content as a page. Browsers inspect up to 1,445 bytes. */
 const markup = /<(!doctype|html|head|body|script|iframe|svg|style|img|a |\?xml)/i
@@ -40,7 +49,7 @@ const headBytes = 4_100
 
 /**
  * Stores the `file` part of a form, with its type by content. Stores nothing if the part is rejected: too large, a markup or
- * an unknown type.
+ * an unknown type. Text can be in UTF-8, in UTF-16 with a byte-order mark, or in a code page such as Windows-1252.
  */
 export async function storeContent(
   blobs: Blobs,
@@ -91,7 +100,7 @@ async function* detectingType(part: FilePart, onType: (type: string) => void): A
     isDetected = true
     const { fileTypeFromBuffer } = await import('file-type')
     const sniffed = await fileTypeFromBuffer(head)
-    onType(detectType({ head, isWhole }, part.declaredType, sniffed?.mime))
+    onType(detectType({ head, isWhole }, part, sniffed?.mime))
   }
   for await (const chunk of part.bytes) {
     if (!isDetected) {
@@ -105,23 +114,46 @@ async function* detectingType(part: FilePart, onType: (type: string) => void): A
 
 /** Throws if the declared type differs from the content, and for any file that a browser could show as a page. */
 function detectType(
-  { head, isWhole }: { head: Uint8Array; isWhole: boolean },
-  declared: string,
+  { head, isWhole }: { head: Buffer; isWhole: boolean },
+  { declaredType, fileName }: FilePart,
   sniffed: string | undefined,
 ): string {
   if (head.length === 0) throw invalid('file', 'empty')
-  if (markup.test(Buffer.from(head).toString('latin1'))) throw invalid('file', 'contains markup')
-  const type = sniffed ?? plainTexts.find((plain) => plain === declared)
-  if (type === undefined || (sniffed === undefined && !isText(head, isWhole))) throw invalid('file', 'unknown type')
-  if (declared !== type && declared !== 'application/octet-stream') throw invalid('file', 'declared as another type')
+  const wide = decodeUtf16(head, isWhole)
+  const text = wide ?? decodeBytes(head, isWhole)
+  if (markup.test(text) || markup.test(head.toString('latin1'))) throw invalid('file', 'contains markup')
+  // The byte-order mark of UTF-16 resembles the signature of MPEG audio.
+  if (sniffed !== undefined && wide === undefined) {
+    if (declaredType !== sniffed && declaredType !== anyType) throw invalid('file', 'declared as another type')
+    return sniffed
+  }
+  const type = textTypeOf(declaredType, fileName)
+  if (type === undefined || binary.test(text)) throw invalid('file', 'unknown type')
   return type
 }
 
-function isText(head: Uint8Array, isWhole: boolean): boolean {
+function textTypeOf(declared: string, fileName: string): string | undefined {
+  if (csvTypes.has(declared) || (declared === anyType && /\.csv$/i.test(fileName))) return 'text/csv'
+  return declared === 'text/plain' || declared === anyType ? 'text/plain' : undefined
+}
+
+/** Undefined without a byte-order mark, or if it is not that of a text. */
+function decodeUtf16(head: Buffer, isWhole: boolean): string | undefined {
+  const mark = head.toString('latin1', 0, 2)
+  const encoding = mark === '\xff\xfe' ? 'utf-16le' : mark === '\xfe\xff' ? 'utf-16be' : undefined
+  return encoding && decode(encoding, head, isWhole)
+}
+
+/** The code pages of Windows differ above ASCII only, in bytes that this reads as letters. */
+function decodeBytes(head: Buffer, isWhole: boolean): string {
+  return decode('utf-8', head, isWhole) ?? head.toString('latin1')
+}
+
+/** More bytes can follow, so the last character can be incomplete. */
+function decode(encoding: string, head: Buffer, isWhole: boolean): string | undefined {
   try {
-    // More bytes can follow, so the last character can be incomplete.
-    return !binary.test(new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: !isWhole }))
+    return new TextDecoder(encoding, { fatal: true }).decode(head, { stream: !isWhole })
   } catch {
-    return false
+    return undefined
   }
 }

@@ -6,7 +6,7 @@ import type { Upstream } from '../../../src/backends/upstream/upstream.ts'
 import { listTimezones } from '../../../src/banking/constants/contract.ts'
 import { downloadFile } from '../../../src/banking/files/contract.ts'
 import { updateProfile } from '../../../src/banking/profile/contract.ts'
-import { StreamReply } from '../../../src/kernel/index.ts'
+import { Refusal, StreamReply } from '../../../src/kernel/index.ts'
 import { refusalOf } from '../../banking/world.ts'
 import { arrivedCall } from '../../harness/call.ts'
 import { type Behaviour, json, type RawUpstream, startRawUpstream } from '../../harness/raw-upstream.ts'
@@ -113,6 +113,18 @@ describe('replies as programs send them', () => {
     }
     expect(await refusalOf(update())).toBe('SYSTEM.UPSTREAM_TIMEOUT')
     clearInterval(timer)
+  })
+
+  test.each([
+    ['text/csv, application/pdf', ['text/csv', 'application/pdf']],
+    ['text/csv; q=1', undefined],
+    ['<b>/x', undefined],
+  ])('a refusal with Accept: %j names %j', async (accept, accepts) => {
+    const body = { success: false, code: 'VALIDATION.INVALID_PARAMETER', message: '', data: null, field: 'file' }
+    behave = (socket) => socket.write(json(body, '400 Bad', { accept: accept }))
+    const refused = await download().catch((error: unknown) => error)
+    expect(refused).toMatchObject({ code: 'VALIDATION.INVALID_PARAMETER', detail: { field: 'file' } })
+    expect(refused instanceof Refusal && refused.detail.accepts).toEqual(accepts)
   })
 
   const head = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n'

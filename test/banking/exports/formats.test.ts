@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { buffer, text } from 'node:stream/consumers'
 import { readXlsx } from 'hucre/xlsx'
 import { expect, test } from 'vitest'
@@ -75,7 +76,20 @@ test('CSV: quotes line breaks within a cell', async () => {
   }
   const csv = await text(formats.CSV.write({ columns: ['text', 'last'], rows: rows() }))
   const quoted = texts.slice(0, -1).map((text) => `"${text.replaceAll('"', '""').replace(/(?<=[\r\n])=/, "'=")}"`)
-  expect(csv).toBe(['text', ...quoted, 'a'].map((cell, at) => `${cell},${at === 0 ? 'last' : 'z'}\r\n`).join(''))
+  const lines = ['text', ...quoted, 'a'].map((cell, at) => `${cell},${at === 0 ? 'last' : 'z'}\r\n`)
+  expect(csv).toBe(lines.join(''))
+})
+
+test('CSV begins with a byte-order mark, so that Excel shows it as UTF-8; JSONL does not', async () => {
+  const remark = '汇款 振込 chuyển khoản'
+  async function* rows() {
+    yield { remark }
+  }
+  const bytesOf = (format: 'CSV' | 'JSONL') => buffer(formats[format].write({ columns: ['remark'], rows: rows() }))
+  expect(await bytesOf('CSV')).toEqual(Buffer.from(`\ufeffremark\r\n${remark}\r\n`))
+  expect(await bytesOf('JSONL')).toEqual(Buffer.from(`{"remark":"${remark}"}\n`))
+  const none = await buffer(formats.CSV.write({ columns: ['remark'], rows: Readable.from([]) }))
+  expect(none).toEqual(Buffer.from('\ufeffremark\r\n'))
 })
 
 test('CSV: no formula after a semicolon or tab', async () => {

@@ -82,7 +82,7 @@ describe('exports', needsStore(), () => {
     expect(headers.get('content-disposition')).toMatch(/^attachment; filename="transfers-\d{4}-\d\d-\d\d\.csv"/)
     const [header, ...lines] = bytes.toString().trimEnd().split('\r\n')
     expect(header).toBe(
-      'bizId,orderNo,transferStatus,sourceWalletBizId,targetWalletBizId,amount,currency,feeAmount,remark,clientReference,failureCode,createdAt,updatedAt,completedAt',
+      '\ufeffbizId,orderNo,transferStatus,sourceWalletBizId,targetWalletBizId,amount,currency,feeAmount,remark,clientReference,failureCode,createdAt,updatedAt,completedAt',
     )
     expect(lines).toHaveLength(remarks.length)
     expect(lines[0]).toContain(`COMPLETED,${mainUsd},${savingsUsd},1.00,USD,0.00,'=1+1,`)

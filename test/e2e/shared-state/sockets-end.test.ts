@@ -110,7 +110,7 @@ describe('ticker.follow: closes an open socket', () => {
       [1000, ''],
     ],
   ])('with 1011 when a service without a close frame %s', async (name, end, messages, close) => {
-    // At once, in the same packets as the handshake, and later.
+    // In the packets of the handshake, immediately afterwards, and later.
     const isAbrupt = ['is destroyed', 'resets'].includes(name)
     for (const delayMs of isAbrupt ? [100] : [null, 0, 100]) {
       world.service.respond = (request, socket) => {
