@@ -64,6 +64,21 @@ describe('the types of uploaded files', () => {
     expect(await download(body.data.bizId)).toEqual(Buffer.from(content))
   })
 
+  test.each(['multipart/form-data; boundary="a b"', 'Multipart/Form-Data; charset=utf8; boundary="a b"; v=1'])(
+    'files.upload 200: a form as .NET sends it, with %s',
+    async (type) => {
+      const disposition = 'Content-Disposition: form-data; name='
+      const body = [
+        `--a b\r\n${disposition}purpose\r\nContent-Type: text/plain; charset=utf-8\r\n\r\nDOCUMENT\r\n`,
+        `--a b\r\nContent-Type: Text/CSV; charset=UTF8\r\n${disposition}file; filename=a.csv; filename*=utf-8''a.csv`,
+        '\r\n\r\na;b\r\n--a b--\r\n',
+      ].join('')
+      const call = { token: session.accessToken, workspace, headers: { 'content-type': type }, body: Buffer.from(body) }
+      const reply = await portico.call('POST', '/web/v1/consumer/files/upload', call)
+      expect(reply.body.data, reply.text).toMatchObject({ fileName: 'a.csv', contentType: 'text/csv', sizeBytes: 3 })
+    },
+  )
+
   test('files.upload 400: the refusal names the accepted types', async () => {
     const refused = async (parts: Part[]) => {
       const { body, headers } = await upload(parts)

@@ -187,6 +187,19 @@ describe('event streams', () => {
     await expect(broken.end()).rejects.toThrow()
   })
 
+  test('feed.watch: without a length, a reset breaks the stream off, and the end of the connection ends it', async () => {
+    const interim = 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\n'
+    const head = `${interim}HTTP/1.1 200 OK\r\ncontent-type: Text/Event-Stream;charset=UTF8\r\n\r\n`
+    world.service.respond(({ socket }) => void socket.write(`${head}data: first\n\n`))
+    for (const how of ['resetAndDestroy', 'end'] as const) {
+      const reader = readerOf(await world.open(paths.watch))
+      expect(await reader.next()).toBe('data: first\n\n')
+      world.service.requests.at(-1)?.socket[how]()
+      if (how === 'end') await reader.end()
+      else await expect(reader.end()).rejects.toThrow()
+    }
+  })
+
   test('feed.watch 429 ACCESS.RATE_LIMITED: above the number of open streams per account', async () => {
     world.service.respond((_request, response) => void openEvents(response))
     // The gateway can still be closing the streams of the previous tests.

@@ -92,6 +92,8 @@ describe('an upstream over mutual TLS', () => {
       (request, response) => {
         const socket = request.socket as TLSSocket
         seen.push(`${socket.getPeerCertificate().subject.CN}, HTTP/${request.httpVersion}`)
+        // An unasked interim response.
+        response.writeContinue()
         if (request.url?.endsWith('/download')) response.writeHead(200, { 'content-length': 3 }).end('abc')
         else response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify([timezone]))
       },

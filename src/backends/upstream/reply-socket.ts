@@ -33,7 +33,7 @@ function skipInterim(socket: Socket): void {
     if (written !== socket.bytesWritten) isBeforeHead = true
     written = socket.bytesWritten
     if (!isBeforeHead || !Buffer.isBuffer(chunk)) return chunk
-    const head = withoutInterim(Buffer.concat([held, chunk]))
+    const head = withoutInterim(held.length === 0 ? chunk : Buffer.concat([held, chunk]))
     isBeforeHead = isPartOfInterim(head)
     held = isBeforeHead ? head : nothing
     return isBeforeHead ? null : head
@@ -42,14 +42,19 @@ function skipInterim(socket: Socket): void {
 
 function withoutInterim(bytes: Buffer): Buffer {
   let rest = bytes
-  for (let size = -1; size !== 0; rest = rest.subarray(size))
-    size = interimPattern.exec(rest.toString('latin1', 0, maxInterimBytes))?.[0].length ?? 0
+  while (startsInterim(rest)) {
+    const [head] = interimPattern.exec(rest.toString('latin1', 0, maxInterimBytes)) ?? []
+    if (head === undefined) break
+    rest = rest.subarray(head.length)
+  }
   return rest
 }
 
 /** Whether more bytes are needed. */
 function isPartOfInterim(bytes: Buffer): boolean {
-  const text = bytes.toString('latin1', 0, maxInterimBytes)
-  if (text.length === maxInterimBytes || text.includes(headEnd)) return false
-  return text.startsWith(interimStart) || interimStart.startsWith(text)
+  return startsInterim(bytes) && bytes.length < maxInterimBytes && !bytes.includes(headEnd)
+}
+
+function startsInterim(bytes: Buffer): boolean {
+  return interimStart.startsWith(bytes.toString('latin1', 0, interimStart.length))
 }
