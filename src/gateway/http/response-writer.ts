@@ -127,7 +127,7 @@ function renderRefusal(
   // The self chain uses the same message for every 401.
   const messageCode = chainId === 'self' && status === 401 ? 'ACCESS.TOKEN_INVALID' : refusal.code
   const types = accepts?.join(', ')
-  const message = words.refusal(messageCode, locale, types === undefined ? field : `${field} (${types})`)
+  const message = words.refusal(messageCode, locale, field && types ? `${field} (${types})` : field)
   const headers = [...rateLimitHeaders(refusing ? { ...refusing, remaining: 0 } : limit), ...flatten(extra ?? {})]
   // RFC 9110, 12.5.1.
   if (types !== undefined) headers.push('accept', types)
