@@ -180,7 +180,7 @@ export interface DomainPorts<Settings = unknown> {
   /** Reads one snapshot, so that a long read sees no concurrent change. */
   inSnapshot: ReadSnapshot
   /**
-   * Runs a command once per X-Request-Id, in a transaction, as `transaction` does. `work` returns the operation's JSON
+   * Runs a command once per idempotency key, in a transaction, as `transaction` does. `work` returns the operation's JSON
    * reply, which is checked before the commit: an invalid reply rolls back. A repeated request gets the stored reply. The
    * same id with another body throws REQUEST.ID_REUSED. Idempotent operations of extensions must call it, or they fail
    * with 500. Writes an audit entry about the `bizId` of the reply, unless `work` calls `recordSuccess` or a command of

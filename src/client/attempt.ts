@@ -2,6 +2,7 @@ import type { Operation } from '../kernel/index.ts'
 import { anySignal, attemptTimeout } from './abort.ts'
 import type { Channel } from './channel/channel.ts'
 import { type SealedRequest, sealRequest } from './channel/sealed-request.ts'
+import { type CommandIdentity, isReplaced, replacedId } from './command-identity.ts'
 import { readEnvelope, readJson } from './envelope.ts'
 import { PorticoError } from './errors.ts'
 import { buildHeaders } from './headers.ts'
@@ -23,15 +24,20 @@ export interface Attempt {
 interface AttemptPorts {
   settings: Settings
   transport: Transport
+  identity: CommandIdentity
 }
 
-export async function sendAttempt({ settings, transport }: AttemptPorts, attempt: Attempt): Promise<Answer<unknown>> {
+export async function sendAttempt(
+  { settings, transport, identity }: AttemptPorts,
+  attempt: Attempt,
+): Promise<Answer<unknown>> {
   const { route, args, requestId } = attempt
   const { id: operationId, reply } = route.operation
   const prepared = await buildRequest(settings, attempt)
   const { request, target, open } = prepared
   const { response, isBytes, json } = await send(transport, prepared, attempt)
   const { status } = response
+  identity.learn(request.headers, response)
   const report = (envelope: unknown): void => {
     const facts = { operationId, requestId, method: request.method, path: target, sealed: attempt.channel !== null }
     settings.onExchange({ ...facts, request: args.body ?? null, status, reply: envelope })
@@ -43,7 +49,8 @@ export async function sendAttempt({ settings, transport }: AttemptPorts, attempt
   if (!response.ok) report(json)
   const envelope = readEnvelope(response, json, requestId)
   const data = await open(envelope.data).catch((cause: unknown) => {
-    throw invalidReply(requestId, status, 'the sealed reply cannot be decrypted', cause)
+    const reason = isReplaced(request.headers, response) ? `: ${replacedId}` : ''
+    throw invalidReply(requestId, status, `the sealed reply cannot be decrypted${reason}`, cause)
   })
   report({ ...envelope.json, data })
   const parsed = typeof reply === 'string' ? undefined : reply.safeParse(data)

@@ -1,7 +1,12 @@
 import type { Code } from '../kernel/index.ts'
 
 /** Errors of the client. Their status is 0 without a response, or if the browser hides a redirect. */
-export type ClientCode = 'CLIENT.NETWORK' | 'CLIENT.TIMEOUT' | 'CLIENT.INVALID_REPLY' | 'CLIENT.SIGNED_IN_ELSEWHERE'
+export type ClientCode =
+  | 'CLIENT.NETWORK'
+  | 'CLIENT.TIMEOUT'
+  | 'CLIENT.INVALID_REPLY'
+  | 'CLIENT.SIGNED_IN_ELSEWHERE'
+  | 'CLIENT.REQUEST_ID_REPLACED'
 
 /** users/self sends numbers such as `4010`. A newer gateway may send unknown codes. */
 export type ErrorCode = Code | ClientCode | `${number}` | (string & Record<never, never>)

@@ -1,5 +1,6 @@
 import { credentialProtocol, fallbackProtocol } from '../contract/sockets.ts'
 import type { Chain, Operation } from '../kernel/index.ts'
+import { idempotencyHeader } from './command-identity.ts'
 import type { CallOptions } from './operation-types.ts'
 import type { Settings } from './options.ts'
 import type { Route } from './routes.ts'
@@ -32,6 +33,7 @@ export function buildHeaders(settings: Settings, facts: HeaderFacts): Record<str
       ? {}
       : { 'content-type': 'application/json' }),
     'x-request-id': requestId,
+    ...idempotencyHeader(route.operation, requestId),
     ...(clientHash === null ? {} : { 'x-client-hash': clientHash }),
     ...edgeHeaders(settings, requestId),
     ...(accessToken === null ? {} : { authorization: `Bearer ${accessToken}` }),

@@ -3,7 +3,8 @@ import { withAbort } from './abort.ts'
 import { sendAttempt } from './attempt.ts'
 import type { Channel, ChannelCache } from './channel/channel.ts'
 import { shouldSeal } from './channel/sealed-request.ts'
-import { isPorticoError } from './errors.ts'
+import { CommandIdentity } from './command-identity.ts'
+import { isPorticoError, type PorticoError } from './errors.ts'
 import { newRequestId } from './headers.ts'
 import type { Answer, AnyArgs, Args, OperationCaller, Result } from './operation-types.ts'
 import type { Settings } from './options.ts'
@@ -32,6 +33,7 @@ interface TokenSource {
 export class GatewayCaller<C extends ChainId = 'consumer'> implements OperationCaller<C> {
   private readonly ports: CallerPorts
   private readonly routes: ReadonlyMap<Operation, Route>
+  private readonly identity = new CommandIdentity()
 
   constructor(ports: CallerPorts) {
     this.ports = ports
@@ -46,8 +48,9 @@ export class GatewayCaller<C extends ChainId = 'consumer'> implements OperationC
     const task = () => this.callOnce(route, args, requestId)
     // The gateway repeats the reply to a refresh for 30 s, so a refresh can be retried, too.
     const isRetried = idempotent || rate === 'refresh'
+    const assertRepeatable = (error: PorticoError) => idempotent && this.identity.assertRepeatable(error)
     const answer = await withAbort(args.signal, () =>
-      isRetried ? retry(this.ports.settings.retry, args.signal, task) : task(),
+      isRetried ? retry(this.ports.settings.retry, args.signal, task, assertRepeatable) : task(),
     )
     // sendAttempt has validated the data.
     return answer as Answer<Result<O>>
@@ -65,7 +68,8 @@ export class GatewayCaller<C extends ChainId = 'consumer'> implements OperationC
       const accessToken = needsToken ? await tokens().current() : null
       const channel = isSealed ? await this.openChannel(operation, clientHash) : null
       try {
-        return await sendAttempt(this.ports, { route, args, requestId, clientHash, accessToken, channel })
+        const ports = { ...this.ports, identity: this.identity }
+        return await sendAttempt(ports, { route, args, requestId, clientHash, accessToken, channel })
       } catch (error) {
         const code = isPorticoError(error) ? error.code : ''
         if (recovered.has(code) || !(await this.recover(error, accessToken, channel))) throw error

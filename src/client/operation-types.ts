@@ -11,7 +11,7 @@ export interface Progress {
 export interface CallOptions {
   /** The X-Workspace-Id header. Default: the account's default workspace, if the operation allows that. */
   workspaceId?: string
-  /** The X-Request-Id header, a money command's idempotency key. Default: a new UUID. */
+  /** The X-Request-Id header, and the Idempotency-Key of a command. Default: a new UUID. */
   requestId?: string
   /** Overrides the client's `seal` rule. */
   seal?: boolean

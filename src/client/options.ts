@@ -13,7 +13,8 @@ export interface EdgeHeaders {
 
 /**
  * Retries of money commands and token renewals after a connection error, a status of 502 or higher, or
- * `REQUEST.IN_PROGRESS`. Retries have the same request id.
+ * `REQUEST.IN_PROGRESS`. Retries have the same request id and Idempotency-Key. If a proxy replaces the id, and no response
+ * has confirmed the key, a command is not repeated: `CLIENT.REQUEST_ID_REPLACED`.
  */
 export interface RetryRule {
   /** Maximum number of attempts, including the first. Default: 5. */

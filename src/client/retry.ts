@@ -2,8 +2,13 @@ import { maxTimerMs } from '../kernel/index.ts'
 import { isPorticoError, PorticoError } from './errors.ts'
 import type { RetryRule } from './options.ts'
 
-/** Throws the last failure. */
-export async function retry<T>(rule: RetryRule, signal: AbortSignal | undefined, task: () => Promise<T>): Promise<T> {
+/** Throws the last failure, or what `assertRepeatable` throws before another attempt. */
+export async function retry<T>(
+  rule: RetryRule,
+  signal: AbortSignal | undefined,
+  task: () => Promise<T>,
+  assertRepeatable: (error: PorticoError) => void = () => undefined,
+): Promise<T> {
   for (let failures = 1; ; failures++) {
     try {
       return await task()
@@ -11,6 +16,7 @@ export async function retry<T>(rule: RetryRule, signal: AbortSignal | undefined,
       if (!isTransient(error) || failures >= rule.attempts) throw error
       const retryAfterMs = (error.retryAfter ?? 0) * 1_000
       if (retryAfterMs > rule.maxDelayMs) throw error
+      assertRepeatable(error)
       await sleep(Math.max(retryAfterMs, backoffMs(rule, failures)), signal)
     }
   }

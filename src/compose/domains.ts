@@ -371,7 +371,8 @@ function runOnce<Reply>(
       account: caller.accountId,
       workspace: workspaceId,
       operation: operationId,
-      ...idempotency,
+      requestId: idempotency.key,
+      bodyHash: idempotency.bodyHash,
     }
     const stored = await within.findStoredResult(key)
     // A stored reply of the same operation and body has the same type.

@@ -1,3 +1,5 @@
+import { idempotencyKeyPattern } from './idempotency-key.ts'
+
 export type HeaderSchema = {
   type: 'string'
   minLength?: number
@@ -17,6 +19,7 @@ export interface HeaderDefinition {
 export const headers = {
   portalAccessCode: define('X-PORTAL-ACCESS-CODE'),
   requestId: define('X-Request-Id', visible(128)),
+  idempotencyKey: define('Idempotency-Key', { type: 'string', pattern: idempotencyKeyPattern }),
   clientHash: define('X-Client-Hash', visible(256)),
   forwardedProto: define('X-Forwarded-Proto', one('https')),
   connectingIp: define('CF-Connecting-IP'),

@@ -31,13 +31,13 @@ export const member = {
   changesRights: false,
 } as const
 
-/** A member's money command, idempotent by X-Request-Id. */
+/** A member's money command, which is idempotent. */
 export const money = { ...member, rate: 'money', idempotent: true } as const
 
 /** Operations of the SYSTEM portal's operators. */
 export const operator = { ...member, workspace: 'none' } as const
 
-/** An operator's decision on an order, with a step-up. Idempotent by X-Request-Id. */
+/** An operator's decision on an order, with a step-up. Idempotent. */
 export const decision = { ...operator, stepUp: true, rate: 'money', idempotent: true } as const
 
 /** The chains of both portals. */

@@ -62,7 +62,7 @@ export interface Policy {
   channel: 'none' | 'optional'
   /** The rate limit group. */
   rate: RateGroup
-  /** Whether X-Request-Id is the idempotency key. */
+  /** Whether a command runs once per Idempotency-Key, or else per X-Request-Id. */
   idempotent: boolean
   /**
    * Whether the operation can change permissions or the default workspace. The response waits until every replica has

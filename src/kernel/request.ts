@@ -24,7 +24,8 @@ export interface WorkspaceAccess {
 }
 
 export interface Idempotency {
-  requestId: string
+  /** The value of Idempotency-Key, or else X-Request-Id. */
+  key: string
   /** Hex SHA-256 of the parameters and body as canonical JSON. */
   bodyHash: string
 }

@@ -44,10 +44,17 @@ export const headerTable: Record<string, HeaderRow> = {
   RequestId: {
     ...declared(headers.requestId),
     description:
-      'Unique request id, repeated in the response. For a money command it is the idempotency key: within 24 hours, the ' +
-      'same id with the same body returns the first response, and with another body it is rejected.',
+      'Unique request id, repeated in the response. It is the idempotency key of a command without `Idempotency-Key`.',
     example: '8f0c3a52-6f2d-4b55-9a5c-0d4b8f6f6c11',
     rule: ({ policy }, { perimeter }) => (perimeter === 'portal' || policy.idempotent ? 'required' : 'optional'),
+  },
+  // Without an example, which pages and generated code would send with every command.
+  IdempotencyKey: {
+    ...declared(headers.idempotencyKey),
+    description:
+      'Idempotency key, with or without quotes, repeated in the response. Within 24 hours, the same key with the same body ' +
+      'returns the first response, and with another body it is rejected.',
+    rule: ({ policy }) => (policy.idempotent ? 'optional' : 'none'),
   },
   ClientHash: {
     ...declared(headers.clientHash),

@@ -75,7 +75,7 @@ function describePolicy(operation: Operation, chain: Chain): string {
     [policy.stepUp === 'maybe', 'Some requests require a recent second factor (`security/step-up`).'],
     [canDemandStepUp(operation), confirmsSentence(operation)],
     [reply === 'socket', 'Opens a WebSocket connection.'],
-    [policy.idempotent, 'Happens once per X-Request-Id.'],
+    [policy.idempotent, 'Happens once per Idempotency-Key, or else per X-Request-Id.'],
     [
       isSealable(operation, chain) && body !== 'none',
       'The body can be sent through the secure channel; a portal can require that.',

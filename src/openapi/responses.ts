@@ -8,6 +8,10 @@ import { type Json, type JsonObject, reference } from './json.ts'
 
 export const responseHeaderComponents: Record<string, JsonObject> = {
   RequestId: { description: 'The request id.', schema: { type: 'string' } },
+  IdempotencyKey: {
+    description: 'The key of the request, if it had one: this key identifies the command, and not `X-Request-Id`.',
+    schema: { type: 'string' },
+  },
   RateLimit: {
     description:
       'Remaining quota of the tightest limit, or of the one that rejected the request (draft-ietf-httpapi-ratelimit-headers).',
@@ -56,7 +60,10 @@ export function toSuccessResponses(
   return {
     200: {
       description: 'Success.',
-      ...responseHeaders(isPage(operation) ? { 'X-Total-Estimated': 'TotalEstimated' } : {}),
+      ...responseHeaders({
+        ...(isPage(operation) && { 'X-Total-Estimated': 'TotalEstimated' }),
+        ...(operation.policy.idempotent && { 'Idempotency-Key': 'IdempotencyKey' }),
+      }),
       content: { 'application/json': { schema: envelope(), ...examples } },
     },
   }

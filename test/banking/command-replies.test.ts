@@ -52,7 +52,7 @@ const context = memberContext({
   ...createRequestContext(testClock()),
   caller: callerOf(ids.next<'account'>()),
   workspace: { id: workspaceId, isOwner: true, permissions: new Set() },
-  idempotency: { requestId: 'one', bodyHash: 'hash' },
+  idempotency: { key: 'one', bodyHash: 'hash' },
 })
 const [channel] = parseChannels(testSettings({}).money.recharge.channels).values()
 if (!channel) throw new Error('no recharge channel')

@@ -43,6 +43,25 @@ describe('the waits between two attempts', () => {
   })
 })
 
+describe('a retry that is not safe', () => {
+  const rule = { attempts: 3, firstDelayMs: 0, maxDelayMs: 0 }
+  it('does not happen, and throws the reason', async () => {
+    const task = vi.fn(() => Promise.reject(failure()))
+    const reason = new Error('not the same command')
+    const refuse = () => {
+      throw reason
+    }
+    await expect(retry(rule, undefined, task, refuse)).rejects.toBe(reason)
+    expect(task).toHaveBeenCalledOnce()
+  })
+
+  it('is not checked after the last attempt', async () => {
+    const check = vi.fn()
+    await expect(retry(rule, undefined, () => Promise.reject(failure()), check)).rejects.toThrow('no answer came')
+    expect(check).toHaveBeenCalledTimes(2)
+  })
+})
+
 describe('a caller that aborts', () => {
   const rule = { attempts: 3, firstDelayMs: 60_000, maxDelayMs: 60_000 }
   const reason = new Error('enough')

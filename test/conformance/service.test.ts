@@ -21,8 +21,8 @@ test('a correct service passes every check', async () => {
     'things.read: the reply matches its schema',
     'things.create: the reply matches its schema',
     'an unknown id is refused as such',
-    'things.create: a repeated X-Request-Id returns the first reply',
-    'things.create: X-Request-Id with another body is refused',
+    'things.create: a repeated Idempotency-Key returns the first reply',
+    'things.create: Idempotency-Key with another body is refused',
     'a call without an assertion is refused',
     'a token that is not a JWT is refused',
     'an unsigned assertion is refused',
@@ -114,7 +114,7 @@ test('a declared refusal is reported as not checked, and the others are checked'
   expect(hasPassed).toBe(true)
   expect(unchecked).toEqual([
     'things.create: the reply matches its schema',
-    'things.create: a repeated X-Request-Id returns the first reply',
+    'things.create: a repeated Idempotency-Key returns the first reply',
   ])
 })
 
@@ -134,16 +134,21 @@ test('a service that returns data for an unknown id fails', async () => {
   ])
 })
 
-test('a service that forgets request ids fails both checks of idempotency', async () => {
-  expect((await linesOf({ forgetsRequestIds: true })).failed).toEqual({
-    'things.create: a repeated X-Request-Id returns the first reply': ['the reply differs from the first one'],
-    'things.create: X-Request-Id with another body is refused': ['expected 422 REQUEST.ID_REUSED, got 200 with data'],
+test.each<[string, Behaviour]>([
+  ['forgets keys', { forgetsKeys: true }],
+  ['uses X-Request-Id as the key', { usesRequestIds: true }],
+])('a service that %s fails both checks of idempotency', async (_, behaviour) => {
+  expect((await linesOf(behaviour)).failed).toEqual({
+    'things.create: a repeated Idempotency-Key returns the first reply': ['the reply differs from the first one'],
+    'things.create: Idempotency-Key with another body is refused': [
+      'expected 422 REQUEST.ID_REUSED, got 200 with data',
+    ],
   })
 })
 
-test('a service that ignores another body under one request id fails', async () => {
+test('a service that ignores another body under one key fails', async () => {
   expect(Object.keys((await linesOf({ ignoresOtherBodies: true })).failed)).toEqual([
-    'things.create: X-Request-Id with another body is refused',
+    'things.create: Idempotency-Key with another body is refused',
   ])
 })
 

@@ -52,7 +52,9 @@ export interface Behaviour {
   reply?(reply: ThingsReply, request: { operation: string; isRepeated: boolean }): ThingsReply
   /** Replaces the reply to a request with an invalid assertion. */
   rejection?: ThingsReply
-  forgetsRequestIds?: boolean
+  forgetsKeys?: boolean
+  /** Uses X-Request-Id as the key. */
+  usesRequestIds?: boolean
   ignoresOtherBodies?: boolean
   /** Number of calls for which the service knows no key. */
   callsWithoutKeys?: number
@@ -94,23 +96,23 @@ export async function checkThings(behaviour: Behaviour = {}): Promise<ServiceRep
     )
   }
 
-  const create = (requestId: string, body: string): ThingsReply => {
-    const first = behaviour.forgetsRequestIds ? undefined : done.get(requestId)
+  const create = (key: string, body: string): ThingsReply => {
+    const first = behaviour.forgetsKeys ? undefined : done.get(key)
     if (first && first.body !== body && !behaviour.ignoresOtherBodies)
       return { status: 422, body: refusal('REQUEST.ID_REUSED') }
     if (first) return { status: 200, body: first.thing }
     const input: unknown = JSON.parse(body)
     const thing = thingOf(systemIds.next(), isRecord(input) ? String(input.name) : '')
     things.push(thing)
-    done.set(requestId, { body, thing })
+    done.set(key, { body, thing })
     return { status: 200, body: thing }
   }
 
   const serve = (request: IncomingMessage, body: string): ThingsReply => {
-    const requestId = String(request.headers['x-request-id'])
+    const key = String(request.headers[behaviour.usesRequestIds ? 'x-request-id' : 'idempotency-key'])
     const id = /^\/base\/web\/v1\/consumer\/things\/(.+)$/.exec(request.url ?? '')?.[1]
-    const isRepeated = done.has(requestId)
-    if (request.method === 'POST') return reply(create(requestId, body), { operation: 'things.create', isRepeated })
+    const isRepeated = done.has(key)
+    if (request.method === 'POST') return reply(create(key, body), { operation: 'things.create', isRepeated })
     if (id === undefined) return reply({ status: 200, body: things }, { operation: 'things.list', isRepeated })
     const thing = things.find((each) => each.bizId === id)
     const found = thing ? { status: 200, body: thing } : { status: 404, body: refusal('RESOURCE.NOT_FOUND') }

@@ -68,7 +68,7 @@ describe('portico conformance --upstream with the domain service of Portico', ()
     },
   )
 
-  test('wallets and transfers with a sample: the command is executed once for one request id, exit code 0', async () => {
+  test('wallets and transfers with a sample: the command is executed once for one key, exit code 0', async () => {
     const { mainUsd, mainEur, savingsUsd } = developmentIds
     const body = { sourceWalletBizId: mainUsd, targetWalletBizId: savingsUsd, amount: '1.00', currency: 'USD' }
     const { code, out, err } = await check(['wallets', 'transfers'], {
@@ -81,8 +81,8 @@ describe('portico conformance --upstream with the domain service of Portico', ()
       'wallets.read: the reply matches its schema',
       'wallets.flows: the reply matches its schema',
       'transfers.create: the reply matches its schema',
-      'transfers.create: a repeated X-Request-Id returns the first reply',
-      'transfers.create: X-Request-Id with another body is refused',
+      'transfers.create: a repeated Idempotency-Key returns the first reply',
+      'transfers.create: Idempotency-Key with another body is refused',
       'an unknown id is refused as such',
     ])
       expect(out).toMatch(new RegExp(`^${line} +\\d+ {2}ok$`, 'm'))

@@ -45,7 +45,7 @@ export function handlerCaller(tables: readonly HandlerTable[], clock: Clock) {
       body: parseInput(operation.body, body),
       caller: typeof as === 'string' ? callerOf(as, workspace ? 'CONSUMER' : 'SYSTEM') : as,
       workspace: workspace ? { id: workspace, isOwner: true, permissions: new Set() } : null,
-      idempotency: operation.policy.idempotent ? { requestId, bodyHash } : null,
+      idempotency: operation.policy.idempotent ? { key: requestId, bodyHash } : null,
       upload: null,
     } as unknown as Request<Operation>
     const reply = await handler(request)

@@ -64,7 +64,7 @@ test('two domains share one document', async () => {
 })
 
 test('the headers are those that the gateway sends', async () => {
-  const parameters = at(await make('files', 'wallets'), 'components', 'parameters')
+  const parameters = at(await make('files', 'wallets', 'transfers'), 'components', 'parameters')
   const documented = Object.values(isJsonObject(parameters) ? parameters : {}).map((each) => ({
     name: String(at(each, 'name')).toLowerCase(),
     required: at(each, 'required'),
@@ -76,6 +76,7 @@ test('the headers are those that the gateway sends', async () => {
       params: {},
       input: { query: {}, body: null },
       requestId: 'one',
+      idempotency: { key: 'one', bodyHash: '' },
       locale: 'en',
       clientIp: '',
       country: '',
@@ -109,7 +110,7 @@ test('replies are the data without the envelope, and an idempotent command says 
   const schema = at(list, 'responses', '200', 'content', 'application/json', 'schema')
   expect(schema).toEqual({ type: 'array', items: { $ref: '#/components/schemas/Wallet' } })
   const create = at(document, 'paths', '/web/v1/consumer/transfer/command/create', 'post')
-  expect(at(create, 'description')).toContain('`X-Request-Id` is the idempotency key')
+  expect(at(create, 'description')).toContain('`Idempotency-Key` identifies the command')
   expect(at(create, 'requestBody', 'content', 'application/json', 'schema')).toEqual({
     $ref: '#/components/schemas/CreateTransferRequest',
   })

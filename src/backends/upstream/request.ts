@@ -1,3 +1,4 @@
+import { formatIdempotencyKey } from '../../contract/idempotency-key.ts'
 import type { Call } from '../../gateway/pipeline/call.ts'
 import { isUnsafeSegment } from '../../gateway/pipeline/paths.ts'
 import type { Handshake } from '../../gateway/sockets/handshake.ts'
@@ -25,7 +26,16 @@ export function buildPath({ operation, params, input }: Pick<Call, 'operation' |
 /** The parts of a call that a request to an upstream contains. */
 export type ForwardedCall = Pick<
   Call,
-  'operation' | 'params' | 'input' | 'requestId' | 'locale' | 'clientIp' | 'country' | 'userAgent' | 'trace'
+  | 'operation'
+  | 'params'
+  | 'input'
+  | 'requestId'
+  | 'idempotency'
+  | 'locale'
+  | 'clientIp'
+  | 'country'
+  | 'userAgent'
+  | 'trace'
 >
 
 /** Headers of the client that are not listed here are not forwarded. */
@@ -39,6 +49,7 @@ export function buildHeaders(call: ForwardedCall, assertion: string): Record<str
     'x-client-country': call.country,
     'x-client-user-agent': encodeURIComponent(call.userAgent),
   }
+  if (call.idempotency) headers['idempotency-key'] = formatIdempotencyKey(call.idempotency.key)
   if (call.trace?.traceparent) headers.traceparent = call.trace.traceparent
   if (call.trace?.tracestate) headers.tracestate = call.trace.tracestate
   return headers

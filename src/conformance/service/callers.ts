@@ -17,7 +17,10 @@ export async function checkCallers(service: ServiceUnderTest): Promise<ServiceCh
       const input = inputFor(operation, samplesOf(operation), known) ?? noInput
       const assertion = await sign(callerOf(operation))
       findings.push(
-        ...findProblem(operation, await client.send({ operation, input, requestId: ids.next(), assertion })),
+        ...findProblem(
+          operation,
+          await client.send({ operation, input, requestId: ids.next(), key: ids.next(), assertion }),
+        ),
       )
     }
     checks.push(verdict(check, called.length, findings))

@@ -23,6 +23,8 @@ export interface ServiceRequest {
   operation: Operation
   input: Input
   requestId: string
+  /** The idempotency key. Sent if the operation is idempotent, as the gateway does. */
+  key: string
   /** Null sends no assertion. */
   assertion: string | null
 }
@@ -42,7 +44,7 @@ export class ServiceClient {
   }
 
   /** Throws ServiceUnreachable if it cannot connect to the service. */
-  async send({ operation, input, requestId, assertion }: ServiceRequest): Promise<Outcome> {
+  async send({ operation, input, requestId, key, assertion }: ServiceRequest): Promise<Outcome> {
     const { url, maxReplyBytes, timeoutMs } = this.#settings
     const { path, headers, ...request } = buildRequest(
       {
@@ -50,6 +52,7 @@ export class ServiceClient {
         params: input.params,
         input,
         requestId,
+        idempotency: operation.policy.idempotent ? { key, bodyHash: '' } : null,
         locale: fallbackLocale,
         clientIp: '203.0.113.9',
         country: 'DE',

@@ -26,11 +26,11 @@ export async function checkIdempotency(
 }
 
 function sameCheck(id: string): string {
-  return `${id}: a repeated X-Request-Id returns the first reply`
+  return `${id}: a repeated Idempotency-Key returns the first reply`
 }
 
-async function repeat(service: ServiceUnderTest, { operation, input, requestId, data }: Success) {
-  const outcome = await call(service, operation, input, requestId)
+async function repeat(service: ServiceUnderTest, { operation, input, key, data }: Success) {
+  const outcome = await call(service, operation, input, key)
   if (outcome.kind !== 'data') return [`expected the first reply, got ${describeOutcome(outcome)}`]
   return isDeepStrictEqual(outcome.data, data) ? [] : ['the reply differs from the first one']
 }
@@ -42,11 +42,11 @@ function otherInput({ body }: Operation, input: Input): Input | undefined {
 }
 
 function otherCheck(id: string): string {
-  return `${id}: X-Request-Id with another body is refused`
+  return `${id}: Idempotency-Key with another body is refused`
 }
 
-async function repeatOther(service: ServiceUnderTest, { operation, requestId }: Success, input: Input) {
-  const outcome = await call(service, operation, input, requestId)
+async function repeatOther(service: ServiceUnderTest, { operation, key }: Success, input: Input) {
+  const outcome = await call(service, operation, input, key)
   return outcome.kind === 'refused' && outcome.code === 'REQUEST.ID_REUSED'
     ? []
     : [`expected 422 REQUEST.ID_REUSED, got ${describeOutcome(outcome)}`]

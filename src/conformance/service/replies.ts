@@ -29,13 +29,13 @@ export async function checkReplies(service: ServiceUnderTest): Promise<CheckedRe
       checks.push(unchecked(check, 0, 'add an input to --samples'))
       continue
     }
-    const requestId = service.ids.next()
-    const outcome = await call(service, operation, input, requestId)
+    const key = service.ids.next()
+    const outcome = await call(service, operation, input, key)
     const problem = findProblem(operation, outcome)
     if (problem !== undefined) checks.push(verdict(check, 1, [problem]))
     else if (outcome.kind === 'data') {
       known.add(operation, outcome.data)
-      successes.push({ operation, input, requestId, data: outcome.data })
+      successes.push({ operation, input, key, data: outcome.data })
       checks.push(verdict(check, 1, []))
     } else checks.push(unchecked(check, 1, `refused with ${describeOutcome(outcome)}: add an input to --samples`))
   }

@@ -32,7 +32,8 @@ export interface ServiceUnderTest {
 export interface Success {
   operation: Operation
   input: Input
-  requestId: string
+  /** The idempotency key. */
+  key: string
   data: unknown
 }
 
@@ -42,14 +43,15 @@ export function describeOutcome(outcome: Outcome): string {
   return outcome.status === 0 ? outcome.reason : `${outcome.status} (${outcome.reason})`
 }
 
-/** Sends a request with a valid assertion. */
+/** Sends a request with a valid assertion. Each request has another X-Request-Id, as from a client behind a proxy. */
 export async function call(
-  { client, assertions, callerOf }: ServiceUnderTest,
+  { client, assertions, callerOf, ids }: ServiceUnderTest,
   operation: Operation,
   input: Input,
-  requestId: string,
+  key: string,
 ): Promise<Outcome> {
-  return client.send({ operation, input, requestId, assertion: await assertions.sign(callerOf(operation)) })
+  const assertion = await assertions.sign(callerOf(operation))
+  return client.send({ operation, input, requestId: ids.next(), key, assertion })
 }
 
 export function verdict(check: string, requests: number, findings: readonly string[]): ServiceCheck {

@@ -21,7 +21,7 @@ export function createErrorHandler(responses: ResponseWriter, logger: Logger): E
     }
     closeIfBodyUnread(request, response)
     const refusal = new Refusal('SYSTEM.INTERNAL_ERROR', { cause: error })
-    const context = { chainId: findChain(request.path), locale: fallbackLocale, limit: null }
+    const context = { chainId: findChain(request.path), locale: fallbackLocale, limit: null, idempotencyKey: null }
     responses.write(response, '', responses.renderRefusal(refusal, context))
   }
 }

@@ -164,7 +164,7 @@ function toUnmatched(request: IncomingMessage): UnmatchedRequest & RefusalContex
   const headers = new Headers(request)
   const locale = parseLocale(headers.informative(localeHeaderOf(chains[chainId])))
   const peer = request.socket.remoteAddress ?? ''
-  return { chainId, locale, limit: null, headers, peer, edgeTrusted: false, clientIp: peer }
+  return { chainId, locale, limit: null, idempotencyKey: null, headers, peer, edgeTrusted: false, clientIp: peer }
 }
 
 /** The refusal of the address limit takes precedence. */

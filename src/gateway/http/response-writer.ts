@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import { formatIdempotencyKey } from '../../contract/idempotency-key.ts'
 import type { Catalogue } from '../../contract/index.ts'
 import type { SealedReply } from '../../contract/policies.ts'
 import {
@@ -28,7 +29,7 @@ export interface EnvelopeResponse {
 }
 
 /** The properties have defaults if no operation was matched. */
-export type RefusalContext = Pick<Call, 'chainId' | 'locale' | 'limit'>
+export type RefusalContext = Pick<Call, 'chainId' | 'locale' | 'limit' | 'idempotencyKey'>
 
 export interface ResponseWriter {
   /** `data` is JSON text. */
@@ -77,7 +78,7 @@ export function createResponseWriter(ports: ResponseWriterPorts): ResponseWriter
       // Node decodes a Content-Disposition after the length as UTF-8, and then rejects characters that are not Latin-1.
       const own = [...flatten(others), ...(length === undefined ? [] : ['content-length', length])]
       own.push('x-request-id', call.requestId)
-      response.writeHead(reply.status, streamHeaders.concat(rateLimitHeaders(call.limit), own))
+      response.writeHead(reply.status, streamHeaders.concat(rateLimitHeaders(call.limit), keyHeader(call), own))
       if (call.method === 'HEAD') {
         reply.body.destroy()
         response.end()
@@ -97,7 +98,7 @@ export function createResponseWriter(ports: ResponseWriterPorts): ResponseWriter
 function renderSuccess({ clock }: ResponseWriterPorts, call: Call, data: string): EnvelopeResponse {
   const sealed: SealedReply | null = call.sealReply && { payload: call.sealReply(data) }
   const content = sealed ? JSON.stringify(sealed) : data
-  const headers = rateLimitHeaders(call.limit)
+  const headers = [...rateLimitHeaders(call.limit), ...keyHeader(call)]
   if (call.isTotalEstimated) headers.push('x-total-estimated', 'true')
   return {
     status: 200,
@@ -117,18 +118,25 @@ function rateLimitHeaders(spent: Call['limit']): string[] {
   return ['ratelimit-policy', policy, 'ratelimit', `"${name}";r=${remaining};t=${wholeSeconds(resetMs)}`]
 }
 
+/** Shows the client that this key, and not X-Request-Id, identifies its command. */
+function keyHeader({ idempotencyKey }: RefusalContext): string[] {
+  return idempotencyKey === null ? [] : ['idempotency-key', formatIdempotencyKey(idempotencyKey)]
+}
+
 function renderRefusal(
   { clock, words, catalogue, includesField, includesHint }: ResponseWriterPorts,
   refusal: Refusal,
-  { chainId, locale, limit }: RefusalContext,
+  context: RefusalContext,
 ): EnvelopeResponse {
+  const { chainId, locale, limit } = context
   const status = catalogue.statusOf(refusal.code)
   const { field, accepts, retryAfter, headers: extra, limit: refusing } = refusal.detail
   // The self chain uses the same message for every 401.
   const messageCode = chainId === 'self' && status === 401 ? 'ACCESS.TOKEN_INVALID' : refusal.code
   const types = accepts?.join(', ')
   const message = words.refusal(messageCode, locale, field && types ? `${field} (${types})` : field)
-  const headers = [...rateLimitHeaders(refusing ? { ...refusing, remaining: 0 } : limit), ...flatten(extra ?? {})]
+  const limits = rateLimitHeaders(refusing ? { ...refusing, remaining: 0 } : limit)
+  const headers = [...limits, ...keyHeader(context), ...flatten(extra ?? {})]
   // RFC 9110, 12.5.1.
   if (types !== undefined) headers.push('accept', types)
   // Handlers can omit it.

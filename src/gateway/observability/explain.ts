@@ -4,6 +4,7 @@ import type { FinishedRequest } from './request-log.ts'
 /** Contains nothing that the client sent except its ids, unless the message of a thrown error does. */
 interface Decision {
   requestId: string
+  idempotencyKey: string | null
   at: Instant
   operation: string | null
   chain: string | null
@@ -38,8 +39,8 @@ interface Explanation extends Omit<Decision, 'at' | 'stageIndex' | 'startedAt' |
 
 export interface ExplainLog {
   record(finished: FinishedRequest): void
-  /** Newest first. A client may use an id more than once. */
-  explain(requestId: string): Explanation[]
+  /** By request id or idempotency key, newest first. A client may use an id more than once. */
+  explain(id: string): Explanation[]
   close(): void
 }
 
@@ -64,13 +65,17 @@ export function createExplainLog(
       ring[next] = toDecision(finished, clock, includesErrors)
       next = (next + 1) % entries
     },
-    explain: (requestId) =>
+    explain: (id) =>
       ring
-        .filter((each): each is Decision => each?.requestId === requestId && !isExpired(each))
+        .filter((each): each is Decision => each !== undefined && isNamed(each, id) && !isExpired(each))
         .sort((a, b) => b.at - a.at)
         .map((decision) => toExplanation(decision, stageNames)),
     close: () => clearInterval(timer),
   }
+}
+
+function isNamed({ requestId, idempotencyKey }: Decision, id: string): boolean {
+  return requestId === id || idempotencyKey === id
 }
 
 function toDecision(
@@ -81,6 +86,7 @@ function toDecision(
   const endedAt = performance.now()
   return {
     requestId,
+    idempotencyKey: call?.idempotencyKey ?? null,
     at: call?.receivedAt ?? clock.now(),
     operation: call?.operation.id ?? null,
     chain: call?.chainId ?? null,

@@ -84,6 +84,7 @@ export function createPageLog(logger: Logger) {
 function requestFields({ requestId, call, unmatched, status, ms }: FinishedRequest) {
   return {
     requestId,
+    idempotencyKey: call?.idempotencyKey ?? undefined,
     status: status ?? undefined,
     abandoned: status === null || undefined,
     ms: Math.round(ms * 100) / 100,

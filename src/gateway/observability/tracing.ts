@@ -35,6 +35,7 @@ export function traceStage(isTrusted: (call: Call) => boolean): Stage {
       'portico.operation': call.operation.id,
       'portico.chain': call.chainId,
       'portico.request_id': call.requestId,
+      ...(call.idempotencyKey !== null && { 'portico.idempotency_key': call.idempotencyKey }),
     }
     const options = { kind: SpanKind.SERVER, startTime: call.receivedAt, attributes }
     call.trace = toCallTrace(tracer.startSpan(call.operation.id, options, parentContext))

@@ -21,7 +21,7 @@ import {
   type WorkspaceAccess,
 } from '../../kernel/index.ts'
 import type { Handshake } from '../sockets/handshake.ts'
-import type { Headers } from './headers.ts'
+import { type Headers, readIdempotencyKey } from './headers.ts'
 import type { OpenedChannel } from './ports.ts'
 
 /** The connection to the client. */
@@ -113,7 +113,10 @@ export class Call implements IncomingRequest {
   readonly client: Client
   readonly body: Readable
   readonly receivedAt: Instant
+  /** The request's name in logs. An intermediary may have replaced the client's. */
   readonly requestId: string
+  /** The value of the header, for an idempotent operation. */
+  readonly idempotencyKey: string | null
   readonly handshake: Handshake | null
 
   /**
@@ -187,6 +190,7 @@ export class Call implements IncomingRequest {
     this.body = request.body
     this.receivedAt = request.receivedAt
     this.requestId = request.requestId
+    this.idempotencyKey = request.operation.policy.idempotent ? readIdempotencyKey(request.headers) : null
     this.handshake = request.handshake
     this.headOnly = request.method === 'HEAD'
   }

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { headers as knownHeaders } from '../../contract/headers.ts'
+import { parseIdempotencyKey } from '../../contract/idempotency-key.ts'
 import { invalid } from '../../kernel/index.ts'
 
 /** As Node reports them. The raw list alternates names and values. */
@@ -52,6 +53,12 @@ export function readChannelSessionId(headers: Headers): string | null {
     headers.optional(knownHeaders.shortChannelSession.field) ||
     null
   )
+}
+
+/** Null if the header is absent, repeated or malformed. The `idempotency` stage refuses the latter two. */
+export function readIdempotencyKey(headers: Headers): string | null {
+  const { field } = knownHeaders.idempotencyKey
+  return headers.isRepeated(field) ? null : (parseIdempotencyKey(headers.informative(field)) ?? null)
 }
 
 /** Returns the first values. Node joins the values of some repeated headers, and drops all but one of others. */

@@ -62,8 +62,8 @@ async function spend(
 }
 
 /** A retry has the same key. Operation and workspace are part of the purpose. */
-function keyOf({ requestId, bodyHash }: Idempotency): string {
-  return `${requestId} ${bodyHash}`
+function keyOf({ key, bodyHash }: Idempotency): string {
+  return `${key} ${bodyHash}`
 }
 
 /** Undefined if the step-up can be spent. */

@@ -142,6 +142,7 @@ export interface IdempotencyKey {
   account: AccountId
   workspace: WorkspaceId | null
   operation: string
+  /** The value of Idempotency-Key, or else X-Request-Id. */
   requestId: string
   bodyHash: string
 }
@@ -243,14 +244,23 @@ function toContext<W extends WorkspaceId | null>(request: CommandRequest, worksp
     workspace,
     caller,
     receivedAt,
-    key: { account: actor, workspace, operation: operationId, ...idempotency },
+    key: {
+      account: actor,
+      workspace,
+      operation: operationId,
+      requestId: idempotency.key,
+      bodyHash: idempotency.bodyHash,
+    },
     audit: {
       portal,
       action: operationId,
       requestId,
       clientIp,
-      // The actor is the account that created the API key. Record the key, too.
-      ...(caller.apiKeyId !== null && { detail: { apiKey: caller.apiKeyId } }),
+      detail: {
+        // The actor is the account that created the API key. Record the key, too.
+        ...(caller.apiKeyId !== null && { apiKey: caller.apiKeyId }),
+        ...(idempotency.key !== requestId && { idempotencyKey: idempotency.key }),
+      },
     },
   }
 }

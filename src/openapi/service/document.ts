@@ -131,7 +131,7 @@ function describeDuties(operation: Operation): string {
     ],
     [
       policy.idempotent,
-      '`X-Request-Id` is the idempotency key: return the first response again for the same body, and refuse another body with `REQUEST.ID_REUSED`.',
+      '`Idempotency-Key` identifies the command: return the first response again for the same body, and refuse another body with `REQUEST.ID_REUSED`.',
     ],
   ]
   return rules.flatMap(([applies, sentence]) => (applies ? [sentence] : [])).join(' ')

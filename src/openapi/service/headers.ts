@@ -17,9 +17,16 @@ const text: JsonObject = { type: 'string' }
 const serviceHeaders: Readonly<Record<string, ServiceHeader>> = {
   RequestId: {
     name: headers.requestId.name,
-    description: 'Id of the request. The idempotency key of an idempotent operation.',
+    description: 'Id of the request, for logs. A retry can have another one.',
     schema: schemaOf(headers.requestId.schema),
     applies: always,
+    required: true,
+  },
+  IdempotencyKey: {
+    name: headers.idempotencyKey.name,
+    description: 'The idempotency key: a quoted RFC 9651 string. Compare it as it is.',
+    schema: text,
+    applies: ({ policy }) => policy.idempotent,
     required: true,
   },
   Locale: {

@@ -1,5 +1,13 @@
 import type { Database, Statements, Tx } from '../../database/index.ts'
-import type { AccountId, Caller, Instant, Portal, RequestContext, WorkspaceId } from '../../kernel/index.ts'
+import type {
+  AccountId,
+  Caller,
+  Idempotency,
+  Instant,
+  Portal,
+  RequestContext,
+  WorkspaceId,
+} from '../../kernel/index.ts'
 import { type AuditEntry, insertAuditEntry, newAuditEntry } from './store.ts'
 
 /** The part of a request that an entry records. `accountId` is null if the caller is unknown. */
@@ -11,6 +19,8 @@ export interface AuditContext<Account extends AccountId | null = AccountId> {
   portal: Portal
   at: Instant
   requestId: string
+  /** The Idempotency-Key of the request, if any. */
+  idempotencyKey?: string | null
   clientIp: string
 }
 
@@ -24,9 +34,12 @@ export function unauthenticatedAuditContext<Account extends AccountId | null>(
 }
 
 /** For an authenticated request. */
-export function auditContextOf(request: RequestContext & { caller: Caller }): AuditContext {
+export function auditContextOf(
+  request: RequestContext & { caller: Caller; idempotency?: Idempotency | null },
+): AuditContext {
   const { accountId, apiKeyId } = request.caller
-  return { ...unauthenticatedAuditContext(accountId, request, request.receivedAt), apiKeyId }
+  const idempotencyKey = request.idempotency?.key ?? null
+  return { ...unauthenticatedAuditContext(accountId, request, request.receivedAt), apiKeyId, idempotencyKey }
 }
 
 type AnyContext = AuditContext<AccountId | null>
@@ -71,6 +84,7 @@ export function recordRefusal(
 }
 
 function toEntry(context: AnyContext, { workspaceId, targetId, detail }: Subject): Omit<AuditEntry, 'outcome'> {
+  const { apiKeyId: apiKey, idempotencyKey = null } = context
   return {
     at: context.at,
     portal: context.portal,
@@ -80,6 +94,10 @@ function toEntry(context: AnyContext, { workspaceId, targetId, detail }: Subject
     targetId,
     requestId: context.requestId,
     clientIp: context.clientIp,
-    detail: { ...detail, ...(context.apiKeyId !== null && { apiKey: context.apiKeyId }) },
+    detail: {
+      ...detail,
+      ...(apiKey !== null && { apiKey }),
+      ...(idempotencyKey !== null && idempotencyKey !== context.requestId && { idempotencyKey }),
+    },
   }
 }

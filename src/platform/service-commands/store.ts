@@ -7,6 +7,7 @@ export interface CommandKey {
   account: AccountId
   workspace: WorkspaceId | null
   operation: string
+  /** The value of Idempotency-Key, or else X-Request-Id. */
   requestId: string
   bodyHash: string
 }

@@ -9,7 +9,7 @@ import { correctSample, outcomeOf, type Suite } from './suite.ts'
 
 const maxAttempts = 3
 
-/** Equal requests with one X-Request-Id have one effect and one reply, also concurrently. Another input is refused. */
+/** Equal requests with one X-Request-Id or Idempotency-Key have one effect and one reply, also concurrently. Another input is refused. */
 export function registerIdempotency(routes: readonly Route[], { runner, world }: Suite): void {
   const { test, assertEqual } = runner
   for (const route of routes.filter(({ operation, chainId }) => operation.policy.idempotent && chainId !== 'api'))
@@ -17,7 +17,13 @@ export function registerIdempotency(routes: readonly Route[], { runner, world }:
       const place = await world().openPlace()
       const sample = await world().sampleIn(place, route)
       const headers = { ...world().headersFor(route, place.workspaceId), 'x-request-id': systemIds.next() }
-      const send = (input: Sample) => world().send(route, headers, input)
+      // As a proxy replaces X-Request-Id.
+      const renamed = {
+        ...headers,
+        'x-request-id': systemIds.next(),
+        'idempotency-key': `"${headers['x-request-id']}"`,
+      }
+      const send = (input: Sample, sent = headers) => world().send(route, sent, input)
 
       const together = await Promise.all([send(sample), send(sample)])
       const [done] = together.filter(({ status }) => status === 200)
@@ -32,11 +38,13 @@ export function registerIdempotency(routes: readonly Route[], { runner, world }:
       for (const reply of together.filter(({ status }) => status === 200))
         assertEqual(dataOf(reply), dataOf(repeated), 'reply of a repeated request')
 
-      assertEqual(
-        await addedBy(world(), () => send(sample)),
-        [],
-        'rows, balances and audit entries of a repeated request',
-      )
+      for (const sent of [headers, renamed])
+        assertEqual(
+          await addedBy(world(), () => send(sample, sent)),
+          [],
+          'rows, balances and audit entries of a repeated request',
+        )
+      assertEqual(dataOf(await send(sample, renamed)), dataOf(repeated), 'reply to the same Idempotency-Key')
 
       // Without a body, another id in the path is another input.
       const other = hasJsonBody(route) ? otherBody(route.operation, sample) : await world().sampleIn(place, route)

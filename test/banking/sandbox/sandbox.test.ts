@@ -104,7 +104,7 @@ const zeroBalances = [
 function send({ workspaceId, main, spare }: Opened, amount: string) {
   const handler = transfers.get('transfers.create')
   const body = { sourceWalletBizId: main, targetWalletBizId: spare, amount, currency: 'USD' }
-  const idempotency = { requestId: systemIds.next(), bodyHash: 'x' }
+  const idempotency = { key: systemIds.next(), bodyHash: 'x' }
   const facts = { operationId: 'transfers.create', portal: 'CONSUMER', requestId: 'r', clientIp: '', locale: 'en' }
   const caller = { accountId: owner }
   const workspace = { id: workspaceId }

@@ -288,7 +288,8 @@ test.each([
     downloadPace: null,
     ...(includesHint === undefined ? {} : { includesHint }),
   })
-  const { headers, body } = writer.renderRefusal(refusal, { chainId: 'consumer', locale: 'en', limit: null })
+  const context = { chainId: 'consumer', locale: 'en', limit: null, idempotencyKey: null } as const
+  const { headers, body } = writer.renderRefusal(refusal, context)
   const at = headers.indexOf('x-portico-hint')
   expect(at < 0 ? null : headers[at + 1]).toBe(expected)
   expect(body).not.toContain('colour')

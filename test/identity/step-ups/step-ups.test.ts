@@ -118,10 +118,10 @@ describe('a step-up that is bound to its purpose', () => {
   test('mfa.stepUp 200: a retry with the same id and body can use it again, no other command', async () => {
     await confirm()
     const verifiedAt = at.clock.now()
-    const command = { requestId: 'one', bodyHash: 'a' }
+    const command = { key: 'one', bodyHash: 'a' }
     expect(await spend(caller, command)).toEqual(spent(verifiedAt))
     expect(await spend(caller, command)).toEqual(spent(verifiedAt))
-    for (const other of [{ ...command, requestId: 'two' }, { ...command, bodyHash: 'b' }, null])
+    for (const other of [{ ...command, key: 'two' }, { ...command, bodyHash: 'b' }, null])
       expect(await spend(caller, other)).toEqual({ reason: 'the step-up for this purpose is spent' })
   })
 

@@ -59,16 +59,26 @@ export function validateStage(settings: Configuration): Stage {
 /** The store records the idempotency key in the transaction of the command. */
 export function idempotencyStage(call: Call): void {
   if (!call.operation.policy.idempotent) return
-  // The header is required even on chains that generate request ids, because a generated id would not identify a retry.
-  if (!call.headers.has(headers.requestId.field)) throw invalid(headers.requestId.field)
-  const { requestId, params, input } = call
+  const { params, input } = call
   call.idempotency = {
-    requestId,
+    key: keyOf(call),
     // Services behind HTTP compute a separate hash, so the gateway saves 4 % of the CPU of a proxied POST.
     get bodyHash() {
       return hash('sha256', canonicalJson({ params, body: input.body }))
     },
   }
+}
+
+/**
+ * Without an Idempotency-Key, X-Request-Id is required even on chains that generate request ids, because a generated id
+ * would not identify a retry.
+ */
+function keyOf({ headers: received, idempotencyKey, requestId }: Call): string {
+  const { field } = headers.idempotencyKey
+  if (idempotencyKey !== null) return idempotencyKey
+  if (received.has(field)) throw invalid(field, 'not one RFC 9651 string of 1 to 255 characters')
+  if (!received.has(headers.requestId.field)) throw invalid(headers.requestId.field)
+  return requestId
 }
 
 function decodeQueryText(text: string): string {

@@ -38,7 +38,8 @@ export function secureChannelStage(channel: ChannelPort, settings: Configuration
       if (call.payload !== undefined && isMandatory(portal, call)) throw invalidPayload('the channel is mandatory here')
       return
     }
-    const session = { sessionId, portal, clientHash, requestId: call.requestId }
+    // An intermediary cannot replace the key, so a client that sends one can check its reply.
+    const session = { sessionId, portal, clientHash, requestId: call.idempotencyKey ?? call.requestId }
     if (call.payload !== undefined) return openPayload(channel, call, session, sealsReply)
     if (!sealsReply) return
     return thenSync(channel.sealer(session), (seal) => {

@@ -10,7 +10,8 @@ export function auditSubjectOf({ workspace, params }: Call): SentCommand['subjec
   }
 }
 
-export function auditContextOfCall({ operation, caller, portal, receivedAt, requestId, clientIp }: Call) {
+export function auditContextOfCall(call: Call) {
+  const { operation, caller, portal, receivedAt, requestId, idempotencyKey, clientIp } = call
   return {
     operationId: operation.id,
     accountId: caller?.accountId ?? null,
@@ -18,6 +19,7 @@ export function auditContextOfCall({ operation, caller, portal, receivedAt, requ
     portal: caller?.portal ?? portal ?? 'CONSUMER',
     at: receivedAt,
     requestId,
+    idempotencyKey,
     clientIp,
   } satisfies AuditContext<SentCommand['audit']['accountId']>
 }
@@ -82,7 +84,7 @@ function keyOf({ operation, caller, workspace, idempotency }: Call): CommandKey 
         account: caller.accountId,
         workspace: workspace?.id ?? null,
         operation: operation.id,
-        requestId: idempotency.requestId,
+        requestId: idempotency.key,
         bodyHash: idempotency.bodyHash,
       }
     : null

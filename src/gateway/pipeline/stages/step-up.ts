@@ -29,13 +29,14 @@ export function findStepUpBy(authenticate: Stage, stepUpMs: number): FindStepUp 
 /** For `mfa.binding: purpose`. A call spends at most one step-up. */
 export function spendStepUpBy(stepUps: StepUpPort): FindStepUp {
   return async (call) => {
-    const { caller, workspace, operation, requestId, receivedAt, clientIp, idempotency } = call
+    const { caller, workspace, operation, requestId, idempotencyKey, receivedAt, clientIp, idempotency } = call
     if (!caller || call.steppedUpAt !== null) return { isFound: false }
     const { accountId, apiKeyId, portal } = caller
+    const request = { at: receivedAt, requestId, idempotencyKey, clientIp }
     const workspaceId = workspace?.id ?? null
     const spent = await stepUps.spend({
       caller,
-      context: { operationId: operation.id, accountId, apiKeyId, portal, at: receivedAt, requestId, clientIp },
+      context: { operationId: operation.id, accountId, apiKeyId, portal, ...request },
       workspaceId,
       purpose: canonicalPurpose(operation, workspaceId, fieldsOf(call)),
       idempotency,

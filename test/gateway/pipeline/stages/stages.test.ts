@@ -176,6 +176,41 @@ test('the body hash ignores the order of fields and includes the path parameters
   expect(await hashOf({ a: 1, b: { c: 2, d: 3 } }, { bizId: 'other' })).not.toBe(one)
 })
 
+describe('the idempotency key', () => {
+  const keyOf = async (headers: Record<string, string>, chainId: ChainId = 'consumer', raw?: string[]) => {
+    const call = callOf(createTransfer, chainId, headers, raw)
+    const refused = await refusalOf((async () => idempotencyStage(call))())
+    return refused === 'none' ? call.idempotency?.key : refused
+  }
+  const refused = 'VALIDATION.INVALID_PARAMETER'
+
+  test.each([
+    ['X-Request-Id', { 'x-request-id': 'one' }, 'one'],
+    ['a quoted Idempotency-Key', { 'x-request-id': 'one', 'idempotency-key': '"two"' }, 'two'],
+    ['an unquoted Idempotency-Key', { 'x-request-id': 'one', 'idempotency-key': 'two' }, 'two'],
+    ['Idempotency-Key alone', { 'idempotency-key': '"two"' }, 'two'],
+    ['neither', {}, refused],
+    ['an empty one', { 'x-request-id': 'one', 'idempotency-key': '' }, refused],
+    ['a malformed one', { 'x-request-id': 'one', 'idempotency-key': '"two' }, refused],
+    ['a long one', { 'x-request-id': 'one', 'idempotency-key': 'k'.repeat(256) }, refused],
+  ])('is %s', async (_, headers, expected) => {
+    expect(await keyOf(headers, 'api')).toBe(expected)
+  })
+
+  test('transfers.create 400 VALIDATION.INVALID_PARAMETER: a repeated Idempotency-Key', async () => {
+    // Node joins the values.
+    const headers = { 'x-request-id': 'one', 'idempotency-key': 'two, two' }
+    const raw = ['X-Request-Id', 'one', 'Idempotency-Key', 'two', 'Idempotency-Key', 'two']
+    expect(await keyOf(headers, 'consumer', raw)).toBe(refused)
+  })
+
+  test('an operation that is not idempotent ignores the header', async () => {
+    const call = callOf(listTransfers, 'consumer', { 'idempotency-key': '"' })
+    await idempotencyStage(call)
+    expect([call.idempotency, call.idempotencyKey]).toEqual([null, null])
+  })
+})
+
 describe('the required headers of a portal', () => {
   const settings = testSettings({})
   const { portals } = settings
