@@ -13,7 +13,7 @@ Node and the libraries read these variables, too:
 
 | variable | description |
 | --- | --- |
-| \`NODE_EXTRA_CA_CERTS\` | PEM file with further certificate authorities for [TLS connections](../guides/tls-and-edges.md#tls-to-postgresql-redis-and-the-mail-server) |
+| \`NODE_EXTRA_CA_CERTS\` | PEM file with further certificate authorities for [TLS connections](../guides/tls-to-dependencies.md) |
 | \`NODE_COMPILE_CACHE\` | Folder of Node's compile cache (\`node_modules/.cache/portico\`) |
 | \`NODE_DISABLE_COMPILE_CACHE\` | \`1\` disables that cache |
 | \`AWS_*\` | Credentials for \`files.storage\` on S3, as the AWS SDK reads them |

@@ -1,6 +1,6 @@
+import { formatIdempotencyKey, parseIdempotencyKey } from '../contract/headers.ts'
 import { credentialProtocol, fallbackProtocol } from '../contract/sockets.ts'
 import type { Chain, Operation } from '../kernel/index.ts'
-import { idempotencyHeader } from './command-identity.ts'
 import type { CallOptions } from './operation-types.ts'
 import type { Settings } from './options.ts'
 import type { Route } from './routes.ts'
@@ -33,13 +33,33 @@ export function buildHeaders(settings: Settings, facts: HeaderFacts): Record<str
       ? {}
       : { 'content-type': 'application/json' }),
     'x-request-id': requestId,
-    ...idempotencyHeader(route.operation, requestId),
+    // The same value, so that a gateway behind a proxy that drops the key or replaces the id still has the other.
+    ...(route.operation.policy.idempotent ? { 'idempotency-key': formatIdempotencyKey(requestId) } : {}),
     ...(clientHash === null ? {} : { 'x-client-hash': clientHash }),
     ...edgeHeaders(settings, requestId),
     ...(accessToken === null ? {} : { authorization: `Bearer ${accessToken}` }),
     ...(args.workspaceId === undefined ? {} : { 'x-workspace-id': args.workspaceId }),
     ...Object.fromEntries(Object.entries(args.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value])),
   })
+}
+
+export const edgeGuide = 'see docs/guides/tls-and-edges.md#keep-x-request-id'
+
+export const replacedId = `a proxy in front of the gateway replaces X-Request-Id (${edgeGuide})`
+
+export type SentHeaders = Readonly<Record<string, string>>
+
+/** Whether a response has another id than its request. Browsers hide the header unless the edge exposes it. */
+export function isReplaced({ 'x-request-id': sent = '' }: SentHeaders, { headers }: Response): boolean {
+  const echoed = headers.get('x-request-id')
+  // Some edges add a second header with their own id.
+  return echoed !== null && !echoed.split(', ').includes(sent)
+}
+
+/** Whether a response repeats the key of its request: the gateway identifies the command by it. */
+export function isKeyRead({ 'idempotency-key': sent = '' }: SentHeaders, { headers }: Response): boolean {
+  const key = parseIdempotencyKey(sent)
+  return key !== undefined && key === parseIdempotencyKey(headers.get('idempotency-key') ?? '')
 }
 
 /** Options of a WebSocket handshake. */

@@ -3,12 +3,11 @@ import { withAbort } from './abort.ts'
 import { sendAttempt } from './attempt.ts'
 import type { Channel, ChannelCache } from './channel/channel.ts'
 import { shouldSeal } from './channel/sealed-request.ts'
-import { CommandIdentity } from './command-identity.ts'
 import { isPorticoError, type PorticoError } from './errors.ts'
 import { newRequestId } from './headers.ts'
 import type { Answer, AnyArgs, Args, OperationCaller, Result } from './operation-types.ts'
 import type { Settings } from './options.ts'
-import { retry } from './retry.ts'
+import { CommandIdentity, retry } from './retry.ts'
 import type { Route } from './routes.ts'
 import type { Transport } from './transport.ts'
 
@@ -48,7 +47,7 @@ export class GatewayCaller<C extends ChainId = 'consumer'> implements OperationC
     const task = () => this.callOnce(route, args, requestId)
     // The gateway repeats the reply to a refresh for 30 s, so a refresh can be retried, too.
     const isRetried = idempotent || rate === 'refresh'
-    const assertRepeatable = (error: PorticoError) => idempotent && this.identity.assertRepeatable(error)
+    const assertRepeatable = (error: PorticoError) => idempotent && this.identity.assertRepeatable(requestId, error)
     const answer = await withAbort(args.signal, () =>
       isRetried ? retry(this.ports.settings.retry, args.signal, task, assertRepeatable) : task(),
     )

@@ -1,5 +1,6 @@
 import { maxTimerMs } from '../kernel/index.ts'
 import { isPorticoError, PorticoError } from './errors.ts'
+import { isKeyRead, isReplaced, replacedId, type SentHeaders } from './headers.ts'
 import type { RetryRule } from './options.ts'
 
 /** Throws the last failure, or what `assertRepeatable` throws before another attempt. */
@@ -19,6 +20,29 @@ export async function retry<T>(
       assertRepeatable(error)
       await sleep(Math.max(retryAfterMs, backoffMs(rule, failures)), signal)
     }
+  }
+}
+
+/** Learns from responses whether a retry is still the same command. One per client. */
+export class CommandIdentity {
+  #isReplaced = false
+  #isKeyRead = false
+
+  learn(sent: SentHeaders, response: Response): void {
+    this.#isReplaced ||= isReplaced(sent, response)
+    this.#isKeyRead ||= isKeyRead(sent, response)
+  }
+
+  /** Throws CLIENT.REQUEST_ID_REPLACED if a retry could execute the command a second time. */
+  assertRepeatable(requestId: string, error: PorticoError): void {
+    if (!this.#isReplaced || this.#isKeyRead) return
+    throw new PorticoError({
+      status: error.status,
+      code: 'CLIENT.REQUEST_ID_REPLACED',
+      message: `the command was not repeated, because ${replacedId}, and no response has confirmed Idempotency-Key`,
+      requestId,
+      cause: error,
+    })
   }
 }
 

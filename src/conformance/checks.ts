@@ -10,6 +10,8 @@ export interface Check {
   status: number
   /** Null if the code depends on the chain. */
   code: string | null
+  /** Whether the response must repeat Idempotency-Key. */
+  repeatsKey?: true
 }
 
 const requiredHeaders = ['x-request-id', 'x-client-hash', 'x-locale']
@@ -37,6 +39,15 @@ export const checks: Check[] = [
     'VALIDATION.INVALID_PARAMETER',
   ),
   expectRefusal('a token is required', needsToken, {}, 'ACCESS.TOKEN_MISSING'),
+  {
+    ...expectRefusal(
+      'Idempotency-Key reaches the gateway',
+      (operation, chainId) => operation.policy.idempotent && needsToken(operation, chainId),
+      { 'idempotency-key': '"portico-conformance"' },
+      'ACCESS.TOKEN_MISSING',
+    ),
+    repeatsKey: true,
+  },
   expectRefusal('only bearer tokens count', needsToken, { authorization: 'Basic eDp5' }, 'ACCESS.TOKEN_MISSING'),
   expectRefusal('an invalid token is refused', needsToken, { authorization: 'Bearer garbage' }, 'ACCESS.TOKEN_INVALID'),
   {

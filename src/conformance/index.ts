@@ -2,9 +2,10 @@
  * Checks a running deployment against the contract: sends requests that the policy of each operation must refuse, and
  * compares status and code. Start reading with `checks.ts`.
  */
+import { edgeGuide, isKeyRead, isReplaced, replacedId } from '../client/headers.ts'
 import { type ChainId, chains, type Operation } from '../kernel/index.ts'
 import { type Check, checks } from './checks.ts'
-import { probe, type Target } from './probe.ts'
+import { type ProbeResult, probe, type Target } from './probe.ts'
 
 export type { Target } from './probe.ts'
 
@@ -40,19 +41,23 @@ export async function checkDeployment(
   const all = plan.reduce((sum, each) => sum + each.endpoints.length, 0)
   let done = 0
   const results: Result[] = []
+  const ids: Result = { check: 'X-Request-Id reaches the gateway', requests: 0, limited: 0, findings: [] }
   for (const { check, endpoints: checked } of plan) {
     const findings: Finding[] = []
     let limited = 0
     for (const endpoint of checked) {
-      const outcome = await runCheck(target, check, endpoint)
-      if (outcome === 'limited') limited += 1
-      else if (outcome !== 'ok') findings.push(outcome)
+      const { operation, chainId } = endpoint
+      const got = await probe(target, operation, chainId, check.change)
+      const finding = got && findProblem(check, endpoint, got)
+      if (!got) limited += 1
+      else checkRequestId(ids, check, endpoint, got)
+      if (finding) findings.push(finding)
       done += 1
       onProgress(done, all)
     }
     results.push({ check: check.name, requests: checked.length, limited, findings })
   }
-  return results
+  return [...results, ids]
 }
 
 function isReachable({ accessCodes }: Target, chainId: ChainId): boolean {
@@ -66,15 +71,21 @@ interface Endpoint {
   chainId: ChainId
 }
 
-async function runCheck(
-  target: Target,
-  check: Check,
-  { operation, chainId }: Endpoint,
-): Promise<Finding | 'ok' | 'limited'> {
-  const got = await probe(target, operation, chainId, check.change)
-  if (!got) return 'limited'
+function findProblem(check: Check, { operation, chainId }: Endpoint, got: ProbeResult): Finding | null {
+  const at = { operationId: operation.id, chainId }
   const isExpected = got.status === check.status && (check.code === null || got.code === check.code) && got.isEnvelope
-  if (isExpected) return 'ok'
-  const actual = got.isEnvelope ? `${got.status} ${got.code}` : `${got.status} and no envelope`
-  return { operationId: operation.id, chainId, expected: `${check.status} ${check.code ?? ''}`.trim(), got: actual }
+  if (!isExpected) {
+    const actual = got.isEnvelope ? `${got.status} ${got.code}` : `${got.status} and no envelope`
+    return { ...at, expected: `${check.status} ${check.code ?? ''}`.trim(), got: actual }
+  }
+  if (!check.repeatsKey || isKeyRead(got.sent, got.response)) return null
+  return { ...at, expected: 'the same Idempotency-Key', got: `none: a proxy drops the header (${edgeGuide})` }
+}
+
+/** The gateway replaces a malformed id, and a response without the header is not from the gateway. */
+function checkRequestId(ids: Result, { change }: Check, { operation, chainId }: Endpoint, got: ProbeResult): void {
+  if ('x-request-id' in change || !got.response.headers.has('x-request-id')) return
+  ids.requests += 1
+  if (isReplaced(got.sent, got.response))
+    ids.findings.push({ operationId: operation.id, chainId, expected: 'the same X-Request-Id', got: replacedId })
 }

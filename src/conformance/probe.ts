@@ -25,6 +25,8 @@ export interface ProbeResult {
   status: number
   code: string
   isEnvelope: boolean
+  sent: Record<string, string>
+  response: Response
 }
 
 const maxWaitSeconds = 120
@@ -42,7 +44,8 @@ export async function probe(
   const response = await fetchWithinLimit(target, () =>
     fetch(url, { method: operation.method, headers, redirect: 'manual' }),
   )
-  const got = { status: response.status, ...parseReply(await response.text()) }
+  const sent = Object.fromEntries(headers)
+  const got = { status: response.status, ...parseReply(await response.text()), sent, response }
   return got.status === 429 && got.code === 'ACCESS.RATE_LIMITED' ? null : got
 }
 
@@ -74,7 +77,7 @@ async function fetchWithinLimit({ pause }: Target, send: () => Promise<Response>
   }
 }
 
-function parseReply(text: string): Omit<ProbeResult, 'status'> {
+function parseReply(text: string): Pick<ProbeResult, 'code' | 'isEnvelope'> {
   try {
     const body: unknown = JSON.parse(text)
     if (typeof body === 'object' && body !== null && 'code' in body && 'success' in body && 'message' in body)

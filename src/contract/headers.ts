@@ -1,5 +1,3 @@
-import { idempotencyKeyPattern } from './idempotency-key.ts'
-
 export type HeaderSchema = {
   type: 'string'
   minLength?: number
@@ -19,7 +17,14 @@ export interface HeaderDefinition {
 export const headers = {
   portalAccessCode: define('X-PORTAL-ACCESS-CODE'),
   requestId: define('X-Request-Id', visible(128)),
-  idempotencyKey: define('Idempotency-Key', { type: 'string', pattern: idempotencyKeyPattern }),
+  /**
+   * draft-ietf-httpapi-idempotency-key-header: an RFC 9651 string of 1 to 255 characters. Many clients omit the quotes.
+   * Then a comma or a semicolon is refused, because a list or a parameter follows it.
+   */
+  idempotencyKey: define('Idempotency-Key', {
+    type: 'string',
+    pattern: '^(?:"(?:[ !#-\\[\\]-~]|\\\\["\\\\]){1,255}"|[!#-+\\--:<-\\[\\]-~]{1,255})$',
+  }),
   clientHash: define('X-Client-Hash', visible(256)),
   forwardedProto: define('X-Forwarded-Proto', one('https')),
   connectingIp: define('CF-Connecting-IP'),
@@ -40,6 +45,17 @@ export const headers = {
   ifRange: define('If-Range'),
   lastEventId: define('Last-Event-ID', { ...visible(256), minLength: 0, pattern: '^[ -~]*$' }),
 } as const
+
+/** Returns the value, which is the same with and without quotes. Undefined if the header is malformed. */
+export function parseIdempotencyKey(header: string): string | undefined {
+  if (!headers.idempotencyKey.accepts(header)) return undefined
+  return header.startsWith('"') ? header.slice(1, -1).replaceAll(/\\(.)/g, '$1') : header
+}
+
+/** Returns the quoted form. The value must be visible ASCII or spaces. */
+export function formatIdempotencyKey(value: string): string {
+  return `"${value.replaceAll(/["\\]/g, '\\$&')}"`
+}
 
 function define(name: string, schema: HeaderSchema = { type: 'string' }): HeaderDefinition {
   const { minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern, enum: allowed } = schema

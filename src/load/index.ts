@@ -7,6 +7,7 @@ import { type Ids, messageOf } from '../kernel/index.ts'
 import { type AccountPorts, type Actor, closeActors, type Identities, openActors } from './accounts.ts'
 import { runArrivals } from './arrivals.ts'
 import { type Check, checkMoney, takeSnapshot, toCheck } from './checks.ts'
+import { EdgeWatch } from './edge.ts'
 import type { Figures } from './measurements.ts'
 import type { ProcessSample } from './operations-listener.ts'
 import { Run, type RunPorts } from './run.ts'
@@ -82,10 +83,11 @@ const limitHint =
  * cannot start.
  */
 export async function runLoad(identities: Identities, options: LoadOptions, ports: LoadPorts): Promise<LoadResult> {
-  const actors = await openActors(identities, ports)
+  const edge = new EdgeWatch(ports.fetch)
+  const actors = await openActors(identities, { ...ports, fetch: edge.fetch })
   const results: ScenarioResult[] = []
   try {
-    for (const name of options.scenarios) results.push(await runScenario(name, actors, options, ports))
+    for (const name of options.scenarios) results.push(await runScenario(name, actors, edge, options, ports))
     return { passed: results.every(isPassed), scenarios: results, failure: null }
   } catch (error) {
     if (results.length === 0) throw error
@@ -99,6 +101,7 @@ export async function runLoad(identities: Identities, options: LoadOptions, port
 async function runScenario(
   name: ScenarioName,
   actors: readonly Actor[],
+  edge: EdgeWatch,
   options: LoadOptions,
   ports: LoadPorts,
 ): Promise<ScenarioResult> {
@@ -148,6 +151,7 @@ async function runScenario(
   const checks = [
     ...(await checkMoney(before, book.commands).catch(unreadable)),
     toCheck('no reply of one account reached another', `${figures.requests - figures.errors} replies`, run.leaks),
+    edge.check(),
   ]
   const notes = [...run.failures]
   if (Object.keys(figures.outcomes).some((outcome) => outcome.startsWith('429 '))) notes.push(limitHint)

@@ -26,7 +26,7 @@ export function nginxIsInstalled(): boolean {
   }
 }
 
-function configurationOf(port: number, directory: string, locations: Record<string, string>): string {
+function configurationOf(port: number, directory: string, locations: Record<string, string>, http: string): string {
   return `
 daemon off;
 master_process off;
@@ -40,6 +40,7 @@ http {
   fastcgi_temp_path ${directory}/fastcgi;
   uwsgi_temp_path ${directory}/uwsgi;
   scgi_temp_path ${directory}/scgi;
+  ${http}
   server {
     listen 127.0.0.1:${port};
 ${Object.entries(locations)
@@ -58,12 +59,12 @@ function accepts(port: number): Promise<boolean> {
   })
 }
 
-/** `locations` maps each location prefix to its proxy_pass URL. */
-export async function startNginx(locations: Record<string, string>): Promise<TestNginx> {
+/** `locations` maps each location prefix to its proxy_pass URL. `http` are further directives. */
+export async function startNginx(locations: Record<string, string>, http = ''): Promise<TestNginx> {
   const port = await freePort()
   const directory = await mkdtemp(join(tmpdir(), 'portico-nginx-'))
   const file = join(directory, 'nginx.conf')
-  await writeFile(file, configurationOf(port, directory, locations))
+  await writeFile(file, configurationOf(port, directory, locations, http))
   const child = spawn(program, ['-p', directory, '-c', file, '-e', 'stderr'], {
     stdio: ['ignore', 'ignore', 'inherit'],
   })
