@@ -5,7 +5,7 @@ export interface RefusalText {
   action: string
 }
 
-const retryLater = 'Retry after the seconds in `Retry-After`. Repeat a command with the same `X-Request-Id`.'
+const retryLater = 'Retry after the seconds in `Retry-After`. Repeat a command with the same key.'
 
 /** A missing code is a type error. */
 export const refusalTexts: Readonly<Record<Code, RefusalText>> = {
@@ -115,8 +115,8 @@ export const refusalTexts: Readonly<Record<Code, RefusalText>> = {
     action: 'Retry on a faster connection.',
   },
   'REQUEST.IN_PROGRESS': {
-    cause: 'A request with the same `X-Request-Id` is still running.',
-    action: 'Wait, and repeat it with the same id and body. It then returns the first response.',
+    cause: 'A request with the same idempotency key is still running.',
+    action: 'Wait, and repeat it with the same key and body. It then returns the first response.',
   },
   'REQUEST.TOO_LARGE': {
     cause: 'The body is larger than allowed.',
@@ -135,8 +135,8 @@ export const refusalTexts: Readonly<Record<Code, RefusalText>> = {
     action: 'Delete files, or ask the operator. See `files.quotas`.',
   },
   'REQUEST.ID_REUSED': {
-    cause: 'The `X-Request-Id` was already used for a request with another body.',
-    action: 'Send a new id with each new command.',
+    cause: 'The `Idempotency-Key`, or else the `X-Request-Id`, was already used for a request with another body.',
+    action: 'Send a new key with each new command.',
   },
   'WALLET.INSUFFICIENT_FUNDS': {
     cause: 'The available balance is lower than the amount with its fee.',
@@ -181,7 +181,7 @@ export const refusalTexts: Readonly<Record<Code, RefusalText>> = {
   },
   'SYSTEM.INTERNAL_ERROR': {
     cause: 'A fault of Portico. The log has the stack.',
-    action: 'Report it with the request id. Repeat a command only with the same `X-Request-Id`.',
+    action: 'Report it with the request id. Repeat a command only with the same key.',
   },
   'SYSTEM.NOT_IMPLEMENTED': {
     cause: 'No backend serves the operation.',
@@ -189,7 +189,7 @@ export const refusalTexts: Readonly<Record<Code, RefusalText>> = {
   },
   'SYSTEM.UPSTREAM_INVALID_RESPONSE': {
     cause: 'A service behind Portico sent an invalid reply.',
-    action: 'Report it with the request id. Repeat a command only with the same `X-Request-Id`.',
+    action: 'Report it with the request id. Repeat a command only with the same key.',
   },
   'SYSTEM.UNAVAILABLE': {
     cause: 'A dependency does not answer, a queue is full, or a circuit breaker is open.',
@@ -197,6 +197,6 @@ export const refusalTexts: Readonly<Record<Code, RefusalText>> = {
   },
   'SYSTEM.UPSTREAM_TIMEOUT': {
     cause: 'A service behind Portico, or a handler of an extension, did not reply in time. The command may have run.',
-    action: 'Retry with the same `X-Request-Id`.',
+    action: 'Retry with the same key.',
   },
 }
