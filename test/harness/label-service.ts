@@ -6,6 +6,7 @@ import { freePort } from './postgres.ts'
 export interface SeenRequest {
   path: string
   requestId: string
+  key: string | undefined
   length: string | undefined
   body: unknown
 }
@@ -36,7 +37,8 @@ export async function startLabelService(): Promise<LabelService> {
   const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body: unknown = JSON.parse((await text(request)) || 'null')
     const { url: path = '', headers } = request
-    const seen = { path, requestId: String(headers['x-request-id']), length: headers['content-length'], body }
+    const { 'x-request-id': requestId = '', 'idempotency-key': key, 'content-length': length } = headers
+    const seen = { path, requestId: String(requestId), key: key && String(key), length, body }
     service.seen.push(seen)
     service.reply(seen, response, service.seen.length)
   }

@@ -111,6 +111,18 @@ describe('a command of an extension', needsStore(), () => {
     expect(await counts()).toEqual({ ...before, vouchers: before.vouchers + 1 })
   })
 
+  test('vouchers.issue 200: a retry with the same Idempotency-Key and another X-Request-Id takes effect once', async () => {
+    const before = await counts()
+    const key = randomUUID()
+    const send = () => {
+      const headers = { 'x-request-id': randomUUID(), 'idempotency-key': `"${key}"` }
+      return own('POST', '/vouchers', { headers, body: { mistake: 'none' } })
+    }
+    const first = await send()
+    expect([first.status, (await send()).body.data]).toEqual([200, first.body.data])
+    expect(await counts()).toEqual({ ...before, vouchers: before.vouchers + 1 })
+  })
+
   test.each(['throwsAfterwards', 'changesAfterwards'])(
     'vouchers.issue 200: a handler that %s the commit gets the stored reply, as its retry does',
     async (mistake) => {

@@ -1,4 +1,7 @@
 import { readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Client, type ClientOptions, createClient } from '../../../src/client/index.ts'
 import { developmentIds } from '../../../src/seed/development.ts'
@@ -134,6 +137,40 @@ describe('an edge', { ...needsStore(), ...needs(nginxIsInstalled(), 'nginx is no
         'expected the same X-Request-Id, got a proxy in front of the gateway replaces X-Request-Id (see docs/guides/tls-and-edges.md#keep-x-request-id)',
       )
       expect(out).toMatch(/^Idempotency-Key reaches the gateway +\d+ {2}ok$/m)
+    })
+  })
+
+  describe('portico load', () => {
+    const short = ['--duration', '1', '--rate', '10', '--min-rate-ratio', '0']
+    let folder: string
+    let keys: string
+    beforeAll(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'portico-edge-'))
+      keys = join(folder, 'keys')
+      const { accessToken: token } = await signIn(portico)
+      const { data } = await portico
+        .call('POST', '/web/v1/consumer/api-keys', {
+          token,
+          workspace: workspaceId,
+          body: { apiKeyName: 'Load', permissionCodes: ['wallet:read', 'transfer:read', 'transfer:create'] },
+        })
+        .then((answer) => answer.body)
+      await writeFile(keys, data.secret)
+    })
+    afterAll(() => rm(folder, { recursive: true, force: true }))
+    const load = (url: string, ...args: string[]) =>
+      runCli(['load', '--url', url, '--operations-url', portico.operationsUrl, ...short, ...args], {})
+
+    test('load exit 1: names the proxy if encrypted sign-ins fail', async () => {
+      const { code, err } = await load(edge.url)
+      expect([code, err]).toEqual([1, expect.stringContaining('a proxy in front of the gateway replaces X-Request-Id')])
+    })
+
+    test('load exit 1: reports a proxy that replaces X-Request-Id', async () => {
+      const { code, out, err } = await load(edge.url, '--api-keys', keys)
+      expect(code, out + err).toBe(1)
+      expect(out).toMatch(/^FAILED +X-Request-Id and Idempotency-Key reach the gateway: \d+ responses; violations: 1$/m)
+      expect(out).toContain('a proxy in front of the gateway replaces X-Request-Id (see docs/guides/tls-and-edges.md')
     })
   })
 

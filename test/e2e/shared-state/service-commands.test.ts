@@ -154,6 +154,29 @@ describe('commands of a service behind a document', needsStore(), () => {
     expect((await entriesOf(id)).sort()).toEqual([`REFUSED ${code}`, 'SUCCESS'])
   })
 
+  test('labels.create: Idempotency-Key identifies a command, also at the service, and X-Request-Id names it', async () => {
+    const [key, first, second, third] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()]
+    const send = (requestId: string, note = 'a') =>
+      create(requestId, note, { headers: { 'x-request-id': requestId, 'idempotency-key': key } })
+    service.reply = (_request, response) => response.destroy()
+    expect((await send(first)).status).toBe(502)
+    service.reply = replyLabel
+    expect(outcome(await send(second, 'b'))).toEqual([422, 'REQUEST.ID_REUSED'])
+    const { data } = (await send(second)).body
+    expect((await send(third)).body.data).toEqual(data)
+    expect(service.seen.map(({ requestId, key: sent }) => [requestId, sent])).toEqual([
+      [first, `"${key}"`],
+      [second, `"${key}"`],
+    ])
+    expect(await entriesOf(second)).toEqual(['SUCCESS'])
+  })
+
+  test('labels.create 200: a service gets Idempotency-Key also for a request with X-Request-Id only', async () => {
+    const id = randomUUID()
+    await create(id)
+    expect(service.seen.map(({ key }) => key)).toEqual([`"${id}"`])
+  })
+
   test('labels.create 409 LABEL.TAKEN: a refusal after an unknown outcome keeps the id for the same body', async () => {
     const id = randomUUID()
     service.reply = (_request, response) => response.destroy()
