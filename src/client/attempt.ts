@@ -5,7 +5,7 @@ import { type SealedRequest, sealRequest } from './channel/sealed-request.ts'
 
 import { readEnvelope, readJson } from './envelope.ts'
 import { PorticoError } from './errors.ts'
-import { buildHeaders, isReplaced, replacedId } from './headers.ts'
+import { buildHeaders, isKeyRead, isReplaced, replacedId } from './headers.ts'
 import type { Answer, AnyArgs } from './operation-types.ts'
 import type { Settings } from './options.ts'
 import type { CommandIdentity } from './retry.ts'
@@ -48,7 +48,9 @@ export async function sendAttempt(
     return { data: response, timestamp: null, isTotalEstimated: false }
   }
   if (!response.ok) report(json)
-  const envelope = readEnvelope(response, json, requestId)
+  // The gateway logs the key of a command, which its caller can repeat, unlike the id of a proxy.
+  const loggedId = isKeyRead(request.headers, response) ? requestId : response.headers.get('x-request-id')
+  const envelope = readEnvelope(response, json, loggedId ?? requestId)
   const data = await open(envelope.data).catch((cause: unknown) => {
     const reason = isReplaced(request.headers, response) ? `: ${replacedId}` : ''
     throw invalidReply(requestId, status, `the sealed reply cannot be decrypted${reason}`, cause)

@@ -25,11 +25,11 @@ export async function readJson(response: Response): Promise<unknown> {
 /**
  * Throws a PorticoError with the refusal's code, or CLIENT.INVALID_REPLY for other responses, such as a proxy's 503.
  */
-export function readEnvelope(response: Response, json: unknown, sentId: string): Envelope {
+export function readEnvelope(response: Response, json: unknown, requestId: string): Envelope {
   const { status, headers, ok } = response
   const envelope = parseEnvelope(json)
   if (envelope?.success && ok) return envelope
-  const facts = { status, requestId: headers.get('x-request-id') ?? sentId, retryAfter: parseRetryAfter(headers) }
+  const facts = { status, requestId, retryAfter: parseRetryAfter(headers) }
   if (envelope && !envelope.success)
     throw new PorticoError({ ...facts, code: envelope.code, message: envelope.message })
   // A browser hides the status of a redirect.

@@ -26,7 +26,7 @@ export class PorticoError extends Error {
   readonly status: number
   /** The code for programs. `message` is for people. */
   readonly code: ErrorCode
-  /** The id in the logs of both sides. Empty if the client itself rejected the call. */
+  /** The id in the logs of both sides, which repeats a command. Empty if the client itself rejected the call. */
   readonly requestId: string
   /** Seconds to wait before a retry, or null. */
   readonly retryAfter: number | null

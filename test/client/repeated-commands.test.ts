@@ -71,6 +71,12 @@ describe('a command of the client', () => {
     expect(sent()).toHaveLength(3)
   })
 
+  it('has its own request id in an error, and not the one of the proxy', async () => {
+    const client = await start([confirmed(refuse(422, 'WALLET.INSUFFICIENT_FUNDS'))])
+    const call = client.createTransfer({ body: transfer, requestId: 'one' })
+    await expect(call).rejects.toMatchObject({ code: 'WALLET.INSUFFICIENT_FUNDS', requestId: 'one' })
+  })
+
   it('is not repeated if the response repeats another key', async () => {
     const other = withHeaders(refuse(503, 'SYSTEM.UNAVAILABLE'), () => ({
       'x-request-id': 'of-the-proxy',
