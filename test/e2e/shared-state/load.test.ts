@@ -130,7 +130,7 @@ describe('portico load', needsStore(), () => {
   test('load exit 1: finds a transfer that was executed twice', onlyEmbedded, async () => {
     const script: Script = async (request, forward) => {
       if (isTransfer(request)) {
-        const again = { 'x-request-id': randomUUID(), 'cf-ray': '8f2a1b3c4d5e6f70' }
+        const again = { 'idempotency-key': randomUUID(), 'cf-ray': '8f2a1b3c4d5e6f70' }
         await forward({ ...request, headers: { ...request.headers, ...again } })
       }
       return forward(request)
