@@ -43,9 +43,10 @@ export function buildHeaders(settings: Settings, facts: HeaderFacts): Record<str
   })
 }
 
-export const edgeGuide = 'see docs/guides/tls-and-edges.md#keep-x-request-id'
+const edgeGuide = 'see docs/guides/tls-and-edges.md#keep-x-request-id'
 
 export const replacedId = `a proxy in front of the gateway replaces X-Request-Id (${edgeGuide})`
+export const droppedKey = `a proxy in front of the gateway drops Idempotency-Key (${edgeGuide})`
 
 export type SentHeaders = Readonly<Record<string, string>>
 

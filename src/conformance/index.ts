@@ -2,7 +2,7 @@
  * Checks a running deployment against the contract: sends requests that the policy of each operation must refuse, and
  * compares status and code. Start reading with `checks.ts`.
  */
-import { edgeGuide, isKeyRead, isReplaced, replacedId } from '../client/headers.ts'
+import { droppedKey, isKeyRead, isReplaced, replacedId } from '../client/headers.ts'
 import { type ChainId, chains, type Operation } from '../kernel/index.ts'
 import { type Check, checks } from './checks.ts'
 import { type ProbeResult, probe, type Target } from './probe.ts'
@@ -79,7 +79,7 @@ function findProblem(check: Check, { operation, chainId }: Endpoint, got: ProbeR
     return { ...at, expected: `${check.status} ${check.code ?? ''}`.trim(), got: actual }
   }
   if (!check.repeatsKey || isKeyRead(got.sent, got.response)) return null
-  return { ...at, expected: 'the same Idempotency-Key', got: `none: a proxy drops the header (${edgeGuide})` }
+  return { ...at, expected: 'the same Idempotency-Key', got: droppedKey }
 }
 
 /** The gateway replaces a malformed id, and a response without the header is not from the gateway. */

@@ -1,4 +1,4 @@
-import { isKeyRead, isReplaced, replacedId } from '../client/headers.ts'
+import { droppedKey, isKeyRead, isReplaced, replacedId } from '../client/headers.ts'
 import { type Check, toCheck } from './checks.ts'
 
 /** Compares the ids of requests and responses, which shows what the proxies in front of the gateway replace. */
@@ -19,7 +19,7 @@ export class EdgeWatch {
   check(): Check {
     const findings = [
       ...(this.#replacedIds > 0 ? [`${replacedId}: ${this.#replacedIds} responses`] : []),
-      ...(this.#lostKeys > 0 ? [`Idempotency-Key does not reach the gateway: ${this.#lostKeys} responses`] : []),
+      ...(this.#lostKeys > 0 ? [`${droppedKey}: ${this.#lostKeys} responses`] : []),
     ]
     return toCheck('X-Request-Id and Idempotency-Key reach the gateway', `${this.#responses} responses`, findings)
   }

@@ -179,7 +179,9 @@ describe('an edge', { ...needsStore(), ...needs(nginxIsInstalled(), 'nginx is no
     const { code, out } = await runCli(['conformance', '--target', dropping.url], {}).finally(() => dropping.stop())
     expect(code).toBe(1)
     expect(out).toMatch(/^Idempotency-Key reaches the gateway +\d+ {2}\d+ failed$/m)
-    expect(out).toContain('got none: a proxy drops the header (see docs/guides/tls-and-edges.md#keep-x-request-id)')
+    expect(out).toContain(
+      'got a proxy in front of the gateway drops Idempotency-Key (see docs/guides/tls-and-edges.md#keep-x-request-id)',
+    )
   })
 
   /** The ids of a request with an id and of one without. */
