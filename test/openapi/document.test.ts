@@ -324,6 +324,16 @@ describe('an operation', () => {
     expect(awkward).toEqual([])
   })
 
+  it('declares Idempotency-Key for idempotent operations, in requests and responses', () => {
+    for (const { operation, chain, name } of routes) {
+      const documented = operationOf(chain, operation.id)
+      const fields = at(documented, 'responses', '200', 'headers')
+      const { idempotent } = operation.policy
+      expect(headersOf(documented, false).includes('Idempotency-Key'), name).toBe(idempotent)
+      expect(isJsonObject(fields) && 'Idempotency-Key' in fields, name).toBe(idempotent)
+    }
+  })
+
   it('declares query parameters with their parsed types', () => {
     const query = parametersOf(operationOf('consumer', 'transfers.list')).filter((each) => each.in === 'query')
     const size = query.find((each) => each.name === 'pageSize')
