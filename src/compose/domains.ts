@@ -29,7 +29,14 @@ import {
   type Suspended,
   withCallSite,
 } from '../kernel/index.ts'
-import { createLedger, type Ledger, parseOutgoingRules, parseSeparation, separationSetting } from '../ledger/index.ts'
+import {
+  createLedger,
+  idempotencyKeyOf,
+  type Ledger,
+  parseOutgoingRules,
+  parseSeparation,
+  separationSetting,
+} from '../ledger/index.ts'
 import { auditContextOf, isRecorded, recordSetting, recordSuccess } from '../platform/audit/index.ts'
 import { createDomainCache } from '../platform/cache/index.ts'
 import { isCountry } from '../platform/countries.ts'
@@ -363,17 +370,11 @@ function runOnce<Reply>(
   request: IdempotentRequest,
   work: (tx: Tx) => Promise<Reply>,
 ): Promise<Reply> {
-  const { operationId, caller, idempotency } = request
+  const { operationId } = request
   const workspaceId = request.workspace?.id ?? null
   const runInTransaction = async (tx: Tx): Promise<Reply> => {
     const within = ledger.within(tx)
-    const key = {
-      account: caller.accountId,
-      workspace: workspaceId,
-      operation: operationId,
-      requestId: idempotency.key,
-      bodyHash: idempotency.bodyHash,
-    }
+    const key = idempotencyKeyOf(request, workspaceId)
     const stored = await within.findStoredResult(key)
     // A stored reply of the same operation and body has the same type.
     if (stored) return parseChecked(JSON.stringify(stored.result)) as Reply

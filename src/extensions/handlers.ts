@@ -11,7 +11,7 @@ import {
   Refusal,
   withCallSite,
 } from '../kernel/index.ts'
-import type { Ledger } from '../ledger/index.ts'
+import { idempotencyKeyOf, type Ledger } from '../ledger/index.ts'
 import { inOperation } from '../platform/telemetry/index.ts'
 
 interface Executed {
@@ -133,7 +133,7 @@ async function isStored(
   idempotency: Idempotency,
 ): Promise<boolean> {
   if (caller === null) return false
-  const key = { account: caller.accountId, workspace: workspace?.id ?? null, operation: operationId, ...idempotency }
+  const key = idempotencyKeyOf({ caller, operationId, idempotency }, workspace?.id ?? null)
   try {
     return (await ledger.findStoredResult(key)) !== undefined
   } catch (error) {

@@ -192,6 +192,15 @@ export function operatorContext(request: CommandRequest): CommandContext<null> {
   return toContext(request, null)
 }
 
+/** Returns the key of a request, in the workspace of its command. */
+export function idempotencyKeyOf(
+  { operationId, caller, idempotency }: Pick<CommandRequest, 'operationId' | 'caller' | 'idempotency'>,
+  workspace: WorkspaceId | null,
+): IdempotencyKey {
+  const { key: requestId, bodyHash } = idempotency
+  return { account: caller.accountId, workspace, operation: operationId, requestId, bodyHash }
+}
+
 /** The fields of a command that come from its request: actor, idempotency key and audit entry. */
 export function commandOrigin({ actor, key, audit }: CommandContext) {
   return { actor, idempotency: key, audit }
@@ -244,13 +253,7 @@ function toContext<W extends WorkspaceId | null>(request: CommandRequest, worksp
     workspace,
     caller,
     receivedAt,
-    key: {
-      account: actor,
-      workspace,
-      operation: operationId,
-      requestId: idempotency.key,
-      bodyHash: idempotency.bodyHash,
-    },
+    key: idempotencyKeyOf(request, workspace),
     audit: {
       portal,
       action: operationId,

@@ -102,7 +102,7 @@ export function createDesk(
       }),
       caller: callerOf(as),
       params: { id: id ?? '' },
-      idempotency: { requestId, bodyHash: `${name} ${id}` },
+      idempotency: { key: requestId, bodyHash: `${name} ${id}` },
       workspace: isMember ? { id: wallet.workspace, isOwner: true, permissions: new Set<never>() } : null,
     }
   }
