@@ -70,7 +70,7 @@ export async function createRoutes({
   let retirement: Timer | undefined
   let closing: Promise<unknown> | undefined
   const close = async (): Promise<void> => {
-    retirement?.[Symbol.dispose]()
+    retirement?.close()
     // undici's pool rejects a second call of `close`.
     closing ??= Promise.all([...upstreams.values()].map((upstream) => upstream.close()))
     await closing

@@ -42,23 +42,6 @@ export interface Clock {
   now(): Instant
 }
 
-/** The only source of durations behind the portal: monotonic time and timers. */
-export interface Durations {
-  /** Milliseconds from an arbitrary start. */
-  now(): number
-  /** Calls `task` once. */
-  after(milliseconds: number, task: () => void): Timer
-  every(milliseconds: number, task: () => void): Timer
-}
-
-/** Disposing of a timer stops it. */
-export interface Timer extends Disposable {
-  /** Starts the time again. */
-  refresh(): unknown
-  /** Lets the process exit earlier. */
-  unref(): unknown
-}
-
 /** Converts epoch milliseconds. */
 export function toInstant(epochMilliseconds: number): Instant {
   return epochMilliseconds as Instant

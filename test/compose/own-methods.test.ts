@@ -264,8 +264,8 @@ const refused: [error: string, broken: Operation][] = [
   ["method: must be GET for `reply: 'stream'`", { ...downloadScan, method: 'POST' }],
   ['policy.idempotent: needs JSON in body and reply', { ...uploadScan, policy: createNote.policy }],
   ['policy.idempotent: needs JSON in body and reply', { ...downloadScan, policy: createNote.policy }],
-  ['examples.body: text: ', { ...createNote, examples: { body: { text: 7 } } }],
-  ['examples.reply: bizId: ', { ...createNote, examples: { reply: { text: 'Call Ada' } } }],
+  ['examples.body.text: ', { ...createNote, examples: { body: { text: 7 } } }],
+  ['examples.reply.bizId: ', { ...createNote, examples: { reply: { text: 'Call Ada' } } }],
   ['examples.query: the operation has no schema for it', { ...createNote, examples: { query: { text: 'Ada' } } }],
 ]
 

@@ -44,7 +44,7 @@ export function createMovableDurations(): MovableDurations {
       },
     }
     refresh()
-    return { refresh, unref: () => undefined, [Symbol.dispose]: stop }
+    return { refresh, unref: () => undefined, close: stop }
   }
 
   const nextBefore = (end: number): Waiting | undefined =>

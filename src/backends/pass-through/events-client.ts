@@ -35,7 +35,7 @@ export function createEventsClient(settings: UpstreamConfiguration, { isCode, du
     const { response, abort } = proxy.send(buildEventsRequest(call, assertion, basePath), null)
     const stopped = Promise.withResolvers<never>()
     const onLate = (): void => stopped.reject(upstreamTimeout('no event stream before the deadline'))
-    using _timer = durations.after(timeoutMs, onLate)
+    const timer = durations.after(timeoutMs, onLate)
     const { signal } = call.client
     const onAbort = (): void => stopped.reject(signal.reason)
     signal.addEventListener('abort', onAbort)
@@ -47,6 +47,7 @@ export function createEventsClient(settings: UpstreamConfiguration, { isCode, du
       abort()
       throw error
     } finally {
+      timer.close()
       signal.removeEventListener('abort', onAbort)
     }
   }

@@ -80,7 +80,7 @@ class ReplyCollector implements Dispatcher.DispatchHandler {
   }
 
   #settle(): void {
-    this.#timer[Symbol.dispose]()
+    this.#timer.close()
     this.#signal?.removeEventListener('abort', this.#abandon)
     this.#isSettled = true
   }

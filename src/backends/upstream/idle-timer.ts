@@ -23,6 +23,6 @@ export class IdleTimer {
   }
 
   stop(): void {
-    this.#timer[Symbol.dispose]()
+    this.#timer.close()
   }
 }

@@ -64,13 +64,14 @@ export function createSocketClient(
     const onTimeout = () => stop(upstreamTimeout('deadline of a handshake', Boolean(opening.outgoing?.socket)))
     const { signal } = call.client
     const onAbort = () => stop(signal.reason)
-    using _timer = durations.after(timeoutMs, onTimeout)
+    const timer = durations.after(timeoutMs, onTimeout)
     signal.addEventListener('abort', onAbort)
     if (signal.aborted) onAbort()
     try {
       proxy.upgrade(request, socket, Buffer.alloc(0))
       return await opening.settle.promise
     } finally {
+      timer.close()
       signal.removeEventListener('abort', onAbort)
     }
   }

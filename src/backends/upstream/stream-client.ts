@@ -73,7 +73,7 @@ export function createStreamClient(
     const stopIdle = (): void => stop(upstreamTimeout('idle upstream', hasSocket()))
     const idle = isRaw(call) ? new IdleTimer(durations, idleTimeoutMs, isClientSlow, stopIdle) : null
     const stopTimers = (): void => {
-      timer[Symbol.dispose]()
+      timer.close()
       idle?.stop()
     }
     const onBroken = (cause?: unknown): void => {

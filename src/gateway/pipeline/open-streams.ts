@@ -116,7 +116,7 @@ export class OpenStreams {
 
   #release(entry: Entry, reason: StreamEnd): void {
     if (!this.#entries.delete(entry)) return
-    entry.timer?.[Symbol.dispose]()
+    entry.timer?.close()
     const count = (this.#counts.get(entry.key) ?? 1) - 1
     if (count === 0) this.#counts.delete(entry.key)
     else this.#counts.set(entry.key, count)

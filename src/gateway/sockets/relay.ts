@@ -137,7 +137,7 @@ export class SocketRelay implements AcceptedSocket {
   }
 
   #finish(): void {
-    this.#timer?.[Symbol.dispose]()
+    this.#timer?.close()
     this.#end ??= 'client'
     this.#service.destroy()
     this.#stream.release(this.#end === 'client' ? 'client' : 'service')

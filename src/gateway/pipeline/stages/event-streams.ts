@@ -47,7 +47,7 @@ class EventRelay extends Transform {
     this.end()
     this.#source?.destroy()
     const timer = this.#durations.after(flushMs, () => this.destroy())
-    this.once('close', () => timer[Symbol.dispose]())
+    this.once('close', () => timer.close())
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: (error: null, chunk: Buffer) => void): void {
