@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { canonicalEmail, locales } from '../kernel/index.ts'
+import { canonicalCode, canonicalEmail, locales } from '../kernel/index.ts'
 
 /** RFC 5321, 4.5.3.1. */
 const mailable = /^[^@]{1,64}@[^@]{1,253}$/
@@ -38,14 +38,13 @@ export const newPassword = password
   .refine((value) => passwordLength(value) >= minPasswordLength)
   .meta({ description: `${minPasswordLength} to ${maxPasswordLength} characters, in NFKC; no common ones` })
 
+/** A mailed code, an authenticator code or a backup code as people type it, converted to its canonical form. */
 export const oneTimeCode = z
   .string()
   .max(32)
-  .trim()
-  .min(6)
-  .max(16)
-  .regex(/^[0-9A-Za-z-]+$/)
-  .meta({ examples: ['123456'] })
+  .transform(canonicalCode)
+  .pipe(z.string().regex(/^[0-9A-Z]{6,16}$/))
+  .meta({ description: 'Ignores blanks, hyphens, case and the width of characters', examples: ['123456'] })
 
 /** An IP address or a CIDR range. */
 export const addressRange = z
@@ -74,6 +73,7 @@ export const country = z
 /** A telephone number, which can be empty. */
 export const phone = z
   .string()
+  .trim()
   .regex(/^(\+?\d[\d ().-]{3,30})?$/)
   .meta({ examples: ['+49 30 901820'] })
 

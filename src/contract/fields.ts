@@ -42,6 +42,11 @@ export function text(max: number, min = 1) {
     .meta({ pattern: min > 0 ? nonBlank : printable })
 }
 
+/** An optional `text` or `line` with `min` 0. Forms send an empty text for none, and programs null. */
+export function orNone<T extends z.ZodType<string, string>>(schema: T) {
+  return schema.nullish().transform((value) => value || undefined)
+}
+
 const lineControl = '\\x00-\\x1f\\x7f-\\x9f'
 const printableLine = new RegExp(`^[^${lineControl}]*$`)
 
@@ -55,10 +60,10 @@ const deceptive = new RegExp(
 )
 
 /** Text on one line, such as a name: no line breaks, no tabs and no deceptive characters. */
-export function line(max: number) {
-  return text(max)
+export function line(max: number, min = 1) {
+  return text(max, min)
     .refine((value) => printableLine.test(value) && !deceptive.test(value))
-    .meta({ pattern: `^\\s*[^${lineControl}\\s][^${lineControl}]*$` })
+    .meta({ pattern: min > 0 ? `^\\s*[^${lineControl}\\s][^${lineControl}]*$` : `^[^${lineControl}]*$` })
 }
 
 /** A reason for a decision. */
@@ -93,10 +98,13 @@ export const timestamp = z.iso.datetime().meta({ description: 'ISO 8601 in UTC, 
 export const zoneDescription = 'ISO 8601 with a time zone: `Z`, or an offset such as `+02:00`'
 
 /** An ISO 8601 time with a zone, in requests. */
-export const instant = z.iso
-  .datetime({ offset: true })
+export const instant = z
+  .string()
+  .max(64)
+  .transform(withSeconds)
+  .pipe(z.iso.datetime({ offset: true }))
   .refine((value) => parseInstant(value) !== undefined)
-  .meta({ description: zoneDescription })
+  .meta({ description: zoneDescription, format: 'date-time' })
 
 /** A family's codes in requests. OpenAPI recognizes the schema by its title. */
 export function codeOf<C extends string>(family: CodedFamily<C>) {
@@ -207,6 +215,11 @@ export const operatorOrderFields = {
 
 /** Filters of an operator's list over all workspaces. */
 export const workspaceFilters = { workspaceId: id.optional(), workspaceKind: codeOf(workspaceKind).optional() }
+
+/** RFC 3339 requires seconds, but ISO 8601 and `datetime-local` inputs do not. */
+function withSeconds(value: string): string {
+  return value.replace(/T\d\d:\d\d(?=Z|[+-])/, '$&:00')
+}
 
 function parsePositive(value: string, currencyCode: string): Money | undefined {
   const parsed = isCurrency(currencyCode) ? parseMoney(value, currencyCode) : undefined

@@ -121,6 +121,14 @@ export function canonicalEmail(email: string): string {
   return email.normalize('NFKC').trim().toLowerCase()
 }
 
+/** Blanks, hyphens and invisible characters in a typed code. */
+const codeFiller = /[\s\p{Pd}\u2212\p{Default_Ignorable_Code_Point}]/gu
+
+/** People group the digits of a code, paste it with blanks, and type it in full width. */
+export function canonicalCode(typed: string): string {
+  return typed.normalize('NFKC').replace(codeFiller, '').toUpperCase()
+}
+
 export function isInDomains(email: string, domains: readonly string[]): boolean {
   const name = toDnsName(canonicalEmail(email).split('@').at(-1) ?? '')
   return domains.map(toDnsName).some((domain) => name === domain || name.endsWith(`.${domain}`))

@@ -7,13 +7,14 @@ import * as profile from '../../src/banking/profile/contract.ts'
 import * as roles from '../../src/banking/roles/contract.ts'
 import * as channels from '../../src/banking/withdrawal-channels/contract.ts'
 import * as workspaces from '../../src/banking/workspaces/contract.ts'
-import { line } from '../../src/contract/fields.ts'
+import { instant, line } from '../../src/contract/fields.ts'
 import { catalogue } from '../../src/contract/index.ts'
 import * as ipWhitelist from '../../src/identity/ip-whitelist/contract.ts'
 import * as mfa from '../../src/identity/mfa/contract.ts'
 import * as password from '../../src/identity/passwords/contract.ts'
 import { openSecureChannel } from '../../src/identity/secure-channel/contract.ts'
 import * as sessions from '../../src/identity/sessions/contract.ts'
+import { fieldsOf } from '../../src/testing/inputs.ts'
 
 const schemas = catalogue.flatMap(({ id, query, body }) => [
   ...(query ? [{ id, part: 'query', schema: query }] : []),
@@ -299,8 +300,8 @@ const oneLine = [
 
 function patternsIn(node: unknown): { name: string; pattern: string }[] {
   return objectsIn(node).flatMap(({ properties }) =>
-    Object.entries(properties ?? {}).flatMap(([name, { pattern }]) =>
-      oneLine.includes(name) ? [{ name, pattern: String(pattern) }] : [],
+    Object.entries(properties ?? {}).flatMap(([name, { pattern, anyOf }]) =>
+      oneLine.includes(name) ? [{ name, pattern: String(pattern ?? anyOf?.[0].pattern) }] : [],
     ),
   )
 }
@@ -333,3 +334,49 @@ describe.each(cases)('$name', ({ schema, accepts, refuses }) => {
     for (const body of refuses) expect(schema.safeParse(body).success, JSON.stringify(body)).toBe(false)
   })
 })
+
+const anId = '01933b6e-7c1a-7e0a-8f35-4c2d1f5b9a10'
+const otherId = '01933b6e-7c1a-7e0a-8f35-4c2d1f5b9a11'
+const transferBody = { sourceWalletBizId: anId, targetWalletBizId: otherId, amount: '1.00', currency: 'USD' }
+/** Optional texts of commands, with the other fields. */
+const optionalTexts = [
+  ['transfers.create', 'remark', transferBody],
+  ['transfers.create', 'clientReference', transferBody],
+  ['withdrawals.create', 'remark', { walletBizId: anId, withdrawalChannelBizId: otherId, amount: '1.00' }],
+  ['withdrawals.complete', 'externalReference', {}],
+  ['recharges.confirm', 'externalReference', {}],
+  ['invitations.create', 'message', { email: 'someone@people.test', roleBizId: anId }],
+  ['wallets.create', 'walletName', { currency: 'USD' }],
+  ['roles.create', 'description', { roleName: 'Auditor', permissionCodes: [] }],
+  ['registration.complete', 'accountPhone', { sessionId: 'any', accountName: 'New' }],
+] as const
+
+describe.each(optionalTexts)('%s: %s', (operation, field, without) => {
+  const read = (more: object) => schemaOf(operation).parse({ ...without, ...more })
+
+  it.each([null, '', '  '])('%j is none', (value) => {
+    expect(read({ [field]: value })).toEqual(read({}))
+  })
+
+  it.each([1, [], '\u0000'])('%j is refused', (value) => {
+    expect(schemaOf(operation).safeParse({ ...without, [field]: value }).success).toBe(false)
+  })
+})
+
+const minute = [
+  ['2026-01-01T00:00Z', '2026-01-01T00:00:00.000Z'],
+  ['2026-01-01T00:00+02:00', '2025-12-31T22:00:00.000Z'],
+] as const
+
+it.each(minute)('an instant without seconds: %s', (text, expected) => {
+  expect(new Date(instant.parse(text)).toISOString()).toBe(expected)
+  const lists = schemas.filter(({ schema }) => 'startTime' in fieldsOf(schema))
+  expect(lists.length).toBeGreaterThan(5)
+  for (const { id, schema } of lists)
+    expect(schema.safeParse({ startTime: text, endTime: text }).success, id).toBe(true)
+})
+
+it.each(['2026-01-01T00Z', '2026-01-01T00:00', '2026-01-01 00:00Z', '2026-01-01T24:00Z', '2026-02-30T00:00Z'])(
+  'refuses the instant %s',
+  (text) => expect(instant.safeParse(text).success).toBe(false),
+)

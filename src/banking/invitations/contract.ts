@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { email } from '../../contract/account-fields.ts'
-import { bizId, coded, codeOf, id, memberReason, text, timestamp } from '../../contract/fields.ts'
+import { bizId, coded, codeOf, id, memberReason, orNone, text, timestamp } from '../../contract/fields.ts'
 
 import type { Permissions } from '../../contract/permissions.ts'
 import { member, own } from '../../contract/policies.ts'
@@ -102,7 +102,7 @@ export const createInvitation = operation({
   policy: { ...managing, stepUp: 'maybe' },
   confirms: ['email', 'roleBizId'],
   purpose: ({ email, roleBizId: role }) => ({ role, payee: { email } }),
-  body: z.strictObject({ email, roleBizId: id, message: text(512).optional() }),
+  body: z.strictObject({ email, roleBizId: id, message: orNone(text(512, 0)) }),
   refuses: [...command.refuses, 'ACCESS.PAYOUT_HOLD'],
 })
 

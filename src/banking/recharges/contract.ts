@@ -10,6 +10,7 @@ import {
   line,
   memberReason,
   orderFields,
+  orNone,
   statusHistory,
   text,
   timestamp,
@@ -248,7 +249,7 @@ export const confirmRecharge = operation({
   summary: 'Confirm a recharge and credit the wallet',
   body: z
     .strictObject({
-      externalReference: line(128).optional().meta({
+      externalReference: orNone(line(128, 0)).meta({
         description:
           'Reference of the payment in the bank statement. It confirms one recharge per channel; case and spaces are ignored.',
       }),

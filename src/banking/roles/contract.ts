@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { bizId, changesSomething, coded, id, line, nothing, text, timestamp } from '../../contract/fields.ts'
+import { bizId, changesSomething, coded, id, line, nothing, orNone, text, timestamp } from '../../contract/fields.ts'
 
 import { type Permissions, permissionCodes as permissionCodesOf } from '../../contract/permissions.ts'
 
@@ -122,7 +122,7 @@ export const createRole = operation({
   summary: 'Create a role',
   policy: { ...managing, workspace: 'optional', stepUp: 'maybe' },
   confirms: ['roleName', 'permissionCodes'],
-  body: z.strictObject({ roleName, description: description.optional(), permissionCodes }),
+  body: z.strictObject({ roleName, description: orNone(description), permissionCodes }),
   reply: Role,
   refuses: ['STATE.CONFLICT', 'ACCESS.PAYOUT_HOLD'],
 })

@@ -9,6 +9,7 @@ import {
   id,
   line,
   orderFields,
+  orNone,
   statusHistory,
   text,
   timestamp,
@@ -43,8 +44,8 @@ const TransferRequest = withMoney(
     targetWalletBizId: id,
     amount,
     currency,
-    remark: text(256).optional(),
-    clientReference: line(64).optional(),
+    remark: orNone(text(256, 0)),
+    clientReference: orNone(line(64, 0)),
   }),
   (body) => body.currency,
 ).refine((body) => body.sourceWalletBizId !== body.targetWalletBizId, { path: ['targetWalletBizId'] })

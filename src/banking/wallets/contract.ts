@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { bizId, coded, currency, decimal, instant, line, reason, timestamp } from '../../contract/fields.ts'
+import { bizId, coded, currency, decimal, instant, line, orNone, reason, timestamp } from '../../contract/fields.ts'
 import { listQuery, page } from '../../contract/lists.ts'
 
 import type { Permissions } from '../../contract/permissions.ts'
@@ -71,7 +71,7 @@ export const createWallet = operation({
   chains: ['consumer'],
   summary: 'Open a wallet in a currency that the workspace lacks',
   policy: { ...member, workspace: 'required', permission: 'wallet:create' },
-  body: z.strictObject({ currency, walletName: line(64).optional() }),
+  body: z.strictObject({ currency, walletName: orNone(line(64, 0)) }),
   reply: Wallet,
   refuses: ['STATE.CONFLICT'],
 })

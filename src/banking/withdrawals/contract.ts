@@ -8,6 +8,7 @@ import {
   id,
   line,
   orderFields,
+  orNone,
   statusHistory,
   text,
   timestamp,
@@ -39,7 +40,7 @@ const WithdrawalRequest = z.strictObject({
   walletBizId: id,
   withdrawalChannelBizId: id,
   amount,
-  remark: text(256).optional(),
+  remark: orNone(text(256, 0)),
 })
 
 /** `netAmount` is the amount that is paid out: the amount minus the fee. */
@@ -210,7 +211,7 @@ export const completeWithdrawal = operation({
   id: 'withdrawals.complete',
   path: '/withdrawals/{withdrawal_id}/complete',
   summary: 'Mark a withdrawal as paid and debit the wallet',
-  body: z.strictObject({ externalReference: line(128).optional() }).optional(),
+  body: z.strictObject({ externalReference: orNone(line(128, 0)) }).optional(),
 })
 
 export const failWithdrawal = operation({

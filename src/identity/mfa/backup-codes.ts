@@ -1,5 +1,5 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
-import type { AccountId, Instant, Portal, Randomness } from '../../kernel/index.ts'
+import { type AccountId, canonicalCode, type Instant, type Portal, type Randomness } from '../../kernel/index.ts'
 import { auditContextOf, recordSuccess } from '../../platform/audit/index.ts'
 import type { KeyedDigest } from '../../platform/crypto/index.ts'
 import { lockOwnAccount } from '../accounts/service.ts'
@@ -56,7 +56,7 @@ export async function generateBackupCodes(
 }
 
 function canonical(code: string): string {
-  return code.toUpperCase().replaceAll('-', '').replaceAll('O', '0').replaceAll(/[IL]/g, '1')
+  return canonicalCode(code).replaceAll('O', '0').replaceAll(/[IL]/g, '1')
 }
 
 function mintBackupCodes(randomness: Randomness): string[] {

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { country, email, language, oneTimeCode, phone, timezone } from '../../contract/account-fields.ts'
-import { bizId, coded, line, sessionId } from '../../contract/fields.ts'
+import { bizId, coded, line, orNone, sessionId } from '../../contract/fields.ts'
 import { anonymous } from '../../contract/policies.ts'
 import { accountStatus, operation } from '../../kernel/index.ts'
 import { turnstileToken } from '../passwords/contract.ts'
@@ -50,7 +50,7 @@ export const completeRegistration = operation({
   body: z.strictObject({
     sessionId,
     accountName: line(128),
-    accountPhone: phone.optional(),
+    accountPhone: orNone(phone),
     defaultLanguage: language.optional(),
     defaultTimezone: timezone.optional(),
     defaultCountry: country.optional(),

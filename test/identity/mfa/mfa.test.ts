@@ -120,7 +120,8 @@ describe('an authenticator', () => {
     ['1234567', 'AUTH.CODE_INVALID'],
     ['abcdef', 'AUTH.CODE_INVALID'],
     ['12345', 'VALIDATION.INVALID_PARAMETER'],
-    ['１２３４５６', 'VALIDATION.INVALID_PARAMETER'],
+    ['12-345', 'VALIDATION.INVALID_PARAMETER'],
+    ['123_456', 'VALIDATION.INVALID_PARAMETER'],
     ["1' OR '1", 'VALIDATION.INVALID_PARAMETER'],
   ])('rejects %s with %s', async (code, refusal) => {
     await newSecret()
