@@ -234,6 +234,11 @@ export interface DomainPorts<Settings = unknown> {
   settings: Settings
   /** Whether an ISO 3166 alpha-2 code exists. */
   isCountry(alpha2: string): boolean
+  /**
+   * Returns a telephone number in E.164, or undefined if it is not one. The country completes a national number. An empty
+   * text stays empty.
+   */
+  parsePhone(text: string, alpha2: string): string | undefined
   /** Returns the absolute URL of a portal's sign-in page. */
   signInUrl(portal: Portal): string
   /** Returns the service of a domain listed in `uses`. */
@@ -292,6 +297,7 @@ const ports: Readonly<Record<PortName, true>> = {
   permissions: true,
   deployment: true,
   isCountry: true,
+  parsePhone: true,
   signInUrl: true,
 }
 

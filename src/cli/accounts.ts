@@ -15,7 +15,7 @@ import {
   enrollAuthenticator,
   provideAccount,
 } from '../identity/index.ts'
-import { type Permission, portals, Refusal } from '../kernel/index.ts'
+import { type Permission, portals, Refusal, withAsciiDomain } from '../kernel/index.ts'
 import { createKeyedDigest, createPasswordHasher, createSecretBox } from '../platform/crypto/index.ts'
 import { systemClock, systemIds, systemRandomness } from '../platform/runtime/index.ts'
 import { createLogger } from '../platform/telemetry/index.ts'
@@ -28,7 +28,7 @@ const nameRequired = { error: `--name is required: up to ${maxNameLength} printa
 const emailRequired = { error: '--email is required: a valid e-mail address' }
 
 const OperatorOptions = z.object({
-  email: z.string(emailRequired).refine(isMailbox, emailRequired),
+  email: z.string(emailRequired).transform(withAsciiDomain).refine(isMailbox, emailRequired),
   name: z
     .string(nameRequired)
     .refine((name) => printable(maxNameLength).safeParse(name).success, nameRequired)

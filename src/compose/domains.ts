@@ -39,7 +39,7 @@ import {
 } from '../ledger/index.ts'
 import { auditContextOf, isRecorded, recordSetting, recordSuccess } from '../platform/audit/index.ts'
 import { createDomainCache } from '../platform/cache/index.ts'
-import { isCountry } from '../platform/countries.ts'
+import { countryPorts } from '../platform/countries.ts'
 import { highestRate } from '../platform/exchange-rates.ts'
 import type { JobKind } from '../platform/jobs/index.ts'
 import { createDomainLimits } from '../platform/limits/index.ts'
@@ -240,7 +240,7 @@ class DomainBuilder {
       },
       ...declarationPorts(catalogue, configuration),
       currencies: configuration.money.currencies,
-      isCountry,
+      ...countryPorts,
       signInUrl: (portal) => linksOf(configuration, portal).signIn,
     }
   }

@@ -70,12 +70,21 @@ export const country = z
   .regex(/^[A-Z]{2}$/)
   .meta({ description: 'ISO 3166 alpha-2', examples: ['DE'] })
 
-/** A telephone number, which can be empty. */
+/** A telephone number as people write it, which can be empty. Services parse it with `parsePhone`. */
 export const phone = z
   .string()
-  .trim()
-  .regex(/^(\+?\d[\d ().-]{3,30})?$/)
-  .meta({ examples: ['+49 30 901820'] })
+  .max(64)
+  .transform((value) =>
+    value
+      .normalize('NFKC')
+      .replace(/\p{Cf}/gu, '')
+      .trim(),
+  )
+  .pipe(z.string().regex(/^([+(]{0,2}\d[\d ()./\u2010-\u2015\u2212\u30fc-]{3,38})?$/))
+  .meta({
+    description: 'International, or national in the country of the account. Replies contain it in E.164.',
+    examples: ['+49 30 901820'],
+  })
 
 /** The number of suspended credentials by the name of the domain, such as `apiKeys`. */
 export const suspendedCredentials = z.record(z.string(), z.int()).meta({

@@ -118,7 +118,18 @@ export function days(count: number): number {
 }
 
 export function canonicalEmail(email: string): string {
-  return email.normalize('NFKC').trim().toLowerCase()
+  return withAsciiDomain(email.normalize('NFKC').trim()).toLowerCase()
+}
+
+/** A domain with letters outside ASCII, and without characters that have a meaning in a URL. */
+const internationalDomain = /^(?=.*\P{ASCII})[\p{L}\p{M}\p{N}.\u3002-]+$/u
+
+/** Converts an internationalized domain to Punycode (RFC 5891). Keeps any other address. */
+export function withAsciiDomain(address: string): string {
+  const start = address.lastIndexOf('@') + 1
+  const domain = address.slice(start)
+  if (start === 0 || !internationalDomain.test(domain)) return address
+  return `${address.slice(0, start)}${URL.parse(`http://${domain}`)?.hostname ?? domain}`
 }
 
 /** Blanks, hyphens and invisible characters in a typed code. */

@@ -78,8 +78,19 @@ describe('open registration', () => {
     const { passwordInitToken } = data(await by.post(complete, { sessionId, ...profile }))
     data(await by.post('/auth/password/init', { token: passwordInitToken, newPassword: goodPassword }))
     const { accessToken } = await signInAs(portico, by, email)
-    expect(data(await by.get('/profile', accessToken))).toMatchObject(profile)
+    expect(data(await by.get('/profile', accessToken))).toMatchObject({ ...profile, accountPhone: '+4930901820' })
     expect((await portico.mailTo(email, 'security-change')).locale).toBe('ja')
+  })
+
+  test('registration.* 200, 409: one account for all forms of an internationalized address', async () => {
+    const by = client(portico)
+    const canonical = 'eva@xn--bcher-kva.example'
+    const { sessionId } = data(await by.post(initiate, { email: 'Eva@Bücher.example', turnstileToken: '' }))
+    const code = codeIn((await portico.mailTo(canonical, 'registration-code')).text)
+    data(await by.post(verify, { sessionId, code }))
+    data(await by.post(complete, { sessionId, accountName: 'Eva', accountPhone: null }))
+    data(await by.post(initiate, { email: 'eva@bu\u0308cher.EXAMPLE', turnstileToken: '' }))
+    expect((await portico.mailTo(canonical, 'account-exists')).to).toBe(canonical)
   })
 
   test('registration.initiate: same response for a registered address, which gets a mail instead', async () => {

@@ -18,6 +18,6 @@ export function createProfile(ports: ProfilePorts & { words: Words }): { handler
 export default domain({
   name: 'profile',
   ...declaredBy(contract),
-  needs: ['database', 'isCountry', 'transaction', 'words'],
+  needs: ['database', 'isCountry', 'parsePhone', 'transaction', 'words'],
   create: createProfile,
 })

@@ -9,6 +9,7 @@ export interface ProfilePorts {
   database: Database
   transaction: DomainPorts['transaction']
   isCountry(alpha2: string): boolean
+  parsePhone(text: string, alpha2: string): string | undefined
 }
 
 export async function readProfile({ database }: ProfilePorts, id: AccountId): Promise<ProfileRow> {
@@ -16,13 +17,17 @@ export async function readProfile({ database }: ProfilePorts, id: AccountId): Pr
 }
 
 export async function updateProfile(
-  { transaction, isCountry }: ProfilePorts,
+  { transaction, isCountry, parsePhone }: ProfilePorts,
   changes: ProfileChanges,
   auditContext: AuditContext,
 ): Promise<ProfileRow> {
   if (changes.country !== undefined && !isCountry(changes.country)) throw invalid('defaultCountry')
   return transaction(async (tx) => {
-    const changed = assertExists(await updateProfileRow(tx, auditContext.accountId, changes, auditContext.at))
+    const { country } = assertExists(await profileById(tx, auditContext.accountId))
+    const phone = changes.phone === undefined ? undefined : parsePhone(changes.phone, changes.country ?? country)
+    if (phone === undefined && changes.phone !== undefined) throw invalid('accountPhone')
+    const accepted = { ...changes, phone }
+    const changed = assertExists(await updateProfileRow(tx, auditContext.accountId, accepted, auditContext.at))
     await recordSuccess(tx, auditContext, { workspaceId: null, targetId: auditContext.accountId })
     return changed
   })

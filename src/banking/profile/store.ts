@@ -18,7 +18,7 @@ const columns = [
   'defaultCountry as country',
 ] as const
 
-export function profileById(database: Database, id: AccountId): Promise<ProfileRow | undefined> {
+export function profileById(database: Database | Tx, id: AccountId): Promise<ProfileRow | undefined> {
   return database.selectFrom('accounts').select(columns).where('bizId', '=', id).executeTakeFirst()
 }
 

@@ -4,7 +4,7 @@ import { type Configuration, ConfigurationError } from '../../config/index.ts'
 import type { Catalogue } from '../../contract/index.ts'
 import { selectPorts } from '../../extensions/index.ts'
 import { messageOf, type Portal, type Words, withCallSite } from '../../kernel/index.ts'
-import { isCountry } from '../../platform/countries.ts'
+import { countryPorts } from '../../platform/countries.ts'
 import { systemClock, systemIds, systemRandomness } from '../../platform/runtime/index.ts'
 import { createLogger } from '../../platform/telemetry/index.ts'
 import { declarationPorts } from '../catalogue.ts'
@@ -91,7 +91,7 @@ function portsFor(domain: LoadedDomain, { configuration, catalogue, words, setti
     ids: systemIds,
     randomness: systemRandomness,
     logger: createLogger('silent').child({ domain: name }),
-    isCountry,
+    ...countryPorts,
     signInUrl: (portal: Portal) => linksOf(configuration, portal).signIn,
     use: (used: string) => unavailablePort(`use(${used})`),
   }

@@ -9,6 +9,7 @@ import {
   type RequestContext,
 } from '../../kernel/index.ts'
 import { recordSuccess, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
+import { parsePhone } from '../../platform/countries.ts'
 import { insertAccount, type NewAccount } from '../accounts/store.ts'
 import { spendAttempt } from '../attempts/store.ts'
 import { insertPasswordToken } from '../passwords/store.ts'
@@ -65,6 +66,9 @@ function toNewAccount(
   context: RequestContext,
   now: Instant,
 ): NewAccount {
+  const country = profile.defaultCountry ?? (ports.isCountry(context.country) ? context.country : fallbackCountry)
+  const phone = parsePhone(profile.accountPhone ?? '', country)
+  if (phone === undefined) throw invalid('accountPhone')
   return {
     id: ports.ids.next<'account'>(),
     portal: context.portal,
@@ -73,11 +77,11 @@ function toNewAccount(
     email,
     emailVerifiedAt: now,
     name: profile.accountName,
-    phone: profile.accountPhone ?? '',
+    phone,
     passwordHash: null,
     language: profile.defaultLanguage ?? context.locale,
     timezone: profile.defaultTimezone ?? 'UTC',
-    country: profile.defaultCountry ?? (ports.isCountry(context.country) ? context.country : fallbackCountry),
+    country,
     maxSessions: ports.settings.sessions.maxConcurrent,
     operatorPermissions: [],
   }

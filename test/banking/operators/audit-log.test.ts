@@ -40,7 +40,13 @@ test('operators.verifyAuditLog 200: reports the first tampered entry and the int
 test('audit: an entry names the API key of the request, if there is one', async () => {
   const { database, clock } = world
   const session = callerOf(await world.account('member@example.test'))
-  const { handlers } = createProfile({ database, transaction: transactionOf(database), words, isCountry: () => true })
+  const { handlers } = createProfile({
+    database,
+    transaction: transactionOf(database),
+    words,
+    isCountry: () => true,
+    parsePhone: (text) => text,
+  })
   const body = { accountName: 'Another' }
   await world.call(handlers, updateProfile, { as: session, body })
   await world.call(handlers, updateProfile, { as: { ...session, apiKeyId: 'a key' }, body })

@@ -189,7 +189,13 @@ describe('isolation: an operation changes no rows of other workspaces, accounts 
         words,
         ...invitations,
       }).handlers,
-      ...createProfile({ database, transaction: transactionOf(database), words, isCountry: () => true }).handlers,
+      ...createProfile({
+        database,
+        transaction: transactionOf(database),
+        words,
+        isCountry: () => true,
+        parsePhone: (text) => text,
+      }).handlers,
       ...createOperators({
         suspendCredentials: async () => ({}),
         database,
