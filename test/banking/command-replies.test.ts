@@ -74,7 +74,11 @@ const transferData = dataOf(
       source: ids.next<'wallet'>(),
       target: ids.next<'wallet'>(),
     }))
-    .map((terms) => newTransfer({ ...terms, needsApproval: false, maxWithoutApproval: null }, context).order.data),
+    .map(
+      (terms) =>
+        newTransfer({ ...terms, needsApproval: false, maxWithoutApproval: null }, context, context.receivedAt).order
+          .data,
+    ),
   fc.constantFrom({ failureCode: 'APPROVAL_REJECTED' }, { failureCode: 'SANDBOX_RESET' }),
 )
 

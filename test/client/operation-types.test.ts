@@ -59,7 +59,7 @@ describe("the methods' types", () => {
   it('have the codes of coded values', () => {
     expect(consumer.readTransfer).toBeTypeOf('function')
     expectTypeOf<Awaited<ReturnType<typeof consumer.readTransfer>>['transferStatus']['code']>().toEqualTypeOf<
-      'PENDING_APPROVAL' | 'PROCESSING' | 'COMPLETED' | 'FAILED'
+      'PENDING_APPROVAL' | 'PROCESSING' | 'COMPLETED' | 'FAILED' | 'CANCELLED' | 'EXPIRED'
     >()
     expectTypeOf(consumer.listFlows).toBeCallableWith({
       params: { wallet_id: 'x' },

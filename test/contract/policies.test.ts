@@ -96,7 +96,7 @@ describe('policies', () => {
       'sandbox:reset': ['sandbox.reset'],
       'session:terminate': ['operators.terminateAccountSessions'],
       'transfer:approve': ['transfers.approve', 'transfers.reject'],
-      'transfer:create': ['transfers.create'],
+      'transfer:create': ['transfers.cancel', 'transfers.create'],
       'transfer:read': [
         'transfers.completed',
         'transfers.list',
@@ -131,6 +131,7 @@ describe('policies', () => {
       'recharges.proof',
       'recharges.reject',
       'transfers.approve',
+      'transfers.cancel',
       'transfers.create',
       'transfers.reject',
       'withdrawalChannels.create',

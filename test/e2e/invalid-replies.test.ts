@@ -57,6 +57,7 @@ describe('a command of Portico whose reply breaks its schema', () => {
   const commands: [id: string, prepare: () => Promise<Send>][] = [
     ['transfers.create', async () => member('/transfer/command/create', transferOf('1.00'))],
     ['transfers.approve', async () => operator(`/transfers/${await pendingTransfer()}/approve`)],
+    ['transfers.cancel', async () => member(`/transfer/command/${await pendingTransfer()}/cancel`)],
     ['transfers.reject', async () => operator(`/transfers/${await pendingTransfer()}/reject`, reason)],
     ['exchanges.create', async () => member('/exchanges', await quote())],
     ['recharges.create', async () => member('/recharges', rechargeOf)],

@@ -232,6 +232,7 @@ export const bankingSamples: Samples = {
   'roles.setPermissions': async (place) => ({ body: { roleBizId: await createRoleIn(place), permissionCodes: [] } }),
   'roles.update': async (place) => ({ body: { roleBizId: await createRoleIn(place), description: 'theirs' } }),
   'transfers.approve': ofOrder(),
+  'transfers.cancel': ofOrder(),
   'transfers.completed': ofOrder(),
   'transfers.create': async (place) => ({ body: await newTransfer(place), crossWorkspace: ['targetWalletBizId'] }),
   // Without a query, the reply is an error of `compatibility.observedErrors`.

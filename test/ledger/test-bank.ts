@@ -1,9 +1,9 @@
-import { createTransfers } from '../../src/banking/transfers/index.ts'
-import type { TransferSettings } from '../../src/banking/transfers/rules.ts'
+import { createTransfers, type TransfersOptions } from '../../src/banking/transfers/index.ts'
 import { createWallets } from '../../src/banking/wallets/index.ts'
 import type { Database } from '../../src/database/index.ts'
 import {
   type AccountId,
+  days,
   formatMoney,
   type Money,
   parseMoney,
@@ -53,7 +53,7 @@ export interface TestBank {
 
 export async function createTestBank(
   database: Database,
-  rules: Partial<TransferSettings> = {},
+  rules: Partial<Pick<TransfersOptions, 'approvalThreshold' | 'fixedFee' | 'approvalLifeMs'>> = {},
   outgoing: Partial<OutgoingRules> = {},
 ): Promise<TestBank> {
   const clock = testClock()
@@ -85,6 +85,7 @@ export async function createTestBank(
     words,
     approvalThreshold: {},
     fixedFee: {},
+    approvalLifeMs: days(1),
     ...rules,
   })
 

@@ -36,6 +36,8 @@ export const transferStatus = codedFamily('transferStatus', {
   PROCESSING: 10090202,
   COMPLETED: 10090203,
   FAILED: 10090204,
+  CANCELLED: 10090205,
+  EXPIRED: 10090206,
 })
 
 const TransferRequest = withMoney(
@@ -68,6 +70,8 @@ const TransferOrder = z.object({
 
 const walletTransferFilters = { transferStatus: codeOf(transferStatus).optional() }
 
+export const expiryJob = 'transfers.expire'
+
 /** A transfer moves the funds immediately (`send`), or holds them until an operator approves it (`ask`). */
 export const transfers = orderType('TRANSFER', {
   prefix: 'TRF',
@@ -88,6 +92,8 @@ export const transfers = orderType('TRANSFER', {
   moves: {
     send: { by: 'member', from: [], to: ['PROCESSING', 'COMPLETED'] },
     ask: { by: 'member', from: [], to: ['PENDING_APPROVAL'], holds: 'HELD' },
+    cancel: { by: 'member', from: ['PENDING_APPROVAL'], to: ['CANCELLED'], holds: 'RELEASED' },
+    expire: { by: 'clock', job: expiryJob, from: ['PENDING_APPROVAL'], to: ['EXPIRED'], holds: 'RELEASED' },
     approve: {
       by: 'operator',
       permission: 'transfer:approve',
@@ -146,6 +152,14 @@ export const createTransfer = operation({
     'WALLET.NOT_ACTIVE',
     'ACCESS.PAYOUT_HOLD',
   ],
+})
+
+export const cancelTransfer = operation({
+  ...orders.change,
+  id: 'transfers.cancel',
+  path: '/transfer/command/{order_id}/cancel',
+  summary: 'Cancel an unapproved transfer and release its funds',
+  body: 'none',
 })
 
 export const listTransfers = operation({

@@ -1,6 +1,7 @@
 import { waitingStatuses } from '../../contract/ledger/life-cycle.ts'
 import {
   type AccountId,
+  addMs,
   bizId,
   createHandlerTable,
   emptyPage,
@@ -19,6 +20,8 @@ import { toTransferView } from './view.ts'
 export interface TransfersPorts {
   ledger: Ledger
   rules: TransferRules
+  /** Time to approve a transfer. */
+  approvalLifeMs: number
   words: Words
   /** Throws ACCESS.PAYOUT_HOLD if the member gained the permission recently. isExempt runs only for such a member. */
   assertNotHeld(
@@ -29,7 +32,7 @@ export interface TransfersPorts {
 }
 
 export function createHandlers(ports: TransfersPorts): HandlerTable {
-  const { ledger, rules, words, assertNotHeld } = ports
+  const { ledger, rules, approvalLifeMs, words, assertNotHeld } = ports
   const orders = createOrders(contract.transfers, { ledger, words }, toTransferView)
   return createHandlerTable(contract, {
     listTransfers: orders.list,
@@ -44,7 +47,11 @@ export function createHandlers(ports: TransfersPorts): HandlerTable {
         (await ledger.readWallet({ wallet: input.target, workspace: workspaceId })) !== undefined
       await assertNotHeld({ accountId, workspaceId }, context.receivedAt, staysInside)
       const open = (terms: TransferTerms) =>
-        orders.open(terms.needsApproval ? 'ask' : 'send', context, newTransfer(terms, context))
+        orders.open(
+          terms.needsApproval ? 'ask' : 'send',
+          context,
+          newTransfer(terms, context, addMs(ledger.now(), approvalLifeMs)),
+        )
       const terms = computeTerms(input, rules)
       try {
         return await open(terms)
@@ -54,6 +61,8 @@ export function createHandlers(ports: TransfersPorts): HandlerTable {
         return open({ ...terms, needsApproval: true })
       }
     }),
+
+    cancelTransfer: orders.move('cancel'),
 
     listWalletTransfers: async (request) => {
       const { params, query, workspace } = request

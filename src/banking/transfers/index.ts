@@ -1,9 +1,12 @@
 /**
- * Transfers between wallets. A transfer moves the funds immediately, or holds them until an operator approves it. Start
+ * Transfers between wallets. A transfer moves the funds immediately, or holds them until an operator approves it, its
+ * sender cancels it, or it expires. Start
  * reading in `contract.ts` and `handlers.ts`.
  */
 import { declaredBy, domain } from '../../api/domain.ts'
-import type { HandlerTable } from '../../kernel/index.ts'
+import { days, type HandlerTable, minutes, untilNotFull } from '../../kernel/index.ts'
+import { expireOrders, expiryBatchSize } from '../../ledger/index.ts'
+import type { JobKind } from '../../platform/jobs/index.ts'
 import * as contract from './contract.ts'
 import { createHandlers, type TransfersPorts } from './handlers.ts'
 import { checkTransferSettings, parseTransferRules, type TransferSettings, transferSettings } from './rules.ts'
@@ -11,11 +14,25 @@ import { checkTransferSettings, parseTransferRules, type TransferSettings, trans
 export interface TransfersOptions extends TransferSettings, Omit<TransfersPorts, 'rules'> {}
 
 /** Throws a RangeError for an invalid amount in the settings. */
-export function createTransfers({ ledger, words, assertNotHeld, ...settings }: TransfersOptions): {
+export function createTransfers({ approvalThreshold, fixedFee, ...ports }: TransfersOptions): {
   handlers: HandlerTable
+  jobs: JobKind[]
 } {
+  const { ledger } = ports
   return {
-    handlers: createHandlers({ ledger, words, assertNotHeld, rules: parseTransferRules(settings) }),
+    handlers: createHandlers({ ...ports, rules: parseTransferRules({ approvalThreshold, fixedFee }) }),
+    jobs: [
+      {
+        name: contract.expiryJob,
+        attempts: 1,
+        // Reads show an expired transfer as such before the job has recorded it.
+        everyMs: minutes(1),
+        work: (_, { jobId, signal }) =>
+          untilNotFull(expiryBatchSize, signal, () =>
+            expireOrders(ledger, contract.transfers, { requestId: jobId, workspace: null, signal }),
+          ),
+      },
+    ],
   }
 }
 
@@ -25,7 +42,7 @@ export default domain({
   locales: new URL('./locales/', import.meta.url),
   settings: transferSettings,
   settingsKey: 'money',
-  defaults: { transferFee: {}, transferApprovalFrom: {} },
+  defaults: { transferFee: {}, transferApprovalFrom: {}, transferApprovalLifeMs: days(7) },
   checkSettings: checkTransferSettings,
   uses: ['wallets', 'members'],
   needs: ['database', 'ledger', 'words'],
@@ -38,6 +55,7 @@ export default domain({
         memberships.assertNotHeld(database, member, ['transfer:create'], at, isExempt),
       fixedFee: settings.transferFee,
       approvalThreshold: settings.transferApprovalFrom,
+      approvalLifeMs: settings.transferApprovalLifeMs,
     })
   },
 })

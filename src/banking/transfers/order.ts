@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Money, money, type WalletId, type WorkspaceId } from '../../kernel/index.ts'
+import { type Instant, type Money, money, toIso, type WalletId, type WorkspaceId } from '../../kernel/index.ts'
 import {
   type CommandContext,
   type Entry,
@@ -42,7 +42,8 @@ export function toTransfer(order: Order): Transfer {
   return { source, target, amount: money(amount, currency), fee: money(feeAmount, currency), ...notes }
 }
 
-export function newTransfer(terms: TransferTerms, context: CommandContext<WorkspaceId>): Opening {
+/** Without an approval, the transfer expires at `expiresAt`. */
+export function newTransfer(terms: TransferTerms, context: CommandContext<WorkspaceId>, expiresAt: Instant): Opening {
   return {
     parties: transferParties(terms, context.workspace),
     ...(terms.needsApproval
@@ -56,6 +57,7 @@ export function newTransfer(terms: TransferTerms, context: CommandContext<Worksp
         failureCode: null,
         remark: terms.remark,
         clientReference: terms.clientReference,
+        ...(terms.needsApproval && { expiresAt: toIso(expiresAt) }),
       },
       usage: withoutApproval(terms),
       outgoing: { amount: terms.amount, leaving: true, by: context },

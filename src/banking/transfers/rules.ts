@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { SettingsContext } from '../../api/domain.ts'
-import { currencyErrors, decimalByCurrency } from '../../config/values.ts'
+import { currencyErrors, decimalByCurrency, lifetimeMs } from '../../config/values.ts'
 import type { Money, WalletId } from '../../kernel/index.ts'
 import { parseConfiguredAmount } from '../../ledger/index.ts'
 
@@ -10,6 +10,9 @@ export const transferSettings = z.strictObject({
   ),
   transferApprovalFrom: decimalByCurrency.describe(
     'Amount from which transfers require approval by an operator, by currency. It applies to the total of a person’s transfers within 24 hours that had no approval.',
+  ),
+  transferApprovalLifeMs: lifetimeMs(1_000).describe(
+    'Time limit in milliseconds for the approval of a transfer. Afterwards, the transfer expires and its funds are released.',
   ),
 })
 

@@ -74,7 +74,7 @@ beforeAll(async () => {
   ])
   const domain = createTransfers({
     ...unlimitedPayouts,
-    ...{ ledger: bank.ledger, words, approvalThreshold: {}, fixedFee: {} },
+    ...{ ledger: bank.ledger, words, approvalThreshold: {}, fixedFee: {}, approvalLifeMs: 1_000 },
     assertNotHeld: (member, at, isExempt) =>
       memberships.assertNotHeld(database, member, ['transfer:create'], at, isExempt),
   })

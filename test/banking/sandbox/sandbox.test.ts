@@ -58,6 +58,7 @@ beforeAll(async () => {
     words,
     approvalThreshold: { USD: '5000.00' },
     fixedFee: {},
+    approvalLifeMs: 60_000,
     ...unlimitedPayouts,
   }).handlers
   owner = await world.account('owner@example.test')
