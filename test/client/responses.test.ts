@@ -320,6 +320,7 @@ describe('the default options', () => {
       'withdrawals.complete',
       'withdrawals.fail',
       'withdrawals.reject',
+      'withdrawals.return',
       'workspaces.limitMember',
     ])
   })

@@ -115,7 +115,7 @@ describe('policies', () => {
       'withdrawal:approve': ['withdrawals.approve', 'withdrawals.reject'],
       'withdrawal:create': ['withdrawals.cancel', 'withdrawals.create'],
       'withdrawal:read': ['withdrawals.list', 'withdrawals.listAll', 'withdrawals.read', 'withdrawals.readAny'],
-      'withdrawal:settle': ['withdrawals.complete', 'withdrawals.fail'],
+      'withdrawal:settle': ['withdrawals.complete', 'withdrawals.fail', 'withdrawals.return'],
       'workspace:freeze': ['operators.freezeWorkspace', 'operators.unfreezeWorkspace'],
       'workspace:read': ['operators.listWorkspaces', 'workspaces.current', 'workspaces.listMembersOf'],
       'workspace:update': ['workspaces.update'],
@@ -141,6 +141,7 @@ describe('policies', () => {
       'withdrawals.create',
       'withdrawals.fail',
       'withdrawals.reject',
+      'withdrawals.return',
     ])
   })
 
@@ -270,6 +271,7 @@ describe('policies', () => {
       'withdrawals.complete',
       'withdrawals.fail',
       'withdrawals.reject',
+      'withdrawals.return',
       'workspaces.limitMember',
     ])
   })

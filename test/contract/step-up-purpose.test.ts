@@ -122,6 +122,7 @@ describe('the purpose of an operation', () => {
       'withdrawals.create': 'wallet walletBizId, amount amount, to withdrawalChannel withdrawalChannelBizId',
       'withdrawals.fail': 'order withdrawal_id',
       'withdrawals.reject': 'order withdrawal_id',
+      'withdrawals.return': 'order withdrawal_id',
       'workspaces.limitMember': 'to account userBizId',
     })
   })

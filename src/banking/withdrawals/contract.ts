@@ -33,6 +33,7 @@ export const withdrawalStatus = codedFamily('withdrawalStatus', {
   CANCELLED: 10090904,
   REJECTED: 10090905,
   FAILED: 10090906,
+  RETURNED: 10090907,
 })
 
 /** The amount is in the wallet's currency. The service checks its decimal places. */
@@ -61,7 +62,7 @@ const WithdrawalOrder = z.object({
   statusHistory: statusHistory(withdrawalStatus),
 })
 
-/** The funds stay held from the request until the payout is completed or fails. */
+/** The funds stay held from the request until the payout is completed or fails. A bank can return a completed payout. */
 export const withdrawals = orderType('WITHDRAWAL', {
   prefix: 'WDR',
   outgoing: true,
@@ -108,6 +109,16 @@ export const withdrawals = orderType('WITHDRAWAL', {
       to: ['FAILED'],
       holds: 'RELEASED',
       reason: 'failureReason',
+      whileFrozen: true,
+    },
+    return: {
+      by: 'operator',
+      permission: 'withdrawal:settle',
+      from: ['COMPLETED'],
+      to: ['RETURNED'],
+      limits: 'RETURNED',
+      reason: 'failureReason',
+      afterEnd: true,
       whileFrozen: true,
     },
     drop: { by: 'sandbox', from: ['PENDING_APPROVAL'], to: ['CANCELLED'], holds: 'RELEASED' },
@@ -219,4 +230,14 @@ export const failWithdrawal = operation({
   id: 'withdrawals.fail',
   path: '/withdrawals/{withdrawal_id}/fail',
   summary: 'Mark a withdrawal as failed and release its funds',
+})
+
+const payoutReturn = withdrawals.reasonedDecision('return')
+
+export const returnWithdrawal = operation({
+  ...payoutReturn,
+  id: 'withdrawals.return',
+  path: '/withdrawals/{withdrawal_id}/return',
+  summary: 'Record a returned payout and credit the wallet again',
+  refuses: [...payoutReturn.refuses, 'WALLET.NOT_ACTIVE'],
 })

@@ -15,7 +15,7 @@ import {
 } from '../../kernel/index.ts'
 import { createOrders, type IdempotencyKey, type Ledger, type Order } from '../../ledger/index.ts'
 import * as contract from './contract.ts'
-import { debitedParty, newWithdrawal, payoutPostings, toWithdrawal } from './order.ts'
+import { debitedParty, newWithdrawal, payoutPostings, returnedPostings, toWithdrawal } from './order.ts'
 import {
   computeTerms,
   type PayoutChannel,
@@ -79,6 +79,22 @@ export function createHandlers(ports: WithdrawalsPorts): HandlerTable {
       data: { externalReference: body?.externalReference ?? null },
       within: withNotice(ports, { key, kind: 'WITHDRAWAL_COMPLETED', actorId: null, ifInactive: 'STATE.CONFLICT' }),
     })),
+
+    /** Takes two operators at any amount: the one who recorded the payout cannot return it. */
+    returnWithdrawal: orders.move('return', async ({ body }, { actor, key }, read) => {
+      const order = await read()
+      const completer = order.history.findLast(({ status }) => status === 'COMPLETED')?.actorBizId
+      if (order.status === 'COMPLETED' && completer) {
+        await ledger.assertDifferentPerson(completer, actor)
+        const wallet = await ledger.readWallet({ wallet: toWithdrawal(order).wallet, workspace: order.workspaceBizId })
+        if (wallet?.status === 'CLOSED') throw new Refusal('WALLET.NOT_ACTIVE', { internal: 'the wallet is closed' })
+      }
+      return {
+        ...body,
+        ...returnedPostings(order),
+        within: withNotice(ports, { key, kind: 'WITHDRAWAL_RETURNED', actorId: null }),
+      }
+    }),
   })
 }
 

@@ -25,7 +25,12 @@ export function createWithdrawals({ payouts, ...ports }: WithdrawalsOptions): { 
   }
 }
 
-const ownerNotices = ['WITHDRAWAL_REQUESTED', 'WITHDRAWAL_APPROVED', 'WITHDRAWAL_COMPLETED'] as const
+const ownerNotices = [
+  'WITHDRAWAL_REQUESTED',
+  'WITHDRAWAL_APPROVED',
+  'WITHDRAWAL_COMPLETED',
+  'WITHDRAWAL_RETURNED',
+] as const
 
 declare module '../../api/notices.ts' {
   interface NoticesByDomain {

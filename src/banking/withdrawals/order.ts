@@ -90,6 +90,12 @@ export function payoutPostings(order: Order) {
   }
 }
 
+/** The opposite of `payoutPostings`: the wallet gets the amount and the fee back. */
+export function returnedPostings(order: Order) {
+  const { parties, entries } = payoutPostings(order)
+  return { parties, entries: entries.map((entry) => ({ ...entry, amount: -entry.amount })) }
+}
+
 function debitedWallet(wallet: WalletId, currency: string, workspace: WorkspaceId): WalletParty {
   return {
     label: 'source',

@@ -16,12 +16,12 @@ import { amount, createDesk, disableDomainRules, lifeMs, replicaOf } from './des
 /** A later release of Portico gives its own order type a status that the baseline does not know. */
 const returnable = orderType('WITHDRAWAL', {
   ...withdrawals.withdrawals,
-  statuses: codedFamily('withdrawalStatus', { ...withdrawals.withdrawalStatus.values, RETURNED: 20098101 }),
+  statuses: codedFamily('withdrawalStatus', { ...withdrawals.withdrawalStatus.values, RECALLED: 20098101 }),
   moves: {
     ...withdrawals.withdrawals.moves,
     giveBack: {
       ...{ by: 'operator', permission: 'withdrawal:settle', afterEnd: true, whileFrozen: true },
-      ...{ from: ['COMPLETED'], to: ['RETURNED'], limits: 'RETURNED' },
+      ...{ from: ['COMPLETED'], to: ['RECALLED'], limits: 'RETURNED' },
     },
   },
 })
@@ -203,20 +203,20 @@ describe.each(stores)('moves out of a final status on $name', ({ database }) => 
     }
     const early = await payOut()
     await expect(desk.make('giveBack', { as: account(), id: early })).rejects.toThrow(
-      'WITHDRAWAL with the status RETURNED',
+      'WITHDRAWAL with the status RECALLED',
     )
     await later.registerTypes()
     // A replica of the earlier release starts once more.
     await replicas[0].registerTypes()
     const before = Number(await bank.available(wallet))
     for (const id of [early, await payOut()])
-      expect((await desk.make('giveBack', { as: account(), id })).status).toBe('RETURNED')
+      expect((await desk.make('giveBack', { as: account(), id })).status).toBe('RECALLED')
     expect(Number(await bank.available(wallet))).toBe(before + 5)
     const move = { id: early, type: 'WITHDRAWAL', workspace: null } as const
     for (const status of ['COMPLETED', 'PROCESSING'])
       await expect(
-        later.execute({ actor: null, parties: [], move: { ...move, expected: ['RETURNED'], steps: [{ status }] } }),
-      ).rejects.toThrow('has ended as RETURNED')
+        later.execute({ actor: null, parties: [], move: { ...move, expected: ['RECALLED'], steps: [{ status }] } }),
+      ).rejects.toThrow('has ended as RECALLED')
     expect(await later.verifyLedger()).toBeNull()
   })
 })

@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { developmentIds } from '../../../src/seed/development.ts'
+import { needsStore } from '../../harness/needs.ts'
+import { type Session, signIn } from '../../harness/sign-in.ts'
+import { assertOneSucceeds, codeOf, conflict, limit } from '../money-world.ts'
+import { startWithdrawalsWorld, type WithdrawalsWorld } from '../withdrawals-world.ts'
+
+const { mainEur, workspace } = developmentIds
+const denied = [403, 'ACCESS.PERMISSION_DENIED']
+const reason = { reason: 'the account is closed' }
+
+describe('payouts that the bank returns', needsStore(), () => {
+  let world: WithdrawalsWorld
+  let checker: Session
+  beforeAll(async () => {
+    world = await startWithdrawalsWorld()
+    checker = await signIn(world.portico, 'checker@demo.test')
+  })
+  afterAll(() => world?.portico.stop())
+
+  const giveBack = (id: string) =>
+    world.portico.call('POST', `/web/v1/system/withdrawals/${id}/return`, { token: checker.accessToken, body: reason })
+  const paidOut = async (changed: object = {}): Promise<string> => {
+    const { bizId } = await world.createApproved(changed)
+    await world.data(world.system('POST', `/withdrawals/${bizId}/complete`, {}))
+    return bizId
+  }
+
+  test('withdrawals.return 200: a second operator gives amount and fee back, once, and the owners learn it', async () => {
+    const { data, web, system, portico, balanceChange } = world
+    const change = await balanceChange(async () => {
+      const id = await paidOut()
+      expect(codeOf(await system('POST', `/withdrawals/${id}/return`, reason))).toEqual(denied)
+      const { body } = await assertOneSucceeds([giveBack(id), giveBack(id), giveBack(id)])
+      expect(body.data.withdrawalStatus).toMatchObject({ code: 'RETURNED', label: 'Returned' })
+      const order = await data(web('GET', `/withdrawals/${id}`))
+      const steps = order.statusHistory.map((step: { status: { code: string } }) => step.status.code)
+      expect(steps).toEqual(['PENDING_APPROVAL', 'PROCESSING', 'COMPLETED', 'RETURNED'])
+      expect(order.statusHistory.at(-1).reason).toBe(reason.reason)
+      expect(order.failureReason).toBe(reason.reason)
+      const { items } = await data(system('GET', `/audit-log?action=withdrawals.return&workspaceId=${workspace}`))
+      const outcomes = items.map((entry: { outcome: { code: string } }) => entry.outcome.code)
+      expect(outcomes.filter((code: string) => code === 'SUCCESS')).toHaveLength(1)
+      for (const verb of ['complete', 'approve'])
+        expect(codeOf(await system('POST', `/withdrawals/${id}/${verb}`))).toEqual(conflict)
+    })
+    expect(change).toEqual([0, 0])
+    const notices = async () =>
+      (await portico.mailsTo('owner@demo.test')).filter(({ text }) => text.includes('A payout has been returned.'))
+    await expect.poll(async () => (await notices()).length).toBe(1)
+    expect((await notices())[0]?.text).toContain('100.00 USD')
+    expect(await data(system('GET', '/ledger/invariants'))).toMatchObject({ holds: true })
+  })
+
+  test('withdrawals.return 200: gives the daily limit back', async () => {
+    const { data, web, eur, orderOf } = world
+    const order = { walletBizId: mainEur, withdrawalChannelBizId: eur, amount: '40.00' }
+    const id = await paidOut(order)
+    expect(codeOf(await web('POST', '/withdrawals', orderOf(order)))).toEqual(limit)
+    await data(giveBack(id))
+    await data(web('POST', '/withdrawals', orderOf(order)))
+  })
+
+  test('withdrawals.return 404, 409: of an unknown order, and before the payout', async () => {
+    const { bizId } = await world.createApproved()
+    expect(codeOf(await giveBack(bizId))).toEqual(conflict)
+    expect(codeOf(await giveBack('x'))[0]).toBe(404)
+  })
+})
