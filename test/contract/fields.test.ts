@@ -256,7 +256,7 @@ const cases: { name: string; schema: z.ZodType; accepts: unknown[]; refuses: unk
       { exportType: 'EVERYTHING', format: 'CSV' },
       { exportType: 'RECHARGES', format: 'CSV', filters: { transferStatus: 'COMPLETED' } },
       { exportType: 'EXCHANGES', format: 'CSV', filters: { walletId: id } },
-      { exportType: 'TRANSFERS', format: 'CSV', filters: { transferStatus: 'EXPIRED' } },
+      { exportType: 'TRANSFERS', format: 'CSV', filters: { transferStatus: 'RETURNED' } },
       {
         exportType: 'FLOWS',
         format: 'CSV',

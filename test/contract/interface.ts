@@ -169,6 +169,7 @@ export const additions = [
   'POST /web/v1/consumer/security/step-up',
   'POST /web/v1/consumer/invitations/confirm',
   'POST /web/v1/consumer/withdrawal-channels/{}/reactivate',
+  'POST /web/v1/consumer/transfer/command/{}/cancel',
   'GET /web/v1/consumer/roles/members',
   'POST /web/v1/consumer/roles/members/restore',
   'GET /web/v1/consumer/roles/suspended',

@@ -15,7 +15,8 @@ const loans = {
 test('ledger types: the table has those of the ledger and of every domain, with their owner', () => {
   const { orders, flowTypes, houseAccounts } = collectLedgerTypes({ ledger, transfers, loans })
   expect([...orders.keys()]).toEqual(['TRANSFER', 'LOAN'])
-  expect(orders.get('TRANSFER')).toMatchObject({ owner: 'transfers', prefix: 'TRF', final: ['COMPLETED', 'FAILED'] })
+  const final = ['COMPLETED', 'FAILED', 'CANCELLED', 'EXPIRED']
+  expect(orders.get('TRANSFER')).toMatchObject({ owner: 'transfers', prefix: 'TRF', final })
   expect(orders.get('LOAN')).toEqual({ owner: 'loans', ...loans.ledgerTypes.orders.LOAN })
   expect(flowTypes.get('LOAN_PAYOUT')).toEqual({ owner: 'loans', value: 20000201 })
   expect(houseAccounts.get('LOANS')).toEqual({ owner: 'loans' })
