@@ -10,6 +10,7 @@ import {
   formatMoney,
   type HandlerTable,
   type OrderId,
+  parseMoney,
   type WalletId,
 } from '../../../src/kernel/index.ts'
 import { executePosting } from '../../../src/ledger/commands/execute-store.ts'
@@ -104,7 +105,8 @@ const zeroBalances = [
 ]
 function send({ workspaceId, main, spare }: Opened, amount: string) {
   const handler = transfers.get('transfers.create')
-  const body = { sourceWalletBizId: main, targetWalletBizId: spare, amount, currency: 'USD' }
+  const wallets = { sourceWalletBizId: main, targetWalletBizId: spare }
+  const body = { ...wallets, amount: parseMoney(amount, 'USD'), currency: 'USD' }
   const idempotency = { key: systemIds.next(), bodyHash: 'x' }
   const facts = { operationId: 'transfers.create', portal: 'CONSUMER', requestId: 'r', clientIp: '', locale: 'en' }
   const caller = { accountId: owner }
