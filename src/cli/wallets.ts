@@ -32,7 +32,7 @@ export const walletOpen: Command = {
   help: [
     '  --currency code          currency of the wallet, one of money.currencies',
     '  --workspace id           open the wallet in this workspace',
-    '  --all-workspaces         open a wallet in every active workspace that has none in the currency',
+    '  --all-workspaces         open a wallet in every active workspace that has no open one in the currency',
     '',
     'The command can be repeated: after an interruption it continues with the workspaces that are left. The embedded',
     'store can be used by one process only: stop the gateway first, or use PostgreSQL.',

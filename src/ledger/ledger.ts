@@ -105,7 +105,7 @@ export interface Ledger {
    */
   provideFunds(account: FundedAccount, amounts: readonly Money[]): Promise<void>
 
-  /** Opens an empty wallet. Requires a transaction. A workspace has one default wallet per currency. */
+  /** Opens an empty wallet. Requires a transaction. A workspace has one default wallet per currency; a closed one is replaced. */
   openWallet(wallet: NewWallet): Promise<void>
 
   /** Returns false if the wallet has another status than expected, or has funds and would be closed. */

@@ -71,6 +71,30 @@ describe('portico wallet open', () => {
     expect((await open('--all-workspaces', '--currency', 'CHF')).out).toBe('opened 0 wallets in CHF\n')
   })
 
+  test('--workspace and --all-workspaces: replace a closed wallet, once', async () => {
+    const close = () =>
+      withDatabase((database) =>
+        database
+          .updateTable('ledger_accounts')
+          .set({ status: 'CLOSED' })
+          .where('workspaceBizId', '=', workspace)
+          .where('currency', '=', 'GBP')
+          .execute(),
+      )
+    await close()
+    expect((await open('--workspace', workspace, '--currency', 'GBP')).out).toBe('opened a wallet in GBP\n')
+    expect((await open('--workspace', workspace, '--currency', 'GBP')).code).toBe(1)
+    await open('--all-workspaces', '--currency', 'GBP')
+    await close()
+    expect((await open('--all-workspaces', '--currency', 'GBP')).out).toBe('opened 1 wallets in GBP\n')
+    expect((await open('--all-workspaces', '--currency', 'GBP')).out).toBe('opened 0 wallets in GBP\n')
+    await withDatabase(async (database) => {
+      const wallets = database.selectFrom('wallets').select('isDefault').where('currency', '=', 'GBP')
+      const rows = await wallets.where('workspaceBizId', '=', workspace).orderBy('createdAt').execute()
+      expect(rows.map(({ isDefault }) => isDefault)).toEqual([false, false, true])
+    })
+  })
+
   test.each([
     ['no currency', ['--all-workspaces'], '--currency is required'],
     ['a currency that is not configured', ['--all-workspaces', '--currency', 'SEK'], 'one of USD, EUR, JPY'],

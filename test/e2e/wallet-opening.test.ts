@@ -41,6 +41,33 @@ describe('wallets in a currency that was added later', () => {
     ])
   })
 
+  test('wallets.create 200: a closed wallet does not bar its currency; the new wallet is the default', async () => {
+    const { bizId } = await owner.createWorkspace({ body: { workspaceName: 'Again', workspaceKind: 'LIVE' } })
+    const inUsd = async () =>
+      (await owner.listWallets({ workspaceId: bizId })).filter(({ currency }) => currency === 'USD')
+    const [former] = await inUsd()
+    const params = { wallet_id: former?.bizId ?? '' }
+    const open = () => owner.createWallet({ workspaceId: bizId, body: { currency: 'USD' } })
+    const exchange = () =>
+      owner.quoteExchange({
+        workspaceId: bizId,
+        body: { sourceCurrency: 'EUR', targetCurrency: 'USD', amount: '1.00', fixedSide: 'SOURCE' },
+      })
+    await operator.freezeWallet({ params, body: { reason: 'Ends' } })
+    await expect(open()).rejects.toMatchObject({ code: 'STATE.CONFLICT' })
+    await operator.closeWallet({ params, body: { reason: 'Ends' } })
+    await expect(exchange()).rejects.toMatchObject({ code: 'WALLET.NOT_ACTIVE' })
+
+    const results = await Promise.allSettled([open(), open()])
+    expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+    expect((await inUsd()).map(({ isDefault, walletStatus: { code } }) => [isDefault, code])).toEqual([
+      [false, 'CLOSED'],
+      [true, 'ACTIVE'],
+    ])
+    await exchange()
+    expect((await owner.readWallet({ workspaceId: bizId, params })).walletStatus.code).toBe('CLOSED')
+  })
+
   test('wallets.create: rejects unknown currencies, members without permission, and frozen workspaces', async () => {
     const codeOf = (currency: string, client = owner, workspace = workspaceId) =>
       client.createWallet({ workspaceId: workspace, body: { currency } }).then(

@@ -69,7 +69,7 @@ export const createWallet = operation({
   method: 'POST',
   path: '/wallets',
   chains: ['consumer'],
-  summary: 'Open a wallet in a currency that the workspace lacks',
+  summary: 'Open a wallet in a currency without an open one',
   policy: { ...member, workspace: 'required', permission: 'wallet:create' },
   body: z.strictObject({ currency, walletName: orNone(line(64, 0)) }),
   reply: Wallet,

@@ -59,13 +59,15 @@ export async function openWallets(
   for (const currency of ports.currencies) await openWallet(ports, tx, { workspaceId, currency, name: currency, at })
 }
 
-/** The workspace must be locked. Returns undefined if it has a wallet in the currency, even a closed one. */
+/** The workspace must be locked. Returns undefined if its default wallet in the currency is not closed. */
 export async function openMissingWallet(ports: OpeningPorts, tx: Tx, opening: Opening): Promise<WalletId | undefined> {
   const wallets = await ports.ledger.within(tx).listWallets(opening.workspaceId)
-  return wallets.some(({ currency }) => currency === opening.currency) ? undefined : openWallet(ports, tx, opening)
+  const isOpen = ({ currency, isDefault, status }: Wallet): boolean =>
+    currency === opening.currency && isDefault && status !== 'CLOSED'
+  return wallets.some(isOpen) ? undefined : openWallet(ports, tx, opening)
 }
 
-/** Throws STATE.CONFLICT if the workspace has a wallet in the currency. */
+/** Throws STATE.CONFLICT if the workspace has a default wallet in the currency that is not closed. */
 export function createWallet(
   ports: WalletsPorts,
   { currency, name }: Pick<Opening, 'currency' | 'name'>,

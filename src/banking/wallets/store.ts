@@ -1,7 +1,7 @@
 import type { Database } from '../../database/index.ts'
 import type { WorkspaceId } from '../../kernel/index.ts'
 
-/** Returns up to `limit` workspaces after `after` that have no wallet in the currency, in the order of their ids. */
+/** Returns up to `limit` workspaces after `after` without an open default wallet in the currency, ordered by id. */
 export async function listWorkspacesWithout(
   database: Database,
   { currency, after, limit }: { currency: string; after: WorkspaceId | undefined; limit: number },
@@ -13,9 +13,14 @@ export async function listWorkspacesWithout(
       not(
         exists(
           selectFrom('wallets as w')
+            .innerJoin('ledger_accounts as a', (join) =>
+              join.onRef('a.bizId', '=', 'w.bizId').onRef('a.workspaceBizId', '=', 'w.workspaceBizId'),
+            )
             .select('w.bizId')
             .whereRef('w.workspaceBizId', '=', 'o.bizId')
-            .where('w.currency', '=', currency),
+            .where('w.currency', '=', currency)
+            .where('w.isDefault', '=', true)
+            .where('a.status', '!=', 'CLOSED'),
         ),
       ),
     )

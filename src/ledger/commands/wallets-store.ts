@@ -11,9 +11,10 @@ export interface NewWallet {
   at: Instant
 }
 
-/** Requires a transaction, because it inserts two rows. */
+/** Requires a transaction, because it inserts two rows. A new default wallet replaces a closed one. */
 export async function insertWallet(tx: Database, wallet: NewWallet): Promise<void> {
   const at = toDate(wallet.at)
+  if (wallet.isDefault) await clearClosedDefault(tx, wallet)
   const shared = {
     bizId: wallet.bizId,
     workspaceBizId: wallet.workspaceBizId,
@@ -51,4 +52,23 @@ export async function changeWalletStatus(
     .$if(to === 'CLOSED', (found) => found.where('balance', '=', 0n).where('held', '=', 0n))
     .executeTakeFirst()
   return numUpdatedRows > 0n
+}
+
+function clearClosedDefault(tx: Database, { workspaceBizId, currency, at }: NewWallet): Promise<unknown> {
+  return tx
+    .updateTable('wallets')
+    .set((eb) => ({ isDefault: false, updatedAt: eb.fn<Date>('greatest', ['updatedAt', eb.val(toDate(at))]) }))
+    .where('workspaceBizId', '=', workspaceBizId)
+    .where('currency', '=', currency)
+    .where('isDefault', '=', true)
+    .where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('ledger_accounts as a')
+          .select('a.bizId')
+          .whereRef('a.bizId', '=', 'wallets.bizId')
+          .where('a.workspaceBizId', '=', workspaceBizId)
+          .where('a.status', '=', 'CLOSED'),
+      ),
+    )
+    .execute()
 }
