@@ -303,6 +303,7 @@ describe('the default options', () => {
       'registration.initiate',
       'registration.verifyEmail',
       'roles.changeMember',
+      'roles.removeMember',
       'roles.restore',
       'roles.restoreMember',
       'roles.setPermissions',

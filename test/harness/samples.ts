@@ -223,6 +223,7 @@ export const bankingSamples: Samples = {
     const role = { roleName: randomUUID().slice(0, 30), permissionCodes: ['wallet:read'] }
     return { body: { roleBizId: await suspendedIn(place, '/roles', role) } }
   },
+  'roles.removeMember': async (place) => ({ body: { userBizId: await joinAs(place, await createRoleIn(place)) } }),
   'roles.restoreMember': async (place) => {
     const userBizId = await joinAs(place, await createRoleIn(place))
     const roleBizId = await createRoleIn(place, ['wallet:read'])

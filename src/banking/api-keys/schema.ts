@@ -96,4 +96,14 @@ export const migrations = [
     `ALTER TABLE api_keys ADD COLUMN enabled_by uuid, ADD COLUMN enabled_at timestamptz`,
     `CREATE INDEX IF NOT EXISTS api_keys_enabled ON api_keys (enabled_by) WHERE enabled_by IS NOT NULL`,
   ]),
+  // The keys of a former member must not work again if the member joins again.
+  sqlMigration('005-former-members', [
+    `CREATE FUNCTION api_keys_of_member() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      UPDATE api_keys SET api_key_status = 'DELETED', updated_at = greatest(updated_at, clock_timestamp())
+      WHERE workspace_biz_id = OLD.workspace_biz_id AND created_by = OLD.account_biz_id AND api_key_status <> 'DELETED';
+      RETURN NULL;
+    END $$`,
+    `CREATE TRIGGER api_keys_end AFTER DELETE ON memberships FOR EACH ROW EXECUTE FUNCTION api_keys_of_member()`,
+  ]),
 ]

@@ -1,7 +1,7 @@
 import { type NullableTimestamp, sqlMigration, type Timestamp } from '../../database/index.ts'
-
 import type { AccountId, BizId, RoleId, WorkspaceId } from '../../kernel/index.ts'
 import type { InvitationStatus } from './contract.ts'
+import { inviters } from './inviter-schema.ts'
 
 interface InvitationsTable {
   workspaceBizId: WorkspaceId
@@ -67,4 +67,5 @@ export const migrations = [
     `ALTER TABLE invitations ADD COLUMN enabled_by uuid, ADD COLUMN enabled_at timestamptz`,
     `CREATE INDEX IF NOT EXISTS invitations_enabled ON invitations (enabled_by) WHERE enabled_by IS NOT NULL`,
   ]),
+  sqlMigration('004-inviters', inviters),
 ]

@@ -165,10 +165,11 @@ export function suspendInvitations(tx: Tx, { accountId, at }: RecoveredAccount):
 
 /** The caller must be able to grant the role. */
 export function confirmInvitation(
-  { transaction, members, assertSessionOpen }: InvitationPorts,
+  ports: InvitationPorts,
   { id }: { id: InvitationId },
   { caller, auditContext, access }: InvitationContext,
 ): Promise<InvitationRow> {
+  const { transaction, members, assertSessionOpen } = ports
   return transaction(async (tx) => {
     const workspaceId = access.id
     await members.assertAccess(tx, auditContext.accountId, access)
@@ -178,6 +179,7 @@ export function confirmInvitation(
     const role = await roleIn(tx, workspaceId, invitation.roleBizId)
     if (!role) throw conflict('the role has been deleted')
     await members.assertMayGrant(tx, { caller, access, at: auditContext.at }, role)
+    await assertStillGrantable(ports, tx, { ...invitation, enabledBy: auditContext.accountId }, role)
     const confirmed = { confirmedBy: auditContext.accountId, at: auditContext.at }
     if (!(await restoreInvitation(tx, invitation, confirmed)))
       throw conflict(`the invitation is ${invitation.invitationStatus}`)
@@ -202,15 +204,12 @@ export function acceptInvitation(
     const { accountId: memberId, at } = auditContext
     const workspace = await ports.members.lock(tx, workspaceId)
     if (workspace?.status !== 'ACTIVE') throw new Refusal('WORKSPACE.NOT_ACTIVE')
-    // Locks the accounts before the invitation, like the recovery of such an account.
-    const grantors = await grantorAccess(ports, tx, invitation)
-    if (!(await settleInvitation(tx, invitation, 'ACCEPTED', null, at)))
-      throw conflict(`the invitation is ${invitation.invitationStatus}`)
     const role = await roleIn(tx, workspaceId, roleId)
     if (!role) throw conflict('the role has been deleted')
-    const mayInvite = (access?: WorkspaceAccess): boolean =>
-      access?.permissions.has('invitation:manage') === true && ports.members.mayGrant(access, role)
-    if (!grantors.every(mayInvite)) throw conflict('the inviter can no longer grant the role')
+    // Locks the accounts before the invitation, like the recovery of such an account.
+    await assertStillGrantable(ports, tx, invitation, role)
+    if (!(await settleInvitation(tx, invitation, 'ACCEPTED', null, at)))
+      throw conflict(`the invitation is ${invitation.invitationStatus}`)
     const joining = {
       workspaceId,
       accountId: memberId,
@@ -319,17 +318,16 @@ function respondToInvitation(
   })
 }
 
-/**
- * Returns the current access of the inviter and of the member who confirmed the invitation. It is undefined if the
- * account is not active or cannot enter the workspace.
- */
-async function grantorAccess(
+/** Throws STATE.CONFLICT unless the inviter and the member who confirmed the invitation can still grant the role. */
+async function assertStillGrantable(
   { members }: InvitationPorts,
   tx: Tx,
   { inviterBizId: inviterId, enabledBy: confirmedBy, workspaceBizId: workspaceId }: InvitationRow,
-): Promise<(WorkspaceAccess | undefined)[]> {
-  const found: (WorkspaceAccess | undefined)[] = []
-  for (const id of new Set([inviterId, confirmedBy ?? inviterId].toSorted()))
-    found.push((await lockPerson(tx, id))?.isActive ? await members.accessOf(tx, id, workspaceId) : undefined)
-  return found
+  role: OfferedRole,
+): Promise<void> {
+  for (const id of new Set([inviterId, confirmedBy ?? inviterId].toSorted())) {
+    const access = (await lockPerson(tx, id))?.isActive ? await members.accessOf(tx, id, workspaceId) : undefined
+    if (!access?.permissions.has('invitation:manage') || !members.mayGrant(access, role))
+      throw conflict('the inviter can no longer grant the role')
+  }
 }

@@ -89,7 +89,7 @@ export function createMembers(ports: MembersPorts): Members {
   }
 }
 
-const ownerNotices = ['OWNER_ADDED', 'OWNER_REMOVED', 'OWNER_LIMITED', 'MEMBER_ADDED'] as const
+const ownerNotices = ['OWNER_ADDED', 'OWNER_REMOVED', 'OWNER_LIMITED', 'MEMBER_ADDED', 'MEMBER_REMOVED'] as const
 
 declare module '../../api/notices.ts' {
   interface NoticesByDomain {

@@ -72,11 +72,12 @@ function assertDeclared(words: Words, kind: string): void {
   if (words.text(key, 'en') === key) throw new TypeError(`no domain declares the notice ${kind}`)
 }
 
-/** Also informs an owner who has just lost the role. */
+/** Also informs an owner who has just lost the role. Only the member learns that they were removed. */
 async function queueNotice(tx: Tx, ids: Ids, notice: OwnerNotice): Promise<void> {
   const { kind, workspaceId, actorId, memberId = null, about = '', gives, at } = notice
-  const owners = await ownersToNotify(tx, workspaceId)
-  const recipients = new Set(kind === 'OWNER_REMOVED' && memberId !== null ? [...owners, memberId] : owners)
+  const owners = kind === 'MEMBER_REMOVED' ? [] : await ownersToNotify(tx, workspaceId)
+  const isOut = memberId !== null && (kind === 'OWNER_REMOVED' || kind === 'MEMBER_REMOVED')
+  const recipients = new Set(isOut ? [...owners, memberId] : owners)
   const mails = [...recipients].map(
     (recipientId): NoticeMail => ({ recipientId, kind, workspaceId, actorId, memberId, about, gives, at }),
   )

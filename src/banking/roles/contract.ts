@@ -201,6 +201,19 @@ export const changeMemberRole = operation({
   refuses: ['RESOURCE.NOT_FOUND', 'WORKSPACE.LAST_OWNER', 'ACCESS.PAYOUT_HOLD'],
 })
 
+export const removeMember = operation({
+  ...post,
+  id: 'roles.removeMember',
+  path: '/roles/members/remove',
+  summary: 'Remove a member from a workspace',
+  policy: managingMembers,
+  confirms: ['userBizId'],
+  purpose: ({ userBizId: account }) => ({ payee: { account } }),
+  body: z.strictObject({ userBizId: id }),
+  reply: nothing,
+  refuses: ['RESOURCE.NOT_FOUND', 'WORKSPACE.LAST_OWNER', 'ACCESS.PAYOUT_HOLD'],
+})
+
 export const restoreMember = operation({
   ...post,
   id: 'roles.restoreMember',

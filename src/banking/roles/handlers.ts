@@ -21,6 +21,7 @@ import {
   type RoleContext,
   type RolePorts,
   readRole,
+  removeMember,
   restoreMember,
   restoreRole,
   setRolePermissions,
@@ -78,6 +79,10 @@ export function createHandlers(ports: RoleHandlerPorts): HandlerTable {
       const input = { accountId: bizId<'account'>(userBizId), roleId: bizId<'role'>(roleBizId) }
       const { bizId: roleId, roleName, roleType } = await changeMemberRole(ports, input, contextOf(request))
       return toMemberRoleView({ accountId: input.accountId, roleId, roleName, roleType }, request)
+    },
+    removeMember: async (request) => {
+      await removeMember(ports, bizId(request.body.userBizId), contextOf(request))
+      return null
     },
     restoreMember: async (request) =>
       toMemberRoleView(await restoreMember(ports, bizId(request.body.userBizId), contextOf(request)), request),

@@ -3,7 +3,7 @@ import type { Grant } from '../../contract/permissions.ts'
 import { denied, type Permission, type RoleType, type WorkspaceAccess } from '../../kernel/index.ts'
 
 export function assertMayReassign(access: WorkspaceAccess, current: RoleType): void {
-  if (current === 'OWNER' && !access.isOwner) throw denied('only an owner can change the role of an owner')
+  if (current === 'OWNER' && !access.isOwner) throw denied('only an owner can change or remove an owner')
 }
 
 export function assertCustom({ roleType }: { roleType: RoleType }): void {

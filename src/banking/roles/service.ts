@@ -69,6 +69,7 @@ export interface MembersPort {
     permissionCodes: readonly string[],
     granted: Granted,
   ): Promise<void>
+  remove(tx: Tx, member: RoleMember): Promise<void>
   assertMayRestore(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<void>
   restore(tx: Tx, member: RoleMember, role: Grant, granted: Granted): Promise<boolean>
 }
@@ -221,6 +222,26 @@ export function changeMemberRole(
     if (kind) await notices.queue(tx, { kind, workspaceId: access.id, actorId, memberId: accountId, gives, at })
     await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: accountId, detail: { role: roleId } })
     return role
+  })
+}
+
+/**
+ * Also ends the API keys and pending invitations of the member in the workspace, by triggers. Throws
+ * WORKSPACE.LAST_OWNER, and ACCESS.PAYOUT_HOLD if the caller is a new owner and removes an older one.
+ */
+export function removeMember(ports: RolePorts, accountId: AccountId, context: RoleContext): Promise<void> {
+  return ports.transaction(async (tx) => {
+    const { members, notices } = ports
+    const { access, auditContext } = context
+    const { accountId: actorId, at } = auditContext
+    await assertMayChange(ports, tx, context)
+    const member = assertFound(await members.find(tx, accountId, access.id), 'no such member of this workspace')
+    assertMayReassign(access, member.roleType)
+    await members.assertMayDemote(tx, actorId, member, at)
+    await members.remove(tx, member)
+    const kind = member.roleType === 'OWNER' ? 'OWNER_REMOVED' : 'MEMBER_REMOVED'
+    await notices.queue(tx, { kind, workspaceId: access.id, actorId, memberId: accountId, at })
+    await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: accountId })
   })
 }
 

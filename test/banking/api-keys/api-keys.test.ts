@@ -228,7 +228,7 @@ describe('API key', () => {
     expect(await refusalOf(use(secret))).toBe('ACCESS.TOKEN_INVALID')
     await world.database.updateTable('accounts').set({ accountStatus: 'ACTIVE' }).where('bizId', '=', clerk).execute()
     await world.database.deleteFrom('memberships').where('accountBizId', '=', clerk).execute()
-    expect(await refusalOf(use(secret))).toBe('ACCESS.PERMISSION_DENIED')
+    expect(await refusalOf(use(secret))).toBe('ACCESS.TOKEN_INVALID')
   })
 
   test('apiKeys.enable 403 ACCESS.PERMISSION_DENIED: the caller must hold the permissions of the key', async () => {

@@ -30,6 +30,8 @@ let serial = 0
 
 beforeAll(async () => {
   world = await createWorld()
+  // The database's clock decides whether an invitation has expired before it ends.
+  world.clock.advance(Date.now() - world.clock.now())
   const { database } = world
   const mailer = { send: async () => undefined }
   const ports = {
@@ -118,14 +120,45 @@ describe('invitations.accept 409 STATE.CONFLICT', () => {
       revert: () => grant(clerks, ['wallet:read']),
     },
   ]
-  test.each(changes)('the inviter $inviter; 200 after that has changed', async ({ apply, revert }) => {
+  test.each(changes)('the inviter $inviter: ends the invitation, also after that has changed', async (change) => {
     const invitation = await invite(manager, clerks)
-    await apply()
+    await change.apply()
+    const statuses = async () => {
+      const mine = await world.call(handlers, contract.listMyInvitations, { as: guest, query: {} })
+      const ofWorkspace = await world.call(handlers, contract.listInvitations, { as: owner, workspace, query: {} })
+      return [mine, ofWorkspace].map(([newest]) => newest?.invitationStatus.code)
+    }
+    expect(await statuses()).toEqual(['CANCELLED', 'CANCELLED'])
     expect(await accept(invitation)).toBe('STATE.CONFLICT')
     expect(await refusalOf(world.members.enter(callerOf(guest), workspace))).toBe('ACCESS.PERMISSION_DENIED')
-    const [pending] = await world.call(handlers, contract.listMyInvitations, { as: guest, query: {} })
-    expect(pending?.invitationStatus.code).toBe('PENDING')
-    await revert()
+    const again = await invite(owner, clerks)
+    await change.revert()
+    expect(await accept(invitation)).toBe('STATE.CONFLICT')
+    expect(await accept(again)).toBe('none')
+  })
+
+  test('a recovery suspends the inviter: SUSPENDED, and confirmed only after the member is restored', async () => {
+    const invitation = await invite(manager, clerks)
+    await membership(manager).set({ suspendedAt: new Date() }).execute()
+    const confirm = () =>
+      refusalOf(
+        world.call(handlers, contract.confirmInvitation, {
+          as: owner,
+          workspace,
+          body: { invitationBizId: invitation },
+        }),
+      )
+    expect(await confirm()).toBe('STATE.CONFLICT')
+    await membership(manager).set({ suspendedAt: null }).execute()
+    expect(await accept(invitation)).toBe('STATE.CONFLICT')
+    expect(await confirm()).toBe('none')
+    expect(await accept(invitation)).toBe('none')
+  })
+
+  test('another member loses a right: the invitations of others stay', async () => {
+    const invitation = await invite(manager, clerks)
+    await limit(owner, { readOnly: true })
+    await status(owner, 'SUSPENDED')
     expect(await accept(invitation)).toBe('none')
   })
 
@@ -160,8 +193,6 @@ describe('invitations.accept 409 STATE.CONFLICT', () => {
     const invitation = await invite(manager, clerks)
     await world.call(world.handlers, leaveWorkspace, { as: manager, workspace })
     expect(await accept(invitation)).toBe('STATE.CONFLICT')
-    const body = { invitationBizId: invitation }
-    await world.call(handlers, contract.cancelInvitation, { as: owner, workspace, body })
     expect(await accept(await invite(owner, clerks))).toBe('none')
   })
 
@@ -176,9 +207,9 @@ describe('invitations.accept 409 STATE.CONFLICT', () => {
   })
 })
 
-test('invitations.decline 200: independent of the inviter’s status', async () => {
+test('invitations.decline 409 STATE.CONFLICT: the inviter was suspended, which ended the invitation', async () => {
   const body = { invitationBizId: await invite(manager, clerks), reason: 'No' }
   await status(manager, 'SUSPENDED')
-  const declined = await world.call(handlers, contract.declineInvitation, { as: guest, body })
-  expect(declined.invitationStatus.code).toBe('DECLINED')
+  const declined = world.call(handlers, contract.declineInvitation, { as: guest, body })
+  expect(await refusalOf(declined)).toBe('STATE.CONFLICT')
 })

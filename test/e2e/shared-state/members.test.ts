@@ -139,6 +139,54 @@ describe('members', needsStore(), () => {
     expect(JSON.stringify(body.data.items)).toContain('a court order')
   })
 
+  test('roles.removeMember 200: access, keys and invitations end; the member is told; joining again revives nothing', async () => {
+    const own = await world.workspace(world.owner, 'Removal')
+    const post = (path: string, body: object, who = world.owner) =>
+      world.data(who, 'POST', path, { workspace: own, body })
+    const all = [
+      'invitation:manage',
+      'invitation:read',
+      'api-key:read',
+      'api-key:manage',
+      'member:manage',
+      'wallet:read',
+    ]
+    const { bizId: roleBizId } = await post('/roles', { roleName: 'Deputy', permissionCodes: all })
+    const join = async () => {
+      const { bizId: invitationBizId } = await post('/invitations', { email: 'member@demo.test', roleBizId })
+      await world.data(world.member, 'POST', '/profile/invitations/accept', { body: { invitationBizId } })
+    }
+    await join()
+    const deputy = { workspace: own, body: { apiKeyName: 'Deputy', permissionCodes: ['wallet:read'] } }
+    const { secret, bizId: key } = await world.data(world.member, 'POST', '/api-keys', deputy)
+    await post('/invitations', { email: 'third@demo.test', roleBizId }, world.member)
+    const balance = () =>
+      world.portico.call('GET', '/api/v1/consumer/wallets', { headers: { authorization: `Bearer ${secret}` } })
+    expect((await balance()).status).toBe(200)
+
+    const remove = (id: string, who = world.owner) =>
+      world.call(who, 'POST', '/roles/members/remove', { workspace: own, body: { userBizId: id } })
+    const ownerId = (await world.data(world.owner, 'GET', '/profile')).bizId
+    expect(outcomeOf(await remove(ownerId, world.member))).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
+    expect(outcomeOf(await remove(ownerId))).toEqual([422, 'WORKSPACE.LAST_OWNER'])
+    expect(outcomeOf(await remove(unknownId))).toEqual([404, 'RESOURCE.NOT_FOUND'])
+
+    expect((await remove(userBizId)).status).toBe(200)
+    expect(outcomeOf(await asMember('/wallets', { workspace: own }))).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
+    expect((await balance()).status).not.toBe(200)
+    expect(outcomeOf(await remove(userBizId))).toEqual([404, 'RESOURCE.NOT_FOUND'])
+    const invitations = await world.data(world.owner, 'GET', '/invitations', { workspace: own })
+    const third = invitations.find(({ inviteeEmail }: { inviteeEmail: string }) => inviteeEmail === 'third@demo.test')
+    expect(third.invitationStatus.code).toBe('CANCELLED')
+    await post('/invitations', { email: 'third@demo.test', roleBizId })
+    const told = async () => (await world.portico.mailsTo('member@demo.test')).map(({ text }) => text).join()
+    await expect.poll(told, { timeout: 10_000 }).toContain('A member has been removed from the workspace.')
+    await join()
+    expect((await balance()).status).not.toBe(200)
+    const stored = await world.data(world.owner, 'GET', `/api-keys/${key}`, { workspace: own })
+    expect(stored.apiKeyStatus.code).toBe('DELETED')
+  })
+
   test('workspaces.listMembersOf 200, 404: operators can list the members of any workspace', async () => {
     const list = await system('GET', `/workspaces/${workspace}/members?accountEmail=member`)
     expect(list.body.data.items).toMatchObject([{ userBizId, workspaceRoleName: 'Member' }])
