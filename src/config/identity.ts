@@ -41,6 +41,9 @@ export const links = z.strictObject({
 export const tokens = z.strictObject({
   issuer: z.string().min(1).describe('The `iss` claim of every token.'),
   accessTtlMs: lifetimeMs(1_000).describe('Lifetime of an access token in milliseconds.'),
+  refreshRetryMs: lifetimeMs(0).describe(
+    'Time in milliseconds for which a used refresh token returns the same successor again, if its response was lost. It ends as soon as the successor is used. Later use counts as theft and ends the session.',
+  ),
   clockSkewMs: lifetimeMs(0).describe(
     'Maximum clock difference in milliseconds between replicas, or between the gateway and a domain service, at which tokens are still accepted.',
   ),

@@ -5,11 +5,8 @@ export type WindowLimit = LimitRule
 
 /** Settings that no deployment can change, in milliseconds. */
 export const fixedSettings = {
-  /**
-   * `cacheSize`: verified tokens per replica. `refreshReuseMs`: how long a used refresh token returns the same
-   * successor.
-   */
-  tokens: { cacheSize: 20_000, refreshReuseMs: 30_000 },
+  /** `cacheSize`: verified tokens per replica. */
+  tokens: { cacheSize: 20_000 },
   /**
    * `cacheTtlMs`: lifetime of a cached session or whitelist. `activityIntervalMs`: minimum time between two writes of
    * activity or of a whitelist match. `cacheSize`: entries per cache and replica.

@@ -5,7 +5,7 @@ import type { AddressGuard } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import type { AccessTokens } from '../tokens/jwt.ts'
 import { assertOpaqueToken, mintToken, sessionNotFound } from '../tokens/rules.ts'
-import { insertRefreshToken, spendRefreshToken, usedRefreshToken } from '../tokens/store.ts'
+import { insertRefreshToken, readSpentToken, spendRefreshToken } from '../tokens/store.ts'
 import { recordActivity } from './activity-store.ts'
 import { hasExpired } from './rules.ts'
 import type { SessionPorts } from './service.ts'
@@ -30,8 +30,9 @@ export function successorContext(parent: Uint8Array): string {
 }
 
 /**
- * Rotates a refresh token (RFC 9700, section 4.14). A token works once. Within `refreshReuseMs`, it returns the same
- * successor again, because browser tabs can refresh at the same time. Later reuse indicates theft and ends the session.
+ * Rotates a refresh token (RFC 9700, section 4.14). A token works once. Within `refreshRetryMs`, it returns the same
+ * successor again until the successor is used, because responses get lost and browser tabs refresh at the same time.
+ * Other reuse indicates theft and ends the session.
  * Throws AUTH.SESSION_NOT_FOUND or ACCESS.IP_NOT_ALLOWED.
  */
 export async function refreshTokens(
@@ -78,7 +79,7 @@ async function rotate(
   const next = mintToken(randomness)
   const successor = secretBox.seal('refresh-successor', successorContext(used), Buffer.from(next))
   const spent = await spendRefreshToken(tx, portal, used, successor, now)
-  const refreshToken = spent ? next : await recentSuccessor(ports, tx, used, context, now)
+  const refreshToken = spent ? next : await unusedSuccessor(ports, tx, used, context, now)
   if (refreshToken === undefined) {
     await endReusedFamily(tx, session, context, now)
     return { kind: 'reused', session }
@@ -94,16 +95,16 @@ function isUsable(session: OpenSession, now: Instant): boolean {
   return session.accountStatus === 'ACTIVE' && !hasExpired(session, now)
 }
 
-/** Returns the successor of a refresh token that was first used less than `refreshReuseMs` ago. */
-async function recentSuccessor(
+/** Returns the unused successor of a refresh token that was first used less than `refreshRetryMs` ago. */
+async function unusedSuccessor(
   { secretBox, settings }: RefreshPorts,
   tx: Tx,
   used: Uint8Array,
   { portal }: RequestContext,
   now: Instant,
 ): Promise<string | undefined> {
-  const { usedAt, successor } = (await usedRefreshToken(tx, portal, used)) ?? {}
-  if (!usedAt || !successor || !areWithin(settings.tokens.refreshReuseMs, usedAt, now)) return undefined
+  const { usedAt, successor } = (await readSpentToken(tx, portal, used)) ?? {}
+  if (!usedAt || !successor || !areWithin(settings.tokens.refreshRetryMs, usedAt, now)) return undefined
   return Buffer.from(secretBox.open('refresh-successor', successorContext(used), successor)).toString('utf8')
 }
 

@@ -9,7 +9,7 @@ interface RefreshTokensTable {
   createdAt: Timestamp
   expiresAt: Timestamp
   usedAt: NullableTimestamp
-  /** Encrypted. Returned again if the token is presented twice within a short time. */
+  /** Encrypted. Returned again if the token is presented again while the successor is unused. */
   successor: Uint8Array | null
 }
 

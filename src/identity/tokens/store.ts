@@ -46,16 +46,19 @@ export async function spendRefreshToken(
   return spent !== undefined
 }
 
-export function usedRefreshToken(
+/** Returns undefined if the successor was used, too. */
+export function readSpentToken(
   tx: Tx,
   portal: Portal,
   digest: Uint8Array,
 ): Promise<{ usedAt: Instant | null; successor: Uint8Array | null } | undefined> {
   return tx
-    .selectFrom('refresh_tokens')
-    .select(['usedAt', 'successor'])
-    .where('portal', '=', portal)
-    .where('tokenDigest', '=', digest)
+    .selectFrom('refresh_tokens as spent')
+    .innerJoin('refresh_tokens as next', 'next.parentDigest', 'spent.tokenDigest')
+    .select(['spent.usedAt', 'spent.successor'])
+    .where('spent.portal', '=', portal)
+    .where('spent.tokenDigest', '=', digest)
+    .where('next.usedAt', 'is', null)
     .executeTakeFirst()
 }
 

@@ -35,19 +35,38 @@ test('auth.refresh 200: returns a new pair; only digests of tokens are stored', 
   expect(await storedInPlainText(at.ports.database, ...tokens)).toEqual([])
 })
 
-test('auth.refresh 200: returns the same successor within 30 s of the first use, also in parallel', async () => {
+test('auth.refresh 200: returns the same unused successor within 5 minutes, also in parallel', async () => {
   const { refreshToken } = await signIn(at, email)
   const tabs = await Promise.all(Array.from({ length: 8 }, () => refresh(refreshToken)))
-  at.clock.advance(30_000)
+  at.clock.advance(300_000)
   tabs.push(await refresh(refreshToken))
   expect(new Set(tabs.map((tab) => tab.refreshToken)).size).toBe(1)
 })
 
-test('auth.refresh 404: a token used more than 30 s ago ends the session with all its tokens', async () => {
+test('auth.refresh 200: after a lost response, the session continues with the repeated successor', async () => {
+  const first = await signIn(at, email)
+  await refresh(first.refreshToken)
+  at.clock.advance(120_000)
+  const other = await at.replica()
+  const again = await call(other, auth.refreshToken, createRequestContext(at.clock), {
+    refreshToken: first.refreshToken,
+  })
+  expect((await refresh(again.refreshToken)).refreshToken).not.toBe(again.refreshToken)
+})
+
+test('auth.refresh 404: a token whose successor was used ends the session, even at once', async () => {
+  const first = await signIn(at, email)
+  const second = await refresh(first.refreshToken)
+  const third = await refresh(second.refreshToken)
+  expect(await codeOf(refresh(first.refreshToken))).toBe('AUTH.SESSION_NOT_FOUND')
+  expect(await codeOf(refresh(third.refreshToken))).toBe('AUTH.SESSION_NOT_FOUND')
+})
+
+test('auth.refresh 404: a token used more than 5 minutes ago ends the session with all its tokens', async () => {
   const first = await signIn(at, email)
   const second = await refresh(first.refreshToken)
   await authenticate(second.accessToken)
-  at.clock.advance(30_001)
+  at.clock.advance(300_001)
   expect(await codeOf(refresh(first.refreshToken))).toBe('AUTH.SESSION_NOT_FOUND')
   expect(await codeOf(refresh(second.refreshToken))).toBe('AUTH.SESSION_NOT_FOUND')
   expect(await codeOf(authenticate(second.accessToken))).toBe('ACCESS.TOKEN_INVALID')
