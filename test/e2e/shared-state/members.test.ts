@@ -139,7 +139,7 @@ describe('members', needsStore(), () => {
     expect(JSON.stringify(body.data.items)).toContain('a court order')
   })
 
-  test('roles.removeMember 200: access, keys and invitations end; the member is told; joining again revives nothing', async () => {
+  test('roles.removeMember 200: ends access, keys and invitations for good, and informs the member', async () => {
     const own = await world.workspace(world.owner, 'Removal')
     const post = (path: string, body: object, who = world.owner) =>
       world.data(who, 'POST', path, { workspace: own, body })

@@ -54,7 +54,7 @@ test('auth.refresh 200: after a lost response, the session continues with the re
   expect((await refresh(again.refreshToken)).refreshToken).not.toBe(again.refreshToken)
 })
 
-test('auth.refresh 404: a token whose successor was used ends the session, even at once', async () => {
+test('auth.refresh 404: a token whose successor was used ends the session, without any delay', async () => {
   const first = await signIn(at, email)
   const second = await refresh(first.refreshToken)
   const third = await refresh(second.refreshToken)
