@@ -247,7 +247,7 @@ const [right, tabs, maxSessions] = [
   fc.integer({ min: 1, max: 4 }),
 ]
 const set = fc.constantFrom([0], [0], [0, 1], [1], [])
-const seconds = fc.constantFrom(1, 29, 30, 31, 31, 31, 45, 60, 60, 299, 600, 899, 900, 1_200, 1_800)
+const seconds = fc.constantFrom(1, 29, 30, 31, 31, 31, 45, 60, 60, 299, 300, 301, 600, 899, 900, 1_200, 1_800)
 const proof = fc.constantFrom<Proof[]>('right', 'right', 'wrong', 'backup', 'backup', 'old backup', 'old backup')
 const plain = fc.constantFrom('change', 'logout', 'terminateAll', 'generate', 'disable')
 const command: fc.Arbitrary<Command> = fc.oneof(

@@ -193,7 +193,8 @@ export function createSignInModel(accountCount: number) {
     if (!isAllowedFrom(session.account, address)) return 'ACCESS.IP_NOT_ALLOWED'
     const at = session.tokens.length - 1 - (token % session.tokens.length)
     const spent = session.tokens[at] ?? null
-    if (spent !== null && now - spent > 30) {
+    const isSuccessorUsed = (session.tokens[at + 1] ?? null) !== null
+    if (spent !== null && (isSuccessorUsed || now - spent > 300)) {
       session.ended = true
       return unknown
     }
