@@ -114,6 +114,11 @@ export interface Operation {
    */
   withoutEntry?: true
   /**
+   * Describes the caller. The request does not count as activity of its session, and has a workspace only if it names
+   * one.
+   */
+  describesCaller?: true
+  /**
    * Whether the audit log also records requests that are refused for lack of a step-up or by a limit. It always records
    * commands that are refused for lack of a permission.
    */

@@ -70,7 +70,11 @@ export interface Request<O extends Operation> extends RequestContext {
   query: OperationTypes<O>['query']
   body: OperationTypes<O>['body']
   caller: O['policy']['caller'] extends 'account' ? Caller : null
-  workspace: O['policy']['workspace'] extends 'none' ? null : WorkspaceAccess
+  workspace: O['policy']['workspace'] extends 'none'
+    ? null
+    : O extends { describesCaller: true }
+      ? WorkspaceAccess | null
+      : WorkspaceAccess
   idempotency: O['policy']['idempotent'] extends true ? Idempotency : null
   upload: O['body'] extends 'multipart' ? Upload : null
   /**

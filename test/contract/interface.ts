@@ -165,6 +165,7 @@ export const additions = [
   'POST /web/v1/consumer/auth/register/verify-email',
   'POST /web/v1/consumer/auth/register/complete',
   'POST /web/v1/consumer/auth/factors/undo',
+  'GET /web/v1/consumer/security/self',
   'POST /web/v1/consumer/security/step-up/send',
   'POST /web/v1/consumer/security/step-up',
   'POST /web/v1/consumer/invitations/confirm',

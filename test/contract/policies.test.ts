@@ -174,9 +174,13 @@ describe('policies', () => {
     }
   })
 
-  it('workspace operations require a permission, except leaving a workspace and choosing the default', () => {
+  it('workspace operations require a permission, except leaving it, choosing the default, and sessions.self', () => {
     const open = catalogue.filter(({ policy }) => policy.workspace !== 'none' && policy.permission === null)
-    expect(open.map(({ id }) => id).toSorted(), editHere).toEqual(['workspaces.leave', 'workspaces.setDefault'])
+    expect(open.map(({ id }) => id).toSorted(), editHere).toEqual([
+      'sessions.self',
+      'workspaces.leave',
+      'workspaces.setDefault',
+    ])
   })
 
   it('operator operations require a permission', () => {

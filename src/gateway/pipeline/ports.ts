@@ -50,6 +50,8 @@ export interface Credential {
   receivedAt?: Instant | undefined
   /** The check does not count as activity, and a cached session must be recent. */
   isStreamOpen?: boolean | undefined
+  /** The request does not count as activity. */
+  isPassive?: boolean | undefined
 }
 
 /** Throws ACCESS.TOKEN_INVALID or ACCESS.IP_NOT_ALLOWED. */

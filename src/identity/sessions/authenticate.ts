@@ -72,12 +72,16 @@ export class SessionAuthenticator {
     return session
   }
 
-  #admit(session: OpenSession, clientIp: string, { bypassCache, isStreamOpen }: Credential): MaybePromise<Caller> {
+  #admit(
+    session: OpenSession,
+    clientIp: string,
+    { bypassCache, isStreamOpen, isPassive }: Credential,
+  ): MaybePromise<Caller> {
     const { addressGuard, clock, settings } = this.#ports
     const { mfa } = settings
     if (bypassCache) addressGuard.invalidate(session.accountId)
     // Most requests write nothing. A check of an open stream does not count as activity.
-    const isRecorded = isStreamOpen || clock.now() - session.lastActivityAt < this.#activityIntervalMs
+    const isRecorded = isStreamOpen || isPassive || clock.now() - session.lastActivityAt < this.#activityIntervalMs
     if (isRecorded && !session.ipWhitelistEnabled) return toCaller(session, mfa)
     return addressGuard
       .assertAllowed(session, clientIp)

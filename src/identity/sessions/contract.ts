@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { bizId, nothing, sessionId, timestamp } from '../../contract/fields.ts'
 import { listQuery, page } from '../../contract/lists.ts'
 import { everyPortal, own } from '../../contract/policies.ts'
-import { operation } from '../../kernel/index.ts'
+import { operation, portals } from '../../kernel/index.ts'
 
 export const summary = 'Active sessions, the session limit, and the sign-in history.'
 
@@ -33,9 +33,34 @@ const LoginHistoryEntry = z.object({
   failureReason: z.string().nullable(),
 })
 
+const OwnSession = z.object({
+  accountBizId: bizId,
+  portal: z.enum(portals),
+  idleExpiresAt: timestamp.meta({ description: 'When the session ends without further requests.' }),
+  expiresAt: timestamp.meta({ description: 'When the session ends in any case.' }),
+  steppedUpUntil: timestamp.nullable().meta({
+    description: 'Null without a step-up, and always if a step-up confirms one command (`mfa.binding: purpose`).',
+  }),
+  workspaceBizId: bizId.nullable().meta({ description: 'The workspace of `X-Workspace-Id`.' }),
+  permissionCodes: z
+    .array(z.string())
+    .meta({ description: 'In the workspace of `X-Workspace-Id`; without it, those of an operator.' }),
+})
+
 const get = { method: 'GET', chains: everyPortal, policy: own, body: 'none', refuses: [] } as const
 const post = { method: 'POST', chains: everyPortal, policy: own } as const
 const configuration = { path: '/security/sessions/config', reply: SessionConfiguration, refuses: [] } as const
+
+export const readOwnSession = operation({
+  ...get,
+  id: 'sessions.self',
+  path: '/security/self',
+  summary: 'Get the account, its permissions, and when its session ends',
+  description: 'Does not count as activity, so it does not prolong the session.',
+  policy: { ...own, workspace: 'optional' },
+  describesCaller: true,
+  reply: OwnSession,
+})
 
 export const listSessions = operation({
   ...get,

@@ -1,18 +1,22 @@
 import { createHandlerTable, type HandlerTable, mapPage, parseInterval } from '../../kernel/index.ts'
+import type { IdentitySettings } from '../settings.ts'
 import * as contract from './contract.ts'
 import { listLoginHistory } from './history-store.ts'
 import {
   configureSessions,
+  getOpenSession,
   getSessionConfiguration,
   type SessionPorts,
   terminateOtherSessions,
   terminateSession,
 } from './service.ts'
 import { listActiveSessions } from './store.ts'
-import { toActiveSessionView, toLoginHistoryView, toSessionConfigurationView } from './view.ts'
+import { toActiveSessionView, toLoginHistoryView, toOwnSessionView, toSessionConfigurationView } from './view.ts'
 
-export function sessionHandlers(ports: SessionPorts): HandlerTable {
+export function sessionHandlers(ports: SessionPorts & { settings: IdentitySettings }): HandlerTable {
+  const { stepUpMs } = ports.settings.mfa
   return createHandlerTable(contract, {
+    readOwnSession: async (request) => toOwnSessionView(await getOpenSession(ports, request.caller), request, stepUpMs),
     listSessions: async ({ caller: { portal, accountId, sessionId } }) => {
       const sessions = await listActiveSessions(ports.database, portal, accountId, ports.clock.now())
       return sessions.map((session) => toActiveSessionView(session, sessionId))

@@ -26,6 +26,7 @@ import {
   endOldestSessions,
   endSession,
   insertSession,
+  type OpenSession,
   readOpenSession,
   readSessionConfiguration,
   type SessionConfiguration,
@@ -41,6 +42,14 @@ export async function getSessionConfiguration(
   { portal, accountId }: Caller,
 ): Promise<SessionConfiguration> {
   return assertExists(await readSessionConfiguration(database, portal, accountId))
+}
+
+/** Throws ACCESS.TOKEN_INVALID if the session has just ended. */
+export async function getOpenSession({ database }: SessionPorts, caller: Caller): Promise<OpenSession> {
+  const { portal, sessionId } = assertSession(caller)
+  const found = await readOpenSession(database, portal, sessionId)
+  if (!found) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the session has just ended' })
+  return found
 }
 
 /**

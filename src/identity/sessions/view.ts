@@ -1,6 +1,38 @@
-import { type SessionId, toIso, toIsoOrNull } from '../../kernel/index.ts'
+import {
+  addMs,
+  type Caller,
+  type Instant,
+  isSteppedUp,
+  type SessionId,
+  toIso,
+  toIsoOrNull,
+  type WorkspaceAccess,
+} from '../../kernel/index.ts'
 import type { LoginHistoryEntry } from './history-store.ts'
-import type { ActiveSession, SessionConfiguration } from './store.ts'
+import type { ActiveSession, OpenSession, SessionConfiguration } from './store.ts'
+
+interface Viewer {
+  caller: Caller
+  workspace: WorkspaceAccess | null
+  receivedAt: Instant
+}
+
+export function toOwnSessionView(
+  { accountId, portal, idleExpiresAt, expiresAt }: OpenSession,
+  { caller, workspace, receivedAt }: Viewer,
+  stepUpMs: number,
+) {
+  const steppedUpAt = isSteppedUp(caller, receivedAt, stepUpMs) ? caller.steppedUpAt : null
+  return {
+    accountBizId: accountId,
+    portal,
+    idleExpiresAt: toIso(idleExpiresAt),
+    expiresAt: toIso(expiresAt),
+    steppedUpUntil: steppedUpAt === null ? null : toIso(addMs(steppedUpAt, stepUpMs)),
+    workspaceBizId: workspace?.id ?? null,
+    permissionCodes: [...(workspace ?? caller).permissions].toSorted(),
+  }
+}
 
 export function toSessionConfigurationView(found: SessionConfiguration) {
   return {

@@ -45,11 +45,12 @@ export function authenticateStage(
  */
 export function workspaceStage(workspaces: Pick<AccessCache, 'enter' | 'identify'>): Stage {
   return (call) => {
-    const { policy, withoutEntry } = call.operation
+    const { policy, withoutEntry, describesCaller } = call.operation
     const { workspace: rule } = policy
     if (rule === 'none' || call.caller === null) return
     const requested = requestedWorkspace(call)
     if (call.workspace) return assertSameWorkspace(call, requested)
+    if (requested === null && describesCaller) return
     if (requested === null && rule === 'required' && call.chain.perimeter === 'portal')
       throw new Refusal('ACCESS.WORKSPACE_REQUIRED')
     const found =
@@ -138,6 +139,7 @@ function toCredential(call: Call, resolveClient: ResolveClient, source: SessionS
     // Another replica can have just verified the second factor.
     bypassCache: (call.operation.policy.stepUp === true || source === 'store') && !call.isStreamOpen,
     isStreamOpen: call.isStreamOpen || undefined,
+    isPassive: call.operation.describesCaller,
     receivedAt: call.caller ? call.receivedAt : undefined,
   }
   if (portal !== null) return credential
