@@ -1,4 +1,4 @@
-import { isRecord } from '../kernel/index.ts'
+import { isRecord, parseInvalidFields } from '../kernel/index.ts'
 import { PorticoError } from './errors.ts'
 
 export interface Envelope {
@@ -31,7 +31,12 @@ export function readEnvelope(response: Response, json: unknown, requestId: strin
   if (envelope?.success && ok) return envelope
   const facts = { status, requestId, retryAfter: parseRetryAfter(headers) }
   if (envelope && !envelope.success)
-    throw new PorticoError({ ...facts, code: envelope.code, message: envelope.message })
+    throw new PorticoError({
+      ...facts,
+      code: envelope.code,
+      message: envelope.message,
+      fields: parseInvalidFields(headers.get('x-portico-fields') ?? ''),
+    })
   // A browser hides the status of a redirect.
   const kind = response.type === 'opaqueredirect' ? 'redirect' : `response with status ${status}`
   throw new PorticoError({ ...facts, code: 'CLIENT.INVALID_REPLY', message: `the ${kind} has no envelope` })

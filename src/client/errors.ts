@@ -1,4 +1,4 @@
-import type { Code } from '../kernel/index.ts'
+import type { Code, InvalidField } from '../kernel/index.ts'
 
 /** Errors of the client. Their status is 0 without a response, or if the browser hides a redirect. */
 export type ClientCode =
@@ -17,6 +17,7 @@ interface ErrorFacts {
   message: string
   requestId: string
   retryAfter?: number | null
+  fields?: readonly InvalidField[]
   cause?: unknown
 }
 
@@ -30,19 +31,22 @@ export class PorticoError extends Error {
   readonly requestId: string
   /** Seconds to wait before a retry, or null. */
   readonly retryAfter: number | null
+  /** Every invalid input that the gateway has found. Empty for other errors. */
+  readonly fields: readonly InvalidField[]
 
   /** Compares names, because a page may load several copies of this class. */
   static override [Symbol.hasInstance](value: unknown): value is PorticoError {
     return value instanceof Error && value.name === 'PorticoError'
   }
 
-  constructor({ status, code, message, requestId, retryAfter = null, cause }: ErrorFacts) {
+  constructor({ status, code, message, requestId, retryAfter = null, fields = [], cause }: ErrorFacts) {
     super(message, cause === undefined ? undefined : { cause })
     this.name = 'PorticoError'
     this.status = status
     this.code = code
     this.requestId = requestId
     this.retryAfter = retryAfter
+    this.fields = fields
   }
 }
 

@@ -131,8 +131,10 @@ export const currency = z
 export const amount = z
   .string()
   .max(40)
-  .regex(/^([1-9]\d*(\.\d+)?|0\.0*[1-9]\d*)$/)
+  .regex(/^(0|[1-9]\d*)(\.\d+)?$/)
+  .refine((value) => /[1-9]/.test(value), { params: { reason: 'too_small' } })
   .meta({
+    pattern: '^([1-9]\\d*(\\.\\d+)?|0\\.0*[1-9]\\d*)$',
     description: 'At most as many decimal places as the currency has, and at most 30 digits including all of them',
     examples: ['12.50'],
   })

@@ -1,4 +1,5 @@
 import type { Code } from './codes.ts'
+import type { InvalidField } from './invalid-fields.ts'
 import { wholeSeconds } from './scalars.ts'
 
 /** For the RateLimit response headers. */
@@ -18,6 +19,8 @@ export interface RefusalDetail {
   field?: string
   /** Media types that the field can have. The message names them, and the header Accept. */
   accepts?: readonly string[]
+  /** Every invalid input, for the header `X-Portico-Fields`. Default: `field`. */
+  fields?: readonly InvalidField[]
   /** Seconds to wait before a retry. */
   retryAfter?: number
   /** Set if the pipeline did not count the limit itself. */

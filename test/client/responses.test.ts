@@ -41,6 +41,20 @@ describe('a response', () => {
     })
   })
 
+  it('of an invalid request has every invalid field, and none if the header has another form', async () => {
+    const invalid = { ...refusal, code: 'VALIDATION.INVALID_PARAMETER' }
+    const named = { 'x-portico-fields': 'amount;reason=too_small, "0";reason=unknown' }
+    const broken = { 'x-portico-fields': 'amount;reason' }
+    gateway = await scriptedGateway({ [wallets]: [raw(400, invalid, named), raw(400, invalid, broken)] })
+    const client = consumer(gateway.baseUrl)
+    const fields = [
+      { name: 'amount', reason: 'too_small' },
+      { name: '0', reason: 'unknown' },
+    ]
+    await expect(client.listWallets()).rejects.toMatchObject({ status: 400, fields })
+    await expect(client.listWallets()).rejects.toMatchObject({ status: 400, fields: [] })
+  })
+
   it('of a list shows that its total is an estimate', async () => {
     const marked = { 'x-total-estimated': 'true' }
     gateway = await scriptedGateway({ [wallets]: [raw(200, frame, marked), raw(200, frame)] })

@@ -42,6 +42,7 @@ class ReplyCollector implements Dispatcher.DispatchHandler {
   #contentType = ''
   #retryAfter = ''
   #rateLimitPolicy = ''
+  #fields = ''
   #totalEstimated = ''
   #controller: Dispatcher.DispatchController | null = null
   #error: Error | null = null
@@ -113,6 +114,7 @@ class ReplyCollector implements Dispatcher.DispatchHandler {
     this.#contentType = textOf(headers['content-type'])
     this.#retryAfter = toSeconds(textOf(headers['retry-after']), textOf(headers.date))
     this.#rateLimitPolicy = textOf(headers['ratelimit-policy'])
+    this.#fields = textOf(headers['x-portico-fields'])
     this.#totalEstimated = textOf(headers['x-total-estimated'])
     const error = findHeadError({ status, retryAfter: this.#retryAfter }, headers, this.#maxReplyBytes)
     if (error) this.#fail(error)
@@ -132,6 +134,7 @@ class ReplyCollector implements Dispatcher.DispatchHandler {
       contentType: this.#contentType,
       retryAfter: this.#retryAfter,
       rateLimitPolicy: this.#rateLimitPolicy,
+      fields: this.#fields,
       totalEstimated: this.#totalEstimated,
       bytes: this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks),
     })

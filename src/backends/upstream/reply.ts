@@ -8,6 +8,7 @@ import {
   isDeeperThan,
   isRecord,
   maxReplyDepth,
+  parseInvalidFields,
   Refusal,
   type RefusalDetail,
 } from '../../kernel/index.ts'
@@ -122,6 +123,8 @@ export interface UpstreamReply {
   /** In seconds. */
   retryAfter: string
   rateLimitPolicy: string
+  /** `X-Portico-Fields`. */
+  fields: string
   bytes: Buffer
 }
 
@@ -182,9 +185,15 @@ function toUpstreamCode(code: unknown): { upstreamCode?: string } {
   return typeof text === 'string' && upstreamCodePattern.test(text) ? { upstreamCode: text } : {}
 }
 
-function toUpstreamRefusal(code: Code, field: unknown, { retryAfter, rateLimitPolicy }: UpstreamReply): Refusal {
+function toUpstreamRefusal(
+  code: Code,
+  field: unknown,
+  { retryAfter, rateLimitPolicy, ...reply }: UpstreamReply,
+): Refusal {
   const wait = parseRetryAfter(code, retryAfter)
+  const fields = parseInvalidFields(reply.fields)
   return new UpstreamRefusal(code, {
+    ...(fields.length > 0 ? { fields } : {}),
     ...(typeof field === 'string' && fieldPattern.test(field) ? { field } : {}),
     ...wait,
     ...parseLimit(code, rateLimitPolicy, wait),

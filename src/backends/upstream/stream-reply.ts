@@ -53,6 +53,7 @@ export async function readJsonReply(response: IncomingMessage, maxBytes: number,
       contentType: headerOf(response, 'content-type') ?? '',
       retryAfter: retryAfterOf(response),
       rateLimitPolicy: headerOf(response, 'ratelimit-policy') ?? '',
+      fields: headerOf(response, 'x-portico-fields') ?? '',
       bytes: await readUpTo(response, maxBytes, () => replyTooLong('reply')),
     }
     return readReply(reply, isCode)

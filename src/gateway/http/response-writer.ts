@@ -7,6 +7,7 @@ import {
   type Clock,
   chains,
   failureEnvelope,
+  formatInvalidFields,
   type Instant,
   isPassThrough,
   Refusal,
@@ -137,6 +138,7 @@ function renderRefusal(
   const message = words.refusal(messageCode, locale, field && types ? `${field} (${types})` : field)
   const limits = rateLimitHeaders(refusing ? { ...refusing, remaining: 0 } : limit)
   const headers = [...limits, ...keyHeader(context), ...flatten(extra ?? {})]
+  headers.push(...fieldHeaders(refusal))
   // RFC 9110, 12.5.1.
   if (types !== undefined) headers.push('accept', types)
   // Handlers can omit it.
@@ -152,6 +154,13 @@ function renderRefusal(
 
 function flatten(headers: HeaderRecord): string[] {
   return Object.entries(headers).flat()
+}
+
+/** An edge that allows other origins need not know the header: it is exposed to their scripts. */
+function fieldHeaders({ code, detail: { field, fields } }: Refusal): string[] {
+  if (code !== 'VALIDATION.INVALID_PARAMETER' || field === undefined) return []
+  const listed = formatInvalidFields(fields ?? [{ name: field, reason: 'invalid' }])
+  return listed === '' ? [] : ['x-portico-fields', listed, 'access-control-expose-headers', 'X-Portico-Fields']
 }
 
 /** The detail can quote a request, and a header cannot contain every character. */

@@ -3,9 +3,9 @@ import { readReply, toSeconds, UnreachableRefusal } from '../../../src/backends/
 import { isCode } from '../../../src/contract/index.ts'
 import { Refusal, type RefusalDetail } from '../../../src/kernel/index.ts'
 
-function detailOf(status: number, bytes: Buffer, rateLimitPolicy = '', retryAfter = ''): RefusalDetail {
+function detailOf(status: number, bytes: Buffer, rateLimitPolicy = '', retryAfter = '', fields = ''): RefusalDetail {
   try {
-    readReply({ status, contentType: 'application/json', retryAfter, rateLimitPolicy, bytes }, isCode)
+    readReply({ status, contentType: 'application/json', retryAfter, rateLimitPolicy, fields, bytes }, isCode)
   } catch (error) {
     if (error instanceof Refusal) return error.detail
     throw error
@@ -72,7 +72,7 @@ test.each([200, 404, 503])('%s with JSON nested 500,000 times is refused before 
 function resultOf(status: number, body: unknown, contentType = 'application/json'): unknown {
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body))
   try {
-    return readReply({ status, contentType, retryAfter: '', rateLimitPolicy: '', bytes }, isCode)
+    return readReply({ status, contentType, retryAfter: '', rateLimitPolicy: '', fields: '', bytes }, isCode)
   } catch (error) {
     if (error instanceof Refusal) return [error.code, error instanceof UnreachableRefusal ? 'unwell' : 'well']
     throw error
@@ -182,4 +182,18 @@ test.each([503, 502, 504, 429, 500])('%d of an upstream without an envelope pass
 
 test('503 of an upstream has a Retry-After of one second', () => {
   expect(detailOf(503, Buffer.from('{}'))).toMatchObject({ retryAfter: 1 })
+})
+
+test('400 VALIDATION.INVALID_PARAMETER of an upstream: its X-Portico-Fields is passed on, or dropped', () => {
+  const body = Buffer.from(JSON.stringify(refusing('VALIDATION.INVALID_PARAMETER', { field: 'amount' })))
+  const fieldsOf = (header: string) => detailOf(400, body, '', '', header)
+  expect(fieldsOf('amount;reason=too_small, "0";reason=unknown')).toMatchObject({
+    field: 'amount',
+    fields: [
+      { name: 'amount', reason: 'too_small' },
+      { name: '0', reason: 'unknown' },
+    ],
+  })
+  for (const header of ['amount;reason=<b>', 'amount;secret="4111"', 'x'.repeat(5_000)])
+    expect(fieldsOf(header).fields).toBeUndefined()
 })

@@ -5,7 +5,15 @@ import { pathParameterSchema } from '../../../contract/fields.ts'
 import { headers } from '../../../contract/headers.ts'
 import { maxListDepth } from '../../../contract/lists.ts'
 import { codeForMalformedParam, type ObservedError, observedErrors } from '../../../contract/policies.ts'
-import { canonicalJson, invalid, isInexactNumber, isRecord, type Operation, Refusal } from '../../../kernel/index.ts'
+import {
+  canonicalJson,
+  type InvalidField,
+  invalid,
+  isInexactNumber,
+  isRecord,
+  type Operation,
+  Refusal,
+} from '../../../kernel/index.ts'
 import type { Call, Stage } from '../call.ts'
 import { readChannelSessionId } from '../headers.ts'
 import { isUnsafeSegment } from '../paths.ts'
@@ -46,13 +54,14 @@ export function validateStage(settings: Configuration): Stage {
     call.params = parsePathParameters(call.operation, call.params)
     assertNoObservedError(call, settings)
     const query = parseQuery(call.query)
-    const { query: schema } = call.operation
-    const unknown = Object.keys(query)[0]
-    if (!schema && unknown !== undefined) throw invalid(unknown)
-    const parsed = schema ? parse(schema, query, 'query') : query
-    assertExact(query, parsed)
+    const issues: FoundIssue[] = []
+    const parsed = readQuery(call.operation, query, issues)
+    findInexact(query, parsed, issues)
+    const body = readBody(call, issues)
+    const [first] = issues
+    if (first) throw refusalOf(first, issues)
     assertDepth(parsed)
-    call.input = { query: parsed, body: parseBody(call) }
+    call.input = { query: parsed, body }
   }
 }
 
@@ -111,16 +120,42 @@ function isMet(condition: ObservedError['condition'], call: Call): boolean {
   return condition === 'no-query' ? call.query === '' : readChannelSessionId(call.headers) === null
 }
 
-function parse(schema: z.ZodType, value: unknown, part: 'query' | 'body'): unknown {
+/** `field` is for the message. */
+interface FoundIssue extends InvalidField {
+  field: string
+  internal: string
+}
+
+/** The message names the first field. */
+function refusalOf({ field, internal }: FoundIssue, issues: readonly FoundIssue[]): Refusal {
+  const byName = new Map<string, InvalidField>()
+  for (const { name, reason } of issues) if (!byName.has(name)) byName.set(name, { name, reason })
+  return new Refusal('VALIDATION.INVALID_PARAMETER', { field, internal, fields: [...byName.values()] })
+}
+
+interface ParsedPart {
+  part: 'query' | 'body'
+  value: unknown
+  /** Whether names of the value must not be shown. */
+  hidesNames?: boolean
+}
+
+function parse(schema: z.ZodType, { part, value, hidesNames = false }: ParsedPart, issues: FoundIssue[]): unknown {
   const result = schema.safeParse(value)
-  if (!result.success) throw invalid(invalidField(result.error, part), `${part}: ${result.error.issues[0]?.code}`)
-  return result.data
+  if (result.success) return result.data
+  for (const issue of result.error.issues) {
+    const unknownNames = issue.code === 'unrecognized_keys' ? issue.keys : [undefined]
+    for (const unknown of unknownNames) {
+      const field = printableName(unknown === undefined ? issue.path : [...issue.path, unknown], part)
+      const name = hidesNames ? printableName(issue.path, part) : field
+      issues.push({ field, name, reason: reasonOf(issue, value), internal: `${part}: ${issue.code}` })
+    }
+  }
+  return undefined
 }
 
 /** The response does not repeat unexpected names. */
-function invalidField(error: z.ZodError, fallback: string): string {
-  const issue = error.issues[0]
-  const path = issue?.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0]] : (issue?.path ?? [])
+function printableName(path: readonly PropertyKey[], fallback: string): string {
   const names = path.map((_, last) =>
     path
       .slice(0, last + 1)
@@ -130,11 +165,33 @@ function invalidField(error: z.ZodError, fallback: string): string {
   return names.findLast((name) => printable.test(name)) ?? fallback
 }
 
+function reasonOf(issue: z.core.$ZodIssue, value: unknown): string {
+  if (issue.code === 'unrecognized_keys') return 'unknown'
+  if (issue.code === 'custom') return typeof issue.params?.reason === 'string' ? issue.params.reason : 'invalid'
+  if (issue.path.length > 0 && valueAt(value, issue.path) === undefined) return 'missing'
+  return issue.code
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (within, name) => (typeof within === 'object' && within !== null ? Reflect.get(within, name) : undefined),
+    value,
+  )
+}
+
+function readQuery({ query: schema }: Operation, query: Record<string, string>, issues: FoundIssue[]): unknown {
+  if (schema) return parse(schema, { part: 'query', value: query }, issues)
+  for (const name of Object.keys(query))
+    issues.push({ field: name, name, reason: 'unknown', internal: `invalid ${name}` })
+  return query
+}
+
 /** A schema that reads a number from text can change it. */
-function assertExact(query: Record<string, string>, parsed: unknown): void {
+function findInexact(query: Record<string, string>, parsed: unknown, issues: FoundIssue[]): void {
   if (!isRecord(parsed)) return
   for (const [name, text] of Object.entries(query))
-    if (typeof parsed[name] === 'number' && isInexactNumber(text)) throw invalid(name, 'query: inexact number')
+    if (typeof parsed[name] === 'number' && isInexactNumber(text))
+      issues.push({ field: name, name, reason: 'inexact', internal: 'query: inexact number' })
 }
 
 /** The database reads all pages before the requested one. */
@@ -144,10 +201,13 @@ function assertDepth(query: unknown): void {
     throw invalid('currentPage', `the page ends after record ${maxListDepth}; narrow the list, such as by startTime`)
 }
 
-function parseBody({ operation: { body }, payload }: Call): unknown {
+/** The secure channel hides what the client has chosen, names included. Those of the contract are public. */
+function readBody({ operation: { body }, payload, headers: received }: Call, issues: FoundIssue[]): unknown {
   if (body === 'multipart' || body === 'raw') return null
-  if (body !== 'none') return parse(body, payload, 'body')
-  if (!isEmpty(payload)) throw invalid('body', 'this operation takes no body')
+  const hidesNames = received.has(headers.channelSession.field)
+  if (body !== 'none') return parse(body, { part: 'body', value: payload, hidesNames }, issues)
+  if (!isEmpty(payload))
+    issues.push({ field: 'body', name: 'body', reason: 'unknown', internal: 'this operation takes no body' })
   return null
 }
 
