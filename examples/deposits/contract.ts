@@ -7,13 +7,13 @@ import {
   codeOf,
   currency,
   decimal,
-  fitsCurrency,
   type LedgerTypes,
   operation,
   orderFields,
   orderType,
   statusHistory,
   timestamp,
+  withMoney,
   z,
 } from 'portico/contract'
 
@@ -118,9 +118,7 @@ export const requestDeposit = operation({
   id: 'deposits.request',
   path: '/deposits',
   summary: 'Request a deposit and hold its funds',
-  body: z.strictObject({ amount, currency }).refine((body) => fitsCurrency(body.amount, body.currency), {
-    path: ['amount'],
-  }),
+  body: withMoney(z.strictObject({ amount, currency }), (body) => body.currency),
   refuses: ['RESOURCE.NOT_FOUND', 'WALLET.INSUFFICIENT_FUNDS', 'WALLET.NOT_ACTIVE'],
 })
 export const cancelDeposit = operation({

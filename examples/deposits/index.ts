@@ -19,7 +19,7 @@ import {
   untilNotFull,
   type Viewer,
 } from 'portico'
-import { moneyOf, z } from 'portico/contract'
+import { z } from 'portico/contract'
 import * as contract from './contract.ts'
 
 const lifeMs = hours(72)
@@ -79,7 +79,7 @@ export default domain({
 
         requestDeposit: orders.create(async ({ body }, context) => {
           const { workspace, receivedAt } = context
-          const { minor, currency } = moneyOf(body.amount, body.currency)
+          const { minor, currency } = body.amount
           const wallet = await ledger.readDefaultWallet({ workspace, currency })
           if (!wallet) throw notFound('no default wallet in the currency')
           const source = { label: 'source', wallet: wallet.bizId, workspace, currency, active: true } as const

@@ -10,6 +10,7 @@ import { listWallets } from '../../src/banking/wallets/contract.ts'
 import { createWithdrawalChannel, verifyWithdrawalChannel } from '../../src/banking/withdrawal-channels/contract.ts'
 import { approveWithdrawal, createWithdrawal } from '../../src/banking/withdrawals/contract.ts'
 import { createWorkspace } from '../../src/banking/workspaces/contract.ts'
+import { developmentPassword } from '../../src/seed/development.ts'
 import type { Place, Sample, Samples } from '../../src/testing/index.ts'
 import { confirmation } from './confirmation.ts'
 import { goodPassword, otherPassword } from './identity.ts'
@@ -59,30 +60,39 @@ async function walletAcross(place: Place): Promise<string> {
 
 /** Returns the id of the new account, and a function for its commands. */
 async function join(place: Place, roleBizId: string) {
-  const { call, mailTo, run } = place
+  const { run } = place
   const email = `${randomUUID()}@people.test`
   const invitation = await run(createInvitation, { body: { email, roleBizId } })
-  const post = async (path: string, body: object, token = '') => {
-    const headers = { authorization: `Bearer ${token}`, 'x-client-hash': email }
-    const { status, text } = await call('POST', `/web/v1/consumer${path}`, { headers, body })
-    if (status !== 200) throw new Error(`${path}: ${status} ${text}`)
-    return JSON.parse(text).data
-  }
-  const codeFrom = async (form: RegExp) => form.exec((await mailTo(email, form)).text)?.[1]
+  const { post, codeFrom, signIn } = visitor(place, '/web/v1/consumer', email)
   const { sessionId } = await post('/auth/register/initiate', { email, turnstileToken: '' })
   await post('/auth/register/verify-email', { sessionId, code: await codeFrom(/registration code is (\d{6})/) })
   const account = await post('/auth/register/complete', { sessionId, accountName: 'Nora Newcomer' })
   await post('/auth/password/init', { token: account.passwordInitToken, newPassword: goodPassword })
-  const attempt = await post('/auth/login/initiate', { email, password: goodPassword })
-  await post('/auth/login/mfa/send', { sessionId: attempt.sessionId, mfaMethod: 'EMAIL' })
-  const code = await codeFrom(/sign-in code is (\d{6})/)
-  const session = await post('/auth/login/complete', { sessionId: attempt.sessionId, mfaMethod: 'EMAIL', code })
-  await post('/profile/invitations/accept', { invitationBizId: invitation.bizId }, session.accessToken)
-  await post('/security/step-up/send', { mfaMethod: 'EMAIL' }, session.accessToken)
-  const stepUp = { mfaMethod: 'EMAIL', code: await codeFrom(/confirmation code is (\d{6})/) }
-  await post('/security/step-up', stepUp, session.accessToken)
-  const command = (path: string, body: object) => post(path, body, session.accessToken)
+  const command = await signIn(goodPassword)
+  await command('/profile/invitations/accept', { invitationBizId: invitation.bizId })
   return { accountBizId: String(account.accountBizId), command }
+}
+
+/** Somebody besides the accounts of the kit. `signIn` steps up, too, and returns a function for commands. */
+function visitor({ call, mailTo }: Place, prefix: string, email: string) {
+  const post = async (path: string, body: object, token = '') => {
+    const headers = { authorization: `Bearer ${token}`, 'x-client-hash': email }
+    const { status, text } = await call('POST', `${prefix}${path}`, { headers, body })
+    if (status !== 200) throw new Error(`${path}: ${status} ${text}`)
+    return JSON.parse(text).data
+  }
+  const codeFrom = async (form: RegExp) => form.exec((await mailTo(email, form)).text)?.[1]
+  const signIn = async (password: string) => {
+    const { sessionId } = await post('/auth/login/initiate', { email, password })
+    await post('/auth/login/mfa/send', { sessionId, mfaMethod: 'EMAIL' })
+    const code = await codeFrom(/sign-in code is (\d{6})/)
+    const { accessToken } = await post('/auth/login/complete', { sessionId, mfaMethod: 'EMAIL', code })
+    const command = (path: string, body: object) => post(path, body, accessToken)
+    await command('/security/step-up/send', { mfaMethod: 'EMAIL' })
+    await command('/security/step-up', { mfaMethod: 'EMAIL', code: await codeFrom(/confirmation code is (\d{6})/) })
+    return command
+  }
+  return { post, codeFrom, signIn }
 }
 
 async function idOf(created: Promise<{ bizId: string }>): Promise<string> {
@@ -162,6 +172,15 @@ function ofApproved(input?: Sample) {
     input,
   )
 }
+/** Completed by another operator than the one who may return it. */
+function ofCompleted(input: Sample) {
+  return async (place: Place): Promise<Sample> => {
+    const approved = await ofApproved()(place)
+    const checker = await visitor(place, '/web/v1/system', 'checker@demo.test').signIn(developmentPassword)
+    await checker(`/withdrawals/${approved.params?.withdrawal_id}/complete`, { externalReference: 'payout 2' })
+    return { ...approved, ...input }
+  }
+}
 const ofRole = inPath('role_id', createRoleIn)
 const ofWallet = inPath('wallet_id', walletIn)
 const ofFile = inPath('file_id', (place) => upload(place, 'DOCUMENT'))
@@ -189,6 +208,7 @@ export const bankingSamples: Samples = {
     idOf(place.run(createExchange, { body: { quoteBizId: await quoteIn(place) } })),
   ),
   'exchanges.readQuote': inPath('quote_id', quoteIn),
+  'exports.create': () => ({ body: { exportType: 'FLOWS', format: 'CSV' } }),
   'exports.download': ofExport,
   'exports.read': ofExport,
   'files.delete': ofFile,
@@ -248,6 +268,7 @@ export const bankingSamples: Samples = {
   'withdrawalChannels.reactivate': inPath('withdrawal_channel_id', (place) =>
     suspendedIn(place, '/withdrawal-channels', payoutAccount()),
   ),
+  'profile.update': () => ({ body: { accountName: 'Another name' } }),
   'withdrawals.approve': ofWithdrawal(),
   'withdrawals.cancel': ofWithdrawal(),
   'withdrawals.complete': ofApproved({ body: { externalReference: 'payout 1' } }),
@@ -255,6 +276,7 @@ export const bankingSamples: Samples = {
   'withdrawals.fail': ofApproved({ body: reason }),
   'withdrawals.read': ofWithdrawal(),
   'withdrawals.reject': ofWithdrawal({ body: reason }),
+  'withdrawals.return': ofCompleted({ body: reason }),
 }
 
 export const openToReaders = ['workspaces.leave', 'workspaces.setDefault']
