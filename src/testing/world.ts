@@ -112,12 +112,14 @@ export class World {
     return chain.portal === 'SYSTEM' ? this.operator : this.owner
   }
 
-  /** Includes the workspace if the policy has one. */
+  /** Includes the workspace if the policy has one. Operators have no workspace. */
   headersFor(route: Route, workspaceId: string = developmentIds.workspace): Record<string, string> {
-    const { caller, workspace } = route.operation.policy
+    const { policy, describesCaller } = route.operation
+    const { caller, workspace } = policy
+    const hasWorkspace = workspace !== 'none' && !(describesCaller && route.chain.portal === 'SYSTEM')
     return {
       ...(caller === 'account' && bearer(this.ownerOf(route))),
-      ...(workspace !== 'none' && { 'x-workspace-id': workspaceId }),
+      ...(hasWorkspace && { 'x-workspace-id': workspaceId }),
     }
   }
 

@@ -32,7 +32,7 @@ machine.readWallet({ params })
 
 export const codes = ({ walletStatus, flowType }: Pick<Wallet, 'walletStatus'> & { flowType: TransferStatus }): string[] => {
   const status: 'ACTIVE' | 'FROZEN' | 'CLOSED' = walletStatus.code
-  const order: 'PENDING_APPROVAL' | 'PROCESSING' | 'COMPLETED' | 'FAILED' = flowType.code
+  const order: 'PENDING_APPROVAL' | 'PROCESSING' | 'COMPLETED' | 'FAILED' | 'CANCELLED' | 'EXPIRED' = flowType.code
   return [status, order]
 }
 // @ts-expect-error: the family has no such code

@@ -158,6 +158,7 @@ describe('a failure', () => {
       message: 'refused: ACCESS.RATE_LIMITED',
       requestId: 'echoed',
       retryAfter: 7,
+      fields: [],
     })
   })
 

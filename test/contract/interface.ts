@@ -162,6 +162,7 @@ export const secondChain = rows(
 
 /** Not specified by the interface. */
 export const additions = [
+  'POST /web/v1/consumer/roles/members/remove',
   'POST /web/v1/consumer/auth/register/verify-email',
   'POST /web/v1/consumer/auth/register/complete',
   'POST /web/v1/consumer/auth/factors/undo',

@@ -6,6 +6,7 @@ import { developmentIds } from '../../src/seed/development.ts'
 import type { Answer } from '../harness/http.ts'
 import { encodeMultipart, pdf } from '../harness/multipart.ts'
 import { payoutAccount } from '../harness/payout-account.ts'
+import { signIn } from '../harness/sign-in.ts'
 import { codeOf } from './money-world.ts'
 import { startWithdrawalsWorld, type WithdrawalsWorld } from './withdrawals-world.ts'
 
@@ -52,6 +53,16 @@ describe('a command of Portico whose reply breaks its schema', () => {
   }
   const withdrawal = async () => (await world.create({ amount: '20.00' })).bizId
   const approvedWithdrawal = async () => (await world.createApproved({ amount: '20.00' })).bizId
+  const paidOut = async () => {
+    const id = await approvedWithdrawal()
+    await world.data(operator(`/withdrawals/${id}/complete`, {})(randomUUID()))
+    return id
+  }
+  /** Whoever completed a withdrawal may not return it. */
+  const byChecker = async (path: string, body: object): Promise<Send> => {
+    const { accessToken: token } = await signIn(world.portico, 'checker@demo.test')
+    return (id) => world.portico.call('POST', `/web/v1/system${path}`, { token, body, headers: { 'x-request-id': id } })
+  }
   const reason = { reason: 'wrong' }
 
   const commands: [id: string, prepare: () => Promise<Send>][] = [
@@ -72,6 +83,7 @@ describe('a command of Portico whose reply breaks its schema', () => {
     ['withdrawals.reject', async () => operator(`/withdrawals/${await withdrawal()}/reject`, reason)],
     ['withdrawals.complete', async () => operator(`/withdrawals/${await approvedWithdrawal()}/complete`)],
     ['withdrawals.fail', async () => operator(`/withdrawals/${await approvedWithdrawal()}/fail`, reason)],
+    ['withdrawals.return', async () => byChecker(`/withdrawals/${await paidOut()}/return`, reason)],
   ]
 
   const breakReply = (id: string): (() => void) => {

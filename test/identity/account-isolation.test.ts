@@ -131,6 +131,7 @@ describe('rows of other accounts stay unchanged', () => {
     await anonymously(refreshToken, { refreshToken: token })
     at.clock.advance(60_000)
     await at.identity.authentication.accessToken(credential(accessToken))
+    at.clock.advance(at.settings.tokens.refreshRetryMs)
     expect(await codeOf(anonymously(refreshToken, { refreshToken: token }))).toBe('AUTH.SESSION_NOT_FOUND')
   })
 

@@ -60,7 +60,7 @@ describe('the document', () => {
       at(document, 'components', 'schemas', 'Transfer', 'properties', 'transferStatus', 'properties', 'code'),
     ).toEqual({
       type: 'string',
-      enum: ['PENDING_APPROVAL', 'PROCESSING', 'COMPLETED', 'FAILED'],
+      enum: ['PENDING_APPROVAL', 'PROCESSING', 'COMPLETED', 'FAILED', 'CANCELLED', 'EXPIRED'],
     })
   })
 
