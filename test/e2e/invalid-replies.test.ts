@@ -58,7 +58,7 @@ describe('a command of Portico whose reply breaks its schema', () => {
     await world.data(operator(`/withdrawals/${id}/complete`, {})(randomUUID()))
     return id
   }
-  /** Whoever completed a withdrawal may not return it. */
+  /** The operator who completed a withdrawal cannot return it. */
   const byChecker = async (path: string, body: object): Promise<Send> => {
     const { accessToken: token } = await signIn(world.portico, 'checker@demo.test')
     return (id) => world.portico.call('POST', `/web/v1/system${path}`, { token, body, headers: { 'x-request-id': id } })

@@ -4,7 +4,7 @@ import type { AccountId, BizId, WorkspaceId } from '../../kernel/index.ts'
 import type { KeyedColumns } from '../../platform/key-rotation/index.ts'
 import type { ApiKeyStatus } from './contract.ts'
 
-interface ApiKeysTable {
+export interface ApiKeysTable {
   workspaceBizId: WorkspaceId
   bizId: BizId<'apiKey'>
   apiKeyName: string

@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely'
-import { type Database, isSuspect, readPage, type Tables, type Tx, timestamptz } from '../../database/index.ts'
+import { type Database, isSuspect, readPage, type Tx, timestamptz } from '../../database/index.ts'
 import {
   type AccountId,
   type BizId,
@@ -10,6 +10,7 @@ import {
   type WorkspaceId,
 } from '../../kernel/index.ts'
 import type { ApiKeyStatus } from './contract.ts'
+import type { ApiKeysTable } from './schema.ts'
 
 export type ApiKeyId = BizId<'apiKey'>
 
@@ -31,7 +32,7 @@ const columns = [
   'updatedAt',
 ] as const
 
-export type ApiKeyRow = Pick<Selectable<Tables['api_keys']>, (typeof columns)[number]>
+export type ApiKeyRow = Pick<Selectable<ApiKeysTable>, (typeof columns)[number]>
 
 export type ApiKeyScope = Pick<ApiKeyRow, 'workspaceBizId' | 'bizId'>
 
