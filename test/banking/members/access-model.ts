@@ -48,9 +48,11 @@ export function createAccessModel() {
   let isFrozen = false
 
   /** Null if the person is not a member or cannot enter. */
-  const permissionsOf = (who: number): Set<Permission> | null => {
+  const permissionsOf = (who: number): Set<Permission> | null => (isFrozen ? null : rightsOf(who))
+  /** Freezing the workspace takes no right. */
+  const rightsOf = (who: number): Set<Permission> | null => {
     const member = members.get(who)
-    if (!member || isFrozen || member.limit?.enterable === false) return null
+    if (!member || member.limit?.enterable === false) return null
     const held = member.role.isOwner ? workspacePermissions : member.role.permissions
     return new Set(held.filter((permission) => member.limit?.readOnly !== true || permission.endsWith(':read')))
   }
@@ -58,6 +60,14 @@ export function createAccessModel() {
   const isOwner = (who: number): boolean => members.get(who)?.role.isOwner === true
   const mayGrant = (who: number, role: Role): boolean =>
     role.isOwner ? isOwner(who) : role.permissions.every((permission) => has(who, permission))
+  /** An offer ends when its inviter loses the right to make it. */
+  const endLostOffers = (): void => {
+    for (const [to, { by, role }] of offers) {
+      const rights = rightsOf(by)
+      const isRight = role.isOwner ? isOwner(by) : role.permissions.every((permission) => rights?.has(permission))
+      if (!rights?.has('invitation:manage') || !isRight) offers.delete(to)
+    }
+  }
   const isLastOwner = (who: number): boolean =>
     isOwner(who) &&
     ![...members].some(
@@ -118,6 +128,11 @@ export function createAccessModel() {
 
   /** Returns the code of the refusal, or `none`. */
   const execute = (command: Command): string => {
+    const code = run(command)
+    endLostOffers()
+    return code
+  }
+  const run = (command: Command): string => {
     const role = 'role' in command ? (roles[command.role] ?? owners) : owners
     switch (command.kind) {
       case 'create':
