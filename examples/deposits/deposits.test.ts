@@ -57,7 +57,7 @@ describe('deposits', () => {
     await expect(operator.payDepositBack({ params })).rejects.toMatchObject({ code: 'STATE.CONFLICT' })
   })
 
-  test('deposits.decline 200: releases the funds and tells the workspace the reason', async () => {
+  test('deposits.decline 200: releases the funds and shows the reason to the workspace', async () => {
     const { owner, before, balance, params } = await request()
     const operator = await portico.signInOperator('operator@demo.test')
     await operator.declineDeposit({ params, body: { reason: 'too small' } })

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { type Configuration, placeOf } from '../config/index.ts'
-import { type ClockSkew, vacuum } from '../database/index.ts'
+import { vacuum } from '../database/index.ts'
 import type { Identity } from '../identity/index.ts'
 import { hours, minutes } from '../kernel/index.ts'
 import { cleanupJobs, ledgerCheckJob, verifyLedger, verifyRecentChanges } from '../ledger/index.ts'
@@ -54,7 +54,7 @@ export async function startJobs(parts: Parts, stack: AsyncDisposableStack): Prom
   const { everyMs: intervals = {}, ...poll } = parts.pace
   const kinds = kindsOf(parts).map((kind): JobKind => {
     const everyMs = intervals[kind.name] ?? kind.everyMs
-    return everyMs === undefined ? kind : skippedWhileSkewed({ ...kind, everyMs }, infrastructure.clockSkew)
+    return everyMs === undefined ? kind : { ...kind, everyMs }
   })
   declareJobKinds(infrastructure.database, allKindsOf(parts))
   const metrics = createJobMetrics(registry, [queueFailureKind, ...kinds.map(({ name }) => name)])
@@ -62,6 +62,8 @@ export async function startJobs(parts: Parts, stack: AsyncDisposableStack): Prom
     ...infrastructure,
     settings: poll,
     kinds,
+    // With a wrong clock, orders would expire too early.
+    canRecur: () => infrastructure.clockSkew?.isWithin() ?? true,
     onFailure: ({ error, ...failure }) => {
       metrics.failed(failure.kind)
       logger.warn({ ...failure, err: error }, 'job failed')
@@ -74,21 +76,6 @@ export async function startJobs(parts: Parts, stack: AsyncDisposableStack): Prom
   stack.defer(() => runner.stop())
   await runner.start()
   return runner.runNow
-}
-
-/** Recurring work, such as the expiry of orders, waits until the clock is right. Other replicas do it meanwhile. */
-export function skippedWhileSkewed(kind: JobKind, skew: ClockSkew | null): JobKind {
-  if (!skew) return kind
-  return {
-    ...kind,
-    work: async (payload, facts) => {
-      const isRight = await skew.check().then(
-        () => true,
-        () => false,
-      )
-      if (isRight) await kind.work(payload, facts)
-    },
-  }
 }
 
 /**

@@ -4,7 +4,9 @@ import { type Clock, hours, minutes } from '../kernel/index.ts'
 import type { Database } from './tables.ts'
 
 export interface ClockSkew {
-  /** Rejects while the clocks differ by more than `maxMs`, so that load balancers send no requests. */
+  /** Whether the clocks differ by less than `maxMs`. */
+  isWithin(): boolean
+  /** Rejects unless the clocks are within the maximum, so that load balancers send no requests. */
   check(): Promise<void>
   /** How far this process is ahead of the database in milliseconds; negative if it is behind. */
   aheadMs(): number
@@ -48,9 +50,11 @@ export async function watchClockSkew(
         measuring = undefined
       })
   }, everyMs).unref()
+  const isWithin = () => Math.abs(aheadMs) < maxMs
   return {
+    isWithin,
     check: async () => {
-      if (Math.abs(aheadMs) >= maxMs) throw new Error(`clock skew: ${aheadMs} ms ahead of the database`)
+      if (!isWithin()) throw new Error(`clock skew: ${aheadMs} ms ahead of the database`)
     },
     aheadMs: () => aheadMs,
     close: async () => {

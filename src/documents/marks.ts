@@ -101,7 +101,7 @@ export function rootMarks(
   }
 }
 
-/** A document has no functions. Instead, the names of its confirmed fields tell what they are. */
+/** A document has no functions. Its confirmed fields get their meaning from their names. */
 export function purposeByNames({ ...confirmed }: ConfirmedTexts): Purpose {
   const { amount, currency, email, roleBizId, userBizId, account_id, withdrawalChannelBizId, withdrawal_channel_id } =
     confirmed

@@ -36,6 +36,8 @@ interface Ports {
   ids: Ids
   settings: JobSettings
   kinds: readonly JobKind[]
+  /** While this returns false, recurring jobs are left to other replicas. */
+  canRecur?(): boolean
   onFailure(failure: { kind: string; jobId: string; attempt: number; error: unknown }): void
   /** Called for a job that ends without its effect: because of a limit, or after its last attempt. */
   onDropped(job: { kind: string; jobId: string; attempt: number; reason: DropReason }): void
@@ -132,7 +134,10 @@ class Runner implements JobRunner {
   async #lease(): Promise<LeasedJob | undefined> {
     const { database, clock, ids, kinds, settings } = this.#ports
     const maxLongJobs = Math.max(1, this.#concurrency - 1)
-    const eligible = kinds.filter(({ isLong }) => !isLong || this.#longJobs < maxLongJobs)
+    const canRecur = this.#ports.canRecur?.() ?? true
+    const eligible = kinds.filter(
+      ({ isLong, everyMs }) => (!isLong || this.#longJobs < maxLongJobs) && (everyMs === undefined || canRecur),
+    )
     if (eligible.length === 0) return undefined
     const lease = await leaseJob(database, {
       kinds: eligible.map(({ name }) => name),
