@@ -105,5 +105,8 @@ export const migrations = [
       RETURN NULL;
     END $$`,
     `CREATE TRIGGER api_keys_end AFTER DELETE ON memberships FOR EACH ROW EXECUTE FUNCTION api_keys_of_member()`,
+    `UPDATE api_keys k SET api_key_status = 'DELETED', updated_at = greatest(updated_at, clock_timestamp())
+      WHERE api_key_status <> 'DELETED' AND NOT EXISTS (
+        SELECT FROM memberships m WHERE m.workspace_biz_id = k.workspace_biz_id AND m.account_biz_id = k.created_by)`,
   ]),
 ]

@@ -4,6 +4,7 @@ import { type Database, sqlState } from '../../database/index.ts'
 import {
   type AccountId,
   bizId,
+  conflict,
   createHandlerTable,
   formatMoney,
   type HandlerTable,
@@ -84,7 +85,8 @@ export function createHandlers(ports: WithdrawalsPorts): HandlerTable {
     returnWithdrawal: orders.move('return', async ({ body }, { actor, key }, read) => {
       const order = await read()
       const completer = order.history.findLast(({ status }) => status === 'COMPLETED')?.actorBizId
-      if (order.status === 'COMPLETED' && completer) {
+      if (order.status === 'COMPLETED') {
+        if (!completer) throw conflict('the history names no operator who completed it')
         await ledger.assertDifferentPerson(completer, actor)
         const wallet = await ledger.readWallet({ wallet: toWithdrawal(order).wallet, workspace: order.workspaceBizId })
         if (wallet?.status === 'CLOSED') throw new Refusal('WALLET.NOT_ACTIVE', { internal: 'the wallet is closed' })
