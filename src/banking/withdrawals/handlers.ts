@@ -88,8 +88,6 @@ export function createHandlers(ports: WithdrawalsPorts): HandlerTable {
       if (order.status === 'COMPLETED') {
         if (!completer) throw conflict('the history names no operator who completed it')
         await ledger.assertDifferentPerson(completer, actor)
-        const wallet = await ledger.readWallet({ wallet: toWithdrawal(order).wallet, workspace: order.workspaceBizId })
-        if (wallet?.status === 'CLOSED') throw new Refusal('WALLET.NOT_ACTIVE', { internal: 'the wallet is closed' })
       }
       return {
         ...body,

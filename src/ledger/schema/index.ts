@@ -11,7 +11,7 @@ import { sandbox } from './sandbox.ts'
 import type {} from './tables.ts'
 import { corrections, types } from './types.ts'
 import { oneOutgoingSum, usage, usageOfMoves } from './usage.ts'
-import { objection, validate } from './validate.ts'
+import { objection, objectionToClosed, validate } from './validate.ts'
 import { returnedLimits, write } from './write.ts'
 
 /** Its successor is `objection` in validate.ts. */
@@ -118,4 +118,5 @@ export const migrations = [
   sqlMigration('007-outcomes-by-name', [objection]),
   sqlMigration('008-corrections', [...corrections, ordersGuard('CREATE OR REPLACE'), returnedLimits, ...usageOfMoves]),
   sqlMigration('009-database-clock', databaseClock),
+  sqlMigration('010-closed-wallets', [objectionToClosed]),
 ]

@@ -81,7 +81,13 @@ export const validate = [
  * Returns the outcome that rejects the command, or NULL. The most severe outcome wins, then the first account. `freed`
  * maps an account to the amount of the holds that the command ends.
  */
-export const objection = `CREATE OR REPLACE FUNCTION
+export const objection = objectionTo('')
+
+/** A closed wallet gets nothing, not even from a command that may credit a frozen one. */
+export const objectionToClosed = objectionTo("v_account.status = 'CLOSED' OR ")
+
+function objectionTo(closed: string): string {
+  return `CREATE OR REPLACE FUNCTION
   ledger_objection(ids uuid[], locked ledger_accounts[], command jsonb, freed jsonb)
   RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
   DECLARE
@@ -107,7 +113,7 @@ export const objection = `CREATE OR REPLACE FUNCTION
         v_outcome := 'NOT_FOUND';
       ELSIF v_account.currency <> v_party->>'currency' THEN
         v_outcome := 'CURRENCY_MISMATCH';
-      ELSIF (v_party->>'active')::boolean AND v_account.status <> 'ACTIVE' THEN
+      ELSIF ${closed}(v_party->>'active')::boolean AND v_account.status <> 'ACTIVE' THEN
         v_outcome := 'NOT_ACTIVE';
       ELSIF v_account.kind <> 'CLEARING' THEN
         v_effect := ledger_effect(ids[i], ids, command);
@@ -138,3 +144,4 @@ export const objection = `CREATE OR REPLACE FUNCTION
       END IF;
     END LOOP;
   END $$`
+}
