@@ -90,13 +90,13 @@ export async function readWallet({ ledger }: Pick<WalletsPorts, 'ledger'>, scope
   return wallet
 }
 
-/** For a future instant, returns the balance now. */
+/** For an instant that is not settled yet, returns the balance of the last settled one. */
 export async function readBalance(
-  { ledger, clock }: WalletsPorts,
+  { ledger, clock }: Pick<WalletsPorts, 'ledger' | 'clock'>,
   { at, ...scope }: WalletScope & { at: Instant | undefined },
 ): Promise<{ balance: Balance; asOf: Instant }> {
+  if (at !== undefined) return assertFound(await ledger.readBalanceAt(scope, at), 'no such wallet')
   const now = clock.now()
-  if (at !== undefined && at < now) return assertFound(await ledger.readBalanceAt(scope, at), 'no such wallet')
   return { balance: assertFound(await ledger.readBalance(scope), 'no such wallet'), asOf: now }
 }
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { type Database, type Param, statement } from '../../database/index.ts'
-import { type Instant, type Money, toDate, type WalletId, type WorkspaceId } from '../../kernel/index.ts'
+import { type Clock, type Instant, type Money, toDate, type WalletId, type WorkspaceId } from '../../kernel/index.ts'
 import type { WalletStatus } from '../contract.ts'
 
 export interface Wallet {
@@ -101,11 +101,12 @@ export interface PastBalance {
 }
 
 export async function readBalanceAt(
-  { database, usesDatabaseClock = false }: { database: Database; usesDatabaseClock?: boolean },
+  { database, clock, usesDatabaseClock = false }: { database: Database; clock: Clock; usesDatabaseClock?: boolean },
   { wallet, workspace }: BalanceScope,
   instant: Instant,
 ): Promise<PastBalance | undefined> {
-  const asOf = usesDatabaseClock ? await earlierOf(database, { wallet, workspace }, instant) : instant
+  const settled = usesDatabaseClock ? await readSettled(database, { wallet, workspace }) : clock.now()
+  const asOf = settled < instant ? settled : instant
   const at = toDate(asOf)
   const { rows } = await sql<Row>`
     SELECT a.currency, coalesce(e.balance_after, 0) AS balance, h.held, coalesce(e.sequence, 0) + h.changes AS version
@@ -121,12 +122,13 @@ export async function readBalanceAt(
   return rows[0] && { balance: toBalance(wallet, rows[0]), asOf }
 }
 
-/** Returns the instant, or the end of the settled past if it is earlier. */
-async function earlierOf(database: Database, { wallet, workspace }: BalanceScope, instant: Instant): Promise<Instant> {
+/** Returns the end of the settled past. */
+async function readSettled(database: Database, { wallet, workspace }: BalanceScope): Promise<Instant> {
   const { rows } = await sql<{ settled: Instant }>`
     SELECT ledger_settled(${wallet}::uuid, ${workspace}::uuid) AS settled`.execute(database)
-  const settled = rows[0]?.settled
-  return settled !== undefined && settled < instant ? settled : instant
+  const [row] = rows
+  if (!row) throw new Error('ledger_settled returned no row')
+  return row.settled
 }
 
 function selectWallets(store: Database) {

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { afterAll, describe, expect, test } from 'vitest'
+import { readBalance } from '../../../src/banking/wallets/service.ts'
 import { addMs, type Clock, hours, type Money } from '../../../src/kernel/index.ts'
 import { createLedger } from '../../../src/ledger/index.ts'
 import { systemClock, systemIds } from '../../../src/platform/runtime/index.ts'
@@ -68,5 +69,13 @@ describe('entries have the time of the database', needsPostgres(store), () => {
     const at = addMs(systemClock.now(), hours(1))
     const read = await replica(systemClock).readBalanceAt(scope, at)
     expect(read?.asOf).toBeLessThan(at)
+  })
+  test('wallets.readBalance 200: asOf is settled for an instant ahead of a process whose clock is fast', async () => {
+    const scope = await newWallet()
+    const ports = { ledger: replica(fast), clock: fast }
+    const { balance, asOf } = await readBalance(ports, { ...scope, at: addMs(fast.now(), 1) })
+    expect(asOf).toBeLessThanOrEqual(systemClock.now())
+    await replica(systemClock).fundWallet({ ...scope, amount: seven, actor: null })
+    expect(await readBalance(ports, { ...scope, at: asOf })).toEqual({ balance, asOf })
   })
 })
