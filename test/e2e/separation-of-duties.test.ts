@@ -42,6 +42,14 @@ describe('separation of duties between operators', () => {
     await world.data(first(`/withdrawals/${bizId}/complete`, {}))
   })
 
+  test('withdrawals.return 403: the operators who approved and completed it', async () => {
+    const { bizId } = await world.create()
+    await world.data(checking(`/withdrawals/${bizId}/approve`))
+    await world.data(first(`/withdrawals/${bizId}/complete`, {}))
+    expect(codeOf(await first(`/withdrawals/${bizId}/return`, reason))).toEqual(denied)
+    expect(codeOf(await checking(`/withdrawals/${bizId}/return`, reason))).toEqual(denied)
+  })
+
   test('withdrawals.approve, complete 200: one operator alone, below the threshold', async () => {
     const { bizId } = await world.create({ amount: '99.99' })
     await world.data(first(`/withdrawals/${bizId}/approve`))
