@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../../src/seed/development.ts'
 import { needsStore } from '../../harness/needs.ts'
+import { payoutAccount } from '../../harness/payout-account.ts'
 import { type Session, signIn } from '../../harness/sign-in.ts'
 import { assertOneSucceeds, codeOf, conflict, limit } from '../money-world.ts'
 import { startWithdrawalsWorld, type WithdrawalsWorld } from '../withdrawals-world.ts'
 
-const { mainEur, workspace } = developmentIds
+const { mainEur, mainUsd, workspace } = developmentIds
 const denied = [403, 'ACCESS.PERMISSION_DENIED']
 const reason = { reason: 'the account is closed' }
 
@@ -59,6 +60,32 @@ describe('payouts that the bank returns', needsStore(), () => {
     expect(codeOf(await web('POST', '/withdrawals', orderOf(order)))).toEqual(limit)
     await data(giveBack(id))
     await data(web('POST', '/withdrawals', orderOf(order)))
+  })
+
+  test('withdrawals.return 200, 422 WALLET.NOT_ACTIVE: to a frozen wallet, and not to a closed one', async () => {
+    const { data, web, system } = world
+    const { bizId } = await data(web('POST', '/workspaces', { workspaceName: 'Returns', workspaceKind: 'LIVE' }))
+    const own = { workspace: bizId }
+    const wallets: { bizId: string; currency: string }[] = await data(web('GET', '/wallets', undefined, own))
+    const wallet = wallets.find(({ currency }) => currency === 'USD')?.bizId
+    const funding = { sourceWalletBizId: mainUsd, targetWalletBizId: wallet, amount: '20.00', currency: 'USD' }
+    await data(web('POST', '/transfer/command/create', funding))
+    const channel = (await data(web('POST', '/withdrawal-channels', payoutAccount(), own))).bizId
+    await data(system('POST', `/withdrawal-channels/${channel}/verify`))
+    const order = { walletBizId: wallet, withdrawalChannelBizId: channel, amount: '20.00' }
+    const payOut = async (): Promise<string> => {
+      const { bizId: id } = await data(web('POST', '/withdrawals', order, own))
+      for (const verb of ['approve', 'complete']) await data(system('POST', `/withdrawals/${id}/${verb}`))
+      return id
+    }
+    const first = await payOut()
+    await data(system('POST', `/wallets/${wallet}/freeze`, reason))
+    await data(giveBack(first))
+    await data(system('POST', `/wallets/${wallet}/unfreeze`, reason))
+    const second = await payOut()
+    for (const verb of ['freeze', 'close']) await data(system('POST', `/wallets/${wallet}/${verb}`, reason))
+    expect(codeOf(await giveBack(second))).toEqual([422, 'WALLET.NOT_ACTIVE'])
+    expect(await data(system('GET', '/ledger/invariants'))).toMatchObject({ holds: true })
   })
 
   test('withdrawals.return 404, 409: of an unknown order, and before the payout', async () => {
