@@ -45,7 +45,7 @@ export class GatewayCaller<C extends ChainId = 'consumer'> implements OperationC
     const requestId = args.requestId ?? newRequestId()
     const { idempotent, rate } = operation.policy
     const task = () => this.callOnce(route, args, requestId)
-    // The gateway repeats the reply to a refresh for 30 s, so a refresh can be retried, too.
+    // The gateway repeats the successor of a refresh token until it is used, so a refresh can be retried, too.
     const isRetried = idempotent || rate === 'refresh'
     const assertRepeatable = (error: PorticoError) => idempotent && this.identity.assertRepeatable(requestId, error)
     const answer = await withAbort(args.signal, () =>
