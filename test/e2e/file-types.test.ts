@@ -58,6 +58,8 @@ describe('the types of uploaded files', () => {
     ['under another name', 'application/csv', csv, 'a', 'text/csv'],
     ['of no known name', 'application/octet-stream', windows1252, 'a.txt', 'text/plain'],
     ['as plain text', 'text/plain', windows1252, 'a.txt', 'text/plain'],
+    ['that begins like a bitmap', 'text/csv', 'BMI;weight\r\n', 'a.csv', 'text/csv'],
+    ['that begins like a program', 'application/octet-stream', '\ufeffMZ;Mozambique\r\n', 'a.csv', 'text/csv'],
   ])('files.upload 200: a text %s, declared as %s', async (_name, type, content, fileName, contentType) => {
     const { body, text } = await upload([file({ content, type, fileName }), purpose()])
     expect(body.data?.contentType, text).toBe(contentType)
@@ -105,6 +107,7 @@ describe('the types of uploaded files', () => {
     ['binary data as CSV', [file({ content: Buffer.from('a\0\x80'), type: 'application/vnd.ms-excel' }), purpose()]],
     ['an old Excel file as CSV', [file({ content: workbook, type: 'application/vnd.ms-excel' }), purpose()]],
     ['text as a picture', [file({ content: 'a;b', type: 'image/png' }), purpose()]],
+    ['a PDF of plain text as CSV', [file({ content: '%PDF-1.4\n%a', type: 'text/csv' }), purpose()]],
     ['a picture as CSV', [file({ content: png(), type: 'application/vnd.ms-excel' }), purpose()]],
   ])('files.upload 400: %s', async (_name, parts) => {
     const { status, body } = await upload(parts)

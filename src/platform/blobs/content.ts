@@ -36,6 +36,12 @@ const unprintable = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060
 const reserved = /[<>:"|?*]/g
 const nameLength = 120
 
+/**
+ * Formats that can consist of text. The signature of any other one proves nothing without a control character: a table
+ * can begin with `BM` or `MZ`.
+ */
+const textFormats = new Set(['application/pdf', 'application/rtf', 'application/postscript', 'application/eps'])
+
 /** Content that is stored but that no row references yet. */
 export interface StoredContent {
   blobKey: string
@@ -122,14 +128,12 @@ function detectType(
   const wide = decodeUtf16(head, isWhole)
   const text = wide ?? decodeBytes(head, isWhole)
   if (markup.test(text) || markup.test(head.toString('latin1'))) throw invalid('file', 'contains markup')
+  const type = binary.test(text) ? undefined : textTypeOf(declaredType, fileName)
   // The byte-order mark of UTF-16 resembles the signature of MPEG audio.
-  if (sniffed !== undefined && wide === undefined) {
-    if (declaredType !== sniffed && declaredType !== anyType) throw invalid('file', 'declared as another type')
-    return sniffed
-  }
-  const type = textTypeOf(declaredType, fileName)
-  if (type === undefined || binary.test(text)) throw invalid('file', 'unknown type')
-  return type
+  if (type !== undefined && (wide !== undefined || !textFormats.has(sniffed ?? ''))) return type
+  if (sniffed === undefined) throw invalid('file', 'unknown type')
+  if (declaredType !== sniffed && declaredType !== anyType) throw invalid('file', 'declared as another type')
+  return sniffed
 }
 
 function textTypeOf(declared: string, fileName: string): string | undefined {
