@@ -23,9 +23,11 @@ export async function updateProfile(
 ): Promise<ProfileRow> {
   if (changes.country !== undefined && !isCountry(changes.country)) throw invalid('defaultCountry')
   return transaction(async (tx) => {
-    const { country } = assertExists(await profileById(tx, auditContext.accountId))
-    const phone = changes.phone === undefined ? undefined : parsePhone(changes.phone, changes.country ?? country)
-    if (phone === undefined && changes.phone !== undefined) throw invalid('accountPhone')
+    const known = assertExists(await profileById(tx, auditContext.accountId))
+    // Forms send the whole profile. A number that was stored before as it was typed may belong to no country.
+    const typed = changes.phone === known.phone ? undefined : changes.phone
+    const phone = typed === undefined ? undefined : parsePhone(typed, changes.country ?? known.country)
+    if (phone === undefined && typed !== undefined) throw invalid('accountPhone')
     const accepted = { ...changes, phone }
     const changed = assertExists(await updateProfileRow(tx, auditContext.accountId, accepted, auditContext.at))
     await recordSuccess(tx, auditContext, { workspaceId: null, targetId: auditContext.accountId })

@@ -89,3 +89,12 @@ test('profile.update 400 VALIDATION.INVALID_PARAMETER: unknown country, empty up
   const empty = world.call(handlers, contract.updateProfile, { as: account, body: {} })
   expect(await refusalOf(empty)).toBe('VALIDATION.INVALID_PARAMETER')
 })
+
+test('profile.update 200: keeps such a number if a form sends it again, also with another country', async () => {
+  const stored = '12 34 567'
+  await world.database.updateTable('accounts').set({ phone: stored }).where('bizId', '=', account).execute()
+  for (const defaultCountry of ['FR', 'AQ']) {
+    const body = { accountPhone: stored, defaultCountry }
+    expect((await world.call(handlers, contract.updateProfile, { as: account, body })).accountPhone).toBe(stored)
+  }
+})
