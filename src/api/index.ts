@@ -188,6 +188,14 @@ export {
   type Rates,
   toRatio,
 } from '../platform/exchange-rates.ts'
+export {
+  type AddressForm,
+  canonicalBankCode,
+  canonicalNetwork,
+  type Identified,
+  identifyAddress,
+  identifyBankAccount,
+} from '../platform/identifiers/index.ts'
 export { containsAddress, parseRange } from '../platform/ip-ranges.ts'
 export { enqueueJob, enqueueJobs, type JobFacts, type JobKind } from '../platform/jobs/index.ts'
 export { bytesOf, type KeyedColumns, type KeyedRow, textOf } from '../platform/key-rotation/index.ts'

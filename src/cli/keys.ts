@@ -4,7 +4,7 @@ import { type Configuration, loadConfiguration } from '../config/index.ts'
 import { type Database, inTransaction } from '../database/index.ts'
 import { SigningKeys } from '../identity/index.ts'
 import { messageOf } from '../kernel/index.ts'
-import { createKeyedDigest, createSecretBox, secretKeyId } from '../platform/crypto/index.ts'
+import { createSecretBox, secretKeyId } from '../platform/crypto/index.ts'
 import { type KeyIds, type KeyUsage, readKeyUsage, resealAll } from '../platform/key-rotation/index.ts'
 import { systemClock, systemIds, systemRandomness } from '../platform/runtime/index.ts'
 import { type Command, UsageError } from './command.ts'
@@ -117,7 +117,7 @@ export const keysReseal: Command = {
       const total = usages.reduce((sum, { previous, unknown }) => sum + previous + unknown, 0)
       const show = progressLines(stderr, 'resealed')
       const secretBox = createSecretBox(secretKeys, systemRandomness)
-      const ports = { database, secretBox, digest: createKeyedDigest(secretKeys), keys }
+      const ports = { database, secretBox, keys }
       const done = await resealAll(ports, keyedColumns, (count) => show(count, total))
       const detail = { resealed: `${done.resealed}`, failed: `${done.failed}` }
       await inTransaction(database, (tx) => auditCommand(tx, keysReseal.name, { targetId: keys.current, detail }))

@@ -6,6 +6,7 @@ import { createInvitations } from '../../src/banking/invitations/index.ts'
 import { suspendInvitations } from '../../src/banking/invitations/service.ts'
 import * as channelContract from '../../src/banking/withdrawal-channels/contract.ts'
 import { createWithdrawalChannels, type WithdrawalChannels } from '../../src/banking/withdrawal-channels/index.ts'
+import { defaultNetworks } from '../../src/banking/withdrawal-channels/networks.ts'
 import { apiKeyPermissions } from '../../src/contract/index.ts'
 import { assertSessionOpen } from '../../src/identity/index.ts'
 import { resetPassword } from '../../src/identity/passwords/contract.ts'
@@ -64,6 +65,7 @@ describe.each(stores)('recovery of an account on $name', (store) => {
       maxPerWorkspace: 20,
       suspendYoungerThanMs: days(3),
       isCountry: () => true,
+      networks: defaultNetworks,
     })
     callChannels = handlerCaller([channels.handlers], clock)
     handlers = new Map([

@@ -17,6 +17,7 @@ const unlisted = new Map([
   ['login_sessions.client_digest', 'under the key of login_sessions.token_digest'],
   ['login_failures.device_digest', 'under the key of login_failures.subject_digest'],
   ['refresh_tokens.parent_digest', 'never compared with a new digest'],
+  ['withdrawal_channels.account_digest', 'accounts are compared by their sealed numbers'],
   ['step_ups.purpose_digest', 'a hash without a key'],
 ])
 
@@ -25,9 +26,6 @@ test('every column of sealed values and digests is listed for key rotations', as
     SELECT table_name || '.' || column_name AS name FROM information_schema.columns
     WHERE table_schema = 'public' AND data_type = 'bytea' ORDER BY 1`.execute(database)
   const { sealed, digests } = loaded.keyedColumns
-  const listed = [
-    ...[...sealed, ...digests].map(({ table, column }) => `${table}.${toSnakeCase(column)}`),
-    ...sealed.flatMap(({ table, digest }) => (digest ? [`${table}.${toSnakeCase(digest.column)}`] : [])),
-  ]
+  const listed = [...[...sealed, ...digests].map(({ table, column }) => `${table}.${toSnakeCase(column)}`)]
   expect([...new Set([...listed, ...unlisted.keys()])].toSorted()).toEqual(rows.map(({ name }) => name).toSorted())
 })

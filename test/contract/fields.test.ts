@@ -67,7 +67,7 @@ const bank = {
   currency: 'EUR',
   country: 'DE',
   accountHolderName: 'Ada',
-  accountNumber: 'DE89 3704',
+  accountNumber: 'DE89 3704 0044 0532 0130 00',
 }
 const quote = { sourceCurrency: 'USD', targetCurrency: 'JPY', amount: '12.50', fixedSide: 'SOURCE' }
 function addresses(...items: string[]) {
@@ -233,7 +233,12 @@ const cases: { name: string; schema: z.ZodType; accepts: unknown[]; refuses: unk
     schema: channels.createWithdrawalChannel.body,
     accepts: [
       { ...bank, bankCode: 'COBADEFF' },
-      { ...bank, bankCode: 'COBADEFF', accountNumber: '1 2-3.4:' },
+      // As pasted from a web page, typed with an East Asian keyboard, and with a leading blank.
+      ...['1 2-3.4:', '1\u00a02\u200b3\u00ad4', '１２３４', '\ufeff1234\u2060', ' 12\u201034'].map((accountNumber) => ({
+        ...bank,
+        bankCode: 'COBADEFF',
+        accountNumber,
+      })),
       { ...bank, channelType: 'CRYPTO', currency: 'BTC', network: 'BITCOIN' },
     ],
     refuses: [
@@ -241,7 +246,11 @@ const cases: { name: string; schema: z.ZodType; accepts: unknown[]; refuses: unk
       { ...bank, bankCode: 'X', network: 'Y' },
       { ...bank, channelType: 'CARD', bankCode: 'X' },
       // Separators do not count towards the length.
-      ...['123', '1 2 3', '1...', '1-:.'].map((accountNumber) => ({ ...bank, bankCode: 'X', accountNumber })),
+      ...['123', '1 2 3', '1...', '1-:.', '1\u200b2\u00a03', '12!34', '12_34', 'кот1234'].map((accountNumber) => ({
+        ...bank,
+        bankCode: 'X',
+        accountNumber,
+      })),
     ],
   },
   {

@@ -7,7 +7,7 @@ import { signInOnly } from '../harness/sign-in.ts'
 import { codeOf, invalid, notFound } from './money-world.ts'
 import { startWithdrawalsWorld, type WithdrawalsWorld } from './withdrawals-world.ts'
 
-const accountNumber = 'DE89 3704 0044 0532 0130 42'
+const accountNumber = 'DE22 3704 0044 0532 0130 42'
 const reason = 'pay withdrawal WDR-20260801-1'
 const limit = 5
 

@@ -45,8 +45,8 @@ describe('a sandbox next to one that is reset', () => {
       channelType: 'BANK',
       currency: 'USD',
       country: 'DE',
-      accountNumber: 'DE8937040044',
-      bankCode: 'X',
+      accountNumber: 'DE89370400440532013000',
+      bankCode: 'COBADEFF',
     }
     const channel = await post('/withdrawal-channels', { ...account, accountHolderName: 'Ada Lovelace' })
     await system(`/withdrawal-channels/${channel.bizId}/verify`)

@@ -11,6 +11,7 @@ import type { memberSettings } from '../../src/banking/members/index.ts'
 import type { proposalSettings } from '../../src/banking/proposals/rules.ts'
 import type { rechargeSettings } from '../../src/banking/recharges/rules.ts'
 import type { transferSettings } from '../../src/banking/transfers/rules.ts'
+import type { Network } from '../../src/banking/withdrawal-channels/networks.ts'
 import type { withdrawalSettings } from '../../src/banking/withdrawals/rules.ts'
 import { upstream } from '../../src/config/backends.ts'
 import type { Variables } from '../../src/config/env.ts'
@@ -37,7 +38,7 @@ export interface WholeSettings extends Configuration {
     z.output<typeof transferSettings> & {
       exchange: z.output<typeof exchangeSettings>
       recharge: z.output<typeof rechargeSettings>
-      withdrawal: z.output<typeof withdrawalSettings> & { maxChannelsPerWorkspace: number }
+      withdrawal: z.output<typeof withdrawalSettings> & { maxChannelsPerWorkspace: number; networks: Network[] }
     }
   files: Configuration['files'] & z.output<typeof fileSettings>
   exports: z.output<typeof exportSettings>

@@ -167,9 +167,8 @@ describe('after the previous key was removed', () => {
       await alone.account('removed@demo.test')
       await signIn(alone, 'removed@demo.test')
       const [database, both] = [alone.ports.database, { current: second, previous: [first] }]
-      const digest = createKeyedDigest(both)
       await resealAll(
-        { database, secretBox: createSecretBox(both, systemRandomness), digest, keys },
+        { database, secretBox: createSecretBox(both, systemRandomness), keys },
         identityColumns,
         () => undefined,
       )

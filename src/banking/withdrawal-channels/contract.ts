@@ -43,24 +43,21 @@ export type ChannelType = CodeOf<typeof channelType>
 
 const payoutChannelType = codeOf(channelType).extract(['BANK', 'CRYPTO']).meta({ title: 'PayoutChannelType' })
 
-/**
- * An account number has at least four letters or digits, and can contain separators. Replies contain it only in masked
- * form.
- */
+/** At least four letters or digits, with separators. */
+const accountNumber = /^(?:[\s\p{Pd}\u2212:.]*[0-9A-Za-z]){4}[\s\p{Pd}\u2212:.0-9A-Za-z]*$/u
+
+/** Replies contain the account number only in masked form. */
 const WithdrawalChannelRequest = z
   .strictObject({
     channelType: payoutChannelType,
     currency,
     country,
     accountHolderName: line(128),
-    accountNumber: z
-      .string()
-      .trim()
-      .min(4)
-      .max(128)
-      .regex(/^[0-9A-Za-z][ :.-]*[0-9A-Za-z][ :.-]*[0-9A-Za-z][ :.-]*[0-9A-Za-z][ :.0-9A-Za-z-]*$/),
-    bankCode: text(32).optional().meta({ description: 'Required for a BANK account, not allowed otherwise' }),
-    network: text(32).optional().meta({ description: 'Required for a CRYPTO address, not allowed otherwise' }),
+    accountNumber: pasted(128, 4)
+      .refine((value) => accountNumber.test(value), { params: { reason: 'invalid_format' } })
+      .meta({ description: 'Separators, case and width are ignored. The checksum must be correct' }),
+    bankCode: pasted(32).optional().meta({ description: 'Required for a BANK account, not allowed otherwise' }),
+    network: pasted(32).optional().meta({ description: 'Required for a CRYPTO address, not allowed otherwise' }),
   })
   .refine((body) => (body.bankCode !== undefined) === (body.channelType === 'BANK'), { path: ['bankCode'] })
   .refine((body) => (body.network !== undefined) === (body.channelType === 'CRYPTO'), { path: ['network'] })
@@ -194,4 +191,16 @@ export const revealWithdrawalChannel = operation({
 
 function ofChannel({ withdrawal_channel_id: withdrawalChannel }: ConfirmedTexts): Purpose {
   return { payee: { withdrawalChannel } }
+}
+
+/** Without the width and the invisible characters of pasted text, so that mails and operators show what is compared. */
+function pasted(max: number, min = 1) {
+  return text(max, min)
+    .overwrite((value) =>
+      value
+        .normalize('NFKC')
+        .replaceAll(/\p{Cf}/gu, '')
+        .trim(),
+    )
+    .max(max)
 }

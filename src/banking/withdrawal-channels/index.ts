@@ -1,29 +1,18 @@
 /**
  * Withdrawal channels: bank accounts and crypto addresses that a workspace registers for payouts and operators verify.
- * Account numbers are encrypted; a keyed digest detects duplicates. Start reading in `service.ts`.
+ * Account numbers are encrypted; duplicates are found by their canonical form. Start reading in `service.ts`.
  */
 import { z } from 'zod'
 import { declaredBy, domain } from '../../api/domain.ts'
 import { positive } from '../../config/values.ts'
 import type { Tx } from '../../database/index.ts'
-import {
-  type AccountId,
-  bizId,
-  type HandlerTable,
-  type RecoveredAccount,
-  type Words,
-  type WorkspaceId,
-} from '../../kernel/index.ts'
+import { bizId, type HandlerTable, type RecoveredAccount, type Words, type WorkspaceId } from '../../kernel/index.ts'
 import * as contract from './contract.ts'
 import { createHandlers } from './handlers.ts'
+import { defaultNetworks, networksSetting } from './networks.ts'
 import { keyedColumns, migrations } from './schema.ts'
-import { type ChannelsPorts, suspendChannels } from './service.ts'
-import { deleteChannels, type PayoutChannelRow, readAnyChannel, readChannel, readPayoutChannel } from './store.ts'
-
-interface PayoutChannel extends Omit<PayoutChannelRow, 'createdBy' | 'verifiedBy'> {
-  /** The accounts that created and verified the channel. */
-  actors: readonly AccountId[]
-}
+import { type ChannelsPorts, findPayoutChannel, type PayoutChannel, suspendChannels } from './service.ts'
+import { deleteChannels, readAnyChannel, readChannel } from './store.ts'
 
 export interface WithdrawalChannels {
   handlers: HandlerTable
@@ -44,12 +33,7 @@ export function createWithdrawalChannels(ports: ChannelsPorts & { words: Words }
       const found = workspace === null ? readAnyChannel(ports.database, id) : readChannel(ports.database, id, workspace)
       return (await found)?.maskedAccount
     },
-    channelOf: async (workspace, id) => {
-      const channel = await readPayoutChannel(ports.database, bizId<'withdrawalChannel'>(id), workspace)
-      if (!channel) return undefined
-      const { createdBy, verifiedBy, ...fields } = channel
-      return { ...fields, actors: verifiedBy === null ? [createdBy] : [createdBy, verifiedBy] }
-    },
+    channelOf: (workspace, id) => findPayoutChannel(ports, { workspace, channel: bizId<'withdrawalChannel'>(id) }),
     clean: (tx, { workspaceId }) => deleteChannels(tx, workspaceId),
     suspend: (tx, account) => suspendChannels(ports, tx, account),
   }
@@ -73,6 +57,7 @@ const settings = z.strictObject({
   maxChannelsPerWorkspace: positive.describe(
     'Maximum number of payout accounts per workspace, including those that wait for verification. Adding a further account gets 409.',
   ),
+  networks: networksSetting,
 })
 
 export default domain({
@@ -84,7 +69,7 @@ export default domain({
   keyedColumns,
   settings,
   settingsKey: 'money.withdrawal',
-  defaults: { maxChannelsPerWorkspace: 100 },
+  defaults: { maxChannelsPerWorkspace: 100, networks: defaultNetworks },
   uses: ['members'],
   needs: [
     'accounts',
@@ -99,13 +84,14 @@ export default domain({
     'transaction',
     'words',
   ],
-  create: ({ use, accounts, sessions, settings: { maxChannelsPerWorkspace }, ...ports }) => {
+  create: ({ use, accounts, sessions, settings: { maxChannelsPerWorkspace, networks }, ...ports }) => {
     const { memberships, notices } = use('members')
     const { handlers, clean, suspend, channelOf, maskedAccountOf } = createWithdrawalChannels({
       ...ports,
       members: memberships,
       notices,
       assertSessionOpen: sessions.assertOpen,
+      networks,
       maxPerWorkspace: maxChannelsPerWorkspace,
       suspendYoungerThanMs: accounts.suspicionWindowMs,
     })

@@ -1,9 +1,8 @@
 import { type NullableTimestamp, sqlMigration, type Timestamp } from '../../database/index.ts'
 
 import type { AccountId, BizId, WorkspaceId } from '../../kernel/index.ts'
-import { type KeyedColumns, type KeyedRow, textOf } from '../../platform/key-rotation/index.ts'
+import { type KeyedColumns, textOf } from '../../platform/key-rotation/index.ts'
 import type { WithdrawalChannelStatus } from './contract.ts'
-import { accountParts, isChannelType } from './rules.ts'
 
 interface WithdrawalChannelsTable {
   workspaceBizId: WorkspaceId
@@ -15,6 +14,7 @@ interface WithdrawalChannelsTable {
   maskedAccount: string
   /** Encrypted by SecretBox with the purpose `withdrawal-account` and the context `biz_id`. */
   accountSealed: Uint8Array
+  /** Bars equal accounts that are inserted at the same time. Rows of earlier releases and keys have other digests. */
   accountDigest: Uint8Array
   bankCode: string | null
   network: string | null
@@ -113,29 +113,9 @@ export const keyedColumns: KeyedColumns = {
       table: 'withdrawal_channels',
       column: 'accountSealed',
       key: ['workspaceBizId', 'bizId'],
-      reads: ['channelType', 'currency', 'bankCode', 'network'],
       purpose: 'withdrawal-account',
       contextOf: (row) => textOf(row, 'bizId'),
-      digest: {
-        column: 'accountDigest',
-        of: (digest, row, plaintext) => {
-          const channelType = textOf(row, 'channelType')
-          if (!isChannelType(channelType)) throw new TypeError(`${channelType} is not a channel type`)
-          const parts = accountParts({
-            channelType,
-            currency: textOf(row, 'currency'),
-            bankCode: optionalText(row, 'bankCode'),
-            network: optionalText(row, 'network'),
-            accountNumber: Buffer.from(plaintext).toString('utf8'),
-          })
-          return digest('withdrawal-account', ...parts)
-        },
-      },
     },
   ],
   digests: [],
-}
-
-function optionalText(row: KeyedRow, column: string): string | null {
-  return row[column] === null ? null : textOf(row, column)
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual as isDeepEqual } from 'node:util'
 import { z } from 'zod'
 import type { DomainPorts } from '../../api/domain.ts'
 import type { OwnerNoticeKind, OwnerNotices } from '../../api/notices.ts'
@@ -20,28 +21,32 @@ import {
   toInstant,
   type WorkspaceAccess,
   type WorkspaceId,
+  type WorkspaceKind,
 } from '../../kernel/index.ts'
 import type { CommandContext, Ledger } from '../../ledger/index.ts'
 import { type AuditContext, recordRefusal, recordSuccess } from '../../platform/audit/index.ts'
 import type { KeyedDigest, SecretBox } from '../../platform/crypto/index.ts'
 import { withdrawalChannelStatus } from './contract.ts'
+import type { Network } from './networks.ts'
 import {
-  accountParts,
+  type AccountFields,
   type ChannelStatus,
-  type ChannelType,
-  canonicalizeAccount,
-  maskAccount,
+  identifyAccount,
+  type PayoutAccount,
   statusAfterRejection,
 } from './rules.ts'
 import {
   type Channel,
   type ChannelId,
-  countOpenChannels,
   insertChannel,
   lockChannel,
+  type PayoutChannelRow,
   readChannel,
+  readOpenAccounts,
+  readPayoutChannel,
   readSealedChannel,
   restoreChannel,
+  type SealedAccount,
   setChannelStatus,
   suspendChannelsOf,
 } from './store.ts'
@@ -58,7 +63,7 @@ export interface ChannelsPorts {
   isCountry(alpha2: string): boolean
   members: {
     /** Locks the workspace. Throws ACCESS.PERMISSION_DENIED if the caller has just lost a permission. */
-    assertAccess(tx: Tx, accountId: AccountId, access: WorkspaceAccess): Promise<unknown>
+    assertAccess(tx: Tx, accountId: AccountId, access: WorkspaceAccess): Promise<{ kind: WorkspaceKind }>
     /** Throws ACCESS.PAYOUT_HOLD if the member gained the permission recently. */
     assertNotHeld(
       tx: Tx,
@@ -72,20 +77,16 @@ export interface ChannelsPorts {
   /** Locks the caller's account. Throws ACCESS.TOKEN_INVALID if the caller's session has ended. */
   assertSessionOpen(tx: Tx, caller: Caller): Promise<void>
   notices: OwnerNotices
+  networks: readonly Network[]
   /** Counts pending, active and suspended channels. */
   maxPerWorkspace: number
   /** Maximum age of a channel that the recovery of its creator's account suspends. */
   suspendYoungerThanMs: number
 }
 
-export interface ChannelInput {
-  channelType: ChannelType
-  currency: string
+export interface ChannelInput extends AccountFields {
   country: string
   accountHolderName: string
-  accountNumber: string
-  bankCode: string | null
-  network: string | null
 }
 
 export interface ChannelContext {
@@ -127,13 +128,16 @@ export async function createChannel(
     const keys = idempotencyKeys(ports, command)
     const stored = await findStored(ledger, keys)
     if (stored) return storedChannel.parse(stored.result)
-    await ports.members.assertAccess(tx, command.actor, by)
+    const { kind } = await ports.members.assertAccess(tx, command.actor, by)
     await ports.assertSessionOpen(tx, caller)
+    const account = validAccount(ports, input, kind)
     const member = { accountId: command.actor, workspaceId: command.workspace }
     await ports.members.assertNotHeld(tx, member, ['withdrawal-channel:manage'], command.receivedAt)
-    if ((await countOpenChannels(tx, command.workspace)) >= ports.maxPerWorkspace)
+    const known = await readOpenAccounts(tx, command.workspace)
+    if (known.length >= ports.maxPerWorkspace)
       throw conflict('the workspace has the maximum number of withdrawal channels')
-    const channel = await insertNewChannel(ports, tx, input, command)
+    if (known.some((row) => isDeepEqual(openAccount(ports, row).parts, account.parts))) throw duplicate()
+    const channel = await insertNewChannel(ports, tx, { ...input, network: account.network }, account, command)
     await recordSuccess(tx, auditContext, { workspaceId: command.workspace, targetId: channel.bizId })
     await ports.notices.queue(tx, {
       ...noticeOf('CHANNEL_CREATED', channel),
@@ -143,6 +147,33 @@ export async function createChannel(
     await ledger.storeResult(keys[0], channel)
     return channel
   })
+}
+
+export interface PayoutChannel extends Pick<PayoutChannelRow, 'channelType' | 'channelStatus' | 'currency'> {
+  /** The accounts that created and verified the channel. */
+  actors: readonly AccountId[]
+  /** Equal for the same account in all workspaces. */
+  accountDigest: string
+}
+
+/**
+ * Returns undefined if the channel does not exist in the workspace. The digest is computed from the number, because that
+ * of the row can be older than a rule or a secret key.
+ */
+export async function findPayoutChannel(
+  ports: ChannelsPorts,
+  { workspace, channel: id }: { workspace: WorkspaceId; channel: ChannelId },
+): Promise<PayoutChannel | undefined> {
+  const channel = await readPayoutChannel(ports.database, id, workspace)
+  if (!channel) return undefined
+  const { channelType, channelStatus, currency, createdBy, verifiedBy } = channel
+  // While a key is rotated, all replicas have the oldest key.
+  const digest = ports.digest.candidates('withdrawal-account', ...openAccount(ports, channel).parts).at(-1)
+  return {
+    ...{ channelType, channelStatus, currency },
+    accountDigest: Buffer.from(digest ?? []).toString('hex'),
+    actors: verifiedBy === null ? [createdBy] : [createdBy, verifiedBy],
+  }
 }
 
 /** Suspended channels get no payouts. */
@@ -232,6 +263,23 @@ function idOf<Kind extends string>() {
   return z.string().transform((text) => bizId<Kind>(text))
 }
 
+function validAccount({ networks }: ChannelsPorts, input: ChannelInput, kind: WorkspaceKind): PayoutAccount {
+  const account = identifyAccount(networks, input, kind)
+  const [fault] = account.faults
+  if (!fault) return account
+  const internal = `${fault.name}: ${fault.reason}`
+  throw new Refusal('VALIDATION.INVALID_PARAMETER', { field: fault.name, internal, fields: account.faults })
+}
+
+function openAccount({ networks, secretBox }: ChannelsPorts, { bizId, accountSealed, ...row }: SealedAccount) {
+  const accountNumber = Buffer.from(secretBox.open('withdrawal-account', bizId, accountSealed)).toString()
+  return identifyAccount(networks, { ...row, accountNumber }, null)
+}
+
+function duplicate(): Refusal {
+  return conflict('the workspace already has this account')
+}
+
 type Key = CommandContext<WorkspaceId>['key']
 
 /**
@@ -261,27 +309,16 @@ async function findStored(
 async function insertNewChannel(
   ports: ChannelsPorts,
   tx: Tx,
-  input: ChannelInput,
+  { accountNumber, ...fields }: ChannelInput,
+  { parts, masked }: PayoutAccount,
   context: CommandContext<WorkspaceId>,
 ): Promise<Channel> {
-  const channel = newChannel(ports, input, context)
-  const { accountNumber } = input
-  const account = {
-    sealed: ports.secretBox.seal('withdrawal-account', channel.bizId, Buffer.from(accountNumber)),
-    digests: ports.digest.candidates('withdrawal-account', ...accountParts(input)),
-  }
-  if (!(await insertChannel(tx, channel, account))) throw conflict('the workspace already has this account')
-  return channel
-}
-
-function newChannel(ports: ChannelsPorts, input: ChannelInput, context: CommandContext<WorkspaceId>): Channel {
   const at = ports.clock.now()
-  const { accountNumber, ...fields } = input
-  return {
+  const channel: Channel = {
     ...fields,
     bizId: ports.ids.next<'withdrawalChannel'>(),
     workspaceBizId: context.workspace,
-    maskedAccount: maskAccount(canonicalizeAccount(input.channelType, accountNumber)),
+    maskedAccount: masked,
     channelStatus: 'PENDING_VERIFICATION',
     rejectReason: null,
     createdBy: context.actor,
@@ -289,6 +326,12 @@ function newChannel(ports: ChannelsPorts, input: ChannelInput, context: CommandC
     createdAt: at,
     updatedAt: at,
   }
+  const account = {
+    sealed: ports.secretBox.seal('withdrawal-account', channel.bizId, Buffer.from(accountNumber)),
+    digest: ports.digest('withdrawal-account', ...parts),
+  }
+  if (!(await insertChannel(tx, channel, account))) throw duplicate()
+  return channel
 }
 
 function noticeOf(kind: OwnerNoticeKind, { workspaceBizId, maskedAccount, currency }: Channel) {

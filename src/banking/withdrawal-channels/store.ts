@@ -59,36 +59,27 @@ const open = [
   sql.lit<ChannelStatus>('SUSPENDED'),
 ]
 
-export async function countOpenChannels(tx: Tx, workspace: WorkspaceId): Promise<number> {
-  const { total } = await tx
+export type SealedAccount = Pick<Channel, 'bizId' | 'channelType' | 'currency' | 'bankCode' | 'network'> & {
+  accountSealed: Uint8Array
+}
+
+const accountColumns = ['bizId', 'channelType', 'currency', 'bankCode', 'network', 'accountSealed'] as const
+
+export function readOpenAccounts(tx: Tx, workspace: WorkspaceId): Promise<SealedAccount[]> {
+  return tx
     .selectFrom('withdrawal_channels')
     .where('workspaceBizId', '=', workspace)
     .where('channelStatus', 'in', open)
-    .select((eb) => eb.fn.countAll<number>().as('total'))
-    .executeTakeFirstOrThrow()
-  return total
+    .select(accountColumns)
+    .execute()
 }
 
-/**
- * Returns false if the workspace has an open channel with the same account. The workspace must be locked. The first
- * digest is current; the others use previous secret keys.
- */
+/** Returns false if the workspace has an open channel with the same digest. */
 export async function insertChannel(
   tx: Tx,
   channel: Channel,
-  account: { sealed: Uint8Array; digests: readonly [Uint8Array, ...Uint8Array[]] },
+  account: { sealed: Uint8Array; digest: Uint8Array },
 ): Promise<boolean> {
-  const [digest, ...previousDigests] = account.digests
-  if (previousDigests.length > 0) {
-    const known = await tx
-      .selectFrom('withdrawal_channels')
-      .select('bizId')
-      .where('workspaceBizId', '=', channel.workspaceBizId)
-      .where('accountDigest', 'in', previousDigests)
-      .where('channelStatus', 'in', open)
-      .executeTakeFirst()
-    if (known) return false
-  }
   const { numInsertedOrUpdatedRows: inserted } = await tx
     .insertInto('withdrawal_channels')
     .values({
@@ -100,7 +91,7 @@ export async function insertChannel(
       accountHolderName: channel.accountHolderName,
       maskedAccount: channel.maskedAccount,
       accountSealed: account.sealed,
-      accountDigest: digest,
+      accountDigest: account.digest,
       bankCode: channel.bankCode,
       network: channel.network,
       channelStatus: channel.channelStatus,
@@ -177,10 +168,7 @@ export function readChannel(
     .executeTakeFirst()
 }
 
-export type PayoutChannelRow = Pick<
-  Channel,
-  'channelType' | 'channelStatus' | 'currency' | 'createdBy' | 'verifiedBy'
-> & { accountDigest: string }
+export type PayoutChannelRow = SealedAccount & Pick<Channel, 'channelStatus' | 'createdBy' | 'verifiedBy'>
 
 export function readPayoutChannel(
   database: Database,
@@ -191,9 +179,8 @@ export function readPayoutChannel(
     .selectFrom('withdrawal_channels')
     .where('workspaceBizId', '=', workspace)
     .where('bizId', '=', channel)
-    .select(['channelType', 'channelStatus', 'currency'])
-    .select(['createdBy', 'verifiedBy'])
-    .select(sql<string>`encode(account_digest, 'hex')`.as('accountDigest'))
+    .select(accountColumns)
+    .select(['channelStatus', 'createdBy', 'verifiedBy'])
     .executeTakeFirst()
 }
 

@@ -1,4 +1,4 @@
-import type { KeyedDigest, SecretPurpose } from '../crypto/index.ts'
+import type { SecretPurpose } from '../crypto/index.ts'
 
 /** The texts and bytes of a row. */
 export type KeyedRow = Readonly<Record<string, string | Uint8Array | null>>
@@ -11,13 +11,11 @@ export interface SealedColumn {
   column: string
   /** The primary key. */
   key: readonly string[]
-  /** Further columns that `contextOf` and `digest` read. */
+  /** Further columns that `contextOf` reads. */
   reads?: readonly string[]
   purpose: SecretPurpose
   /** The context with which the value was sealed. */
   contextOf(row: KeyedRow): string
-  /** A digest of the same value, which is written with it. */
-  digest?: { column: string; of(digest: KeyedDigest, row: KeyedRow, plaintext: Uint8Array): Uint8Array }
 }
 
 /** Digests under the secret key. They cannot be computed again without the value. */

@@ -1,6 +1,6 @@
 import type { Database } from '../../database/index.ts'
 import type { Instant } from '../../kernel/index.ts'
-import { type KeyedDigest, type SecretBox, UnopenableError } from '../crypto/index.ts'
+import { type SecretBox, UnopenableError } from '../crypto/index.ts'
 import { bytesOf, type KeyedColumns, type KeyedRow, type SealedColumn } from './columns.ts'
 import { type CountByKey, countDigests, countSealed, replaceSealed, rowsToReseal } from './store.ts'
 
@@ -43,7 +43,6 @@ export interface Resealed {
 interface Ports {
   database: Database
   secretBox: SecretBox
-  digest: KeyedDigest
   keys: KeyIds
 }
 
@@ -90,13 +89,9 @@ function usageOf(label: string, kind: KeyUsage['kind'], counts: CountByKey, keys
 }
 
 /** Returns false if a concurrent change of the value won. */
-async function resealRow(
-  { database, secretBox, digest }: Ports,
-  column: SealedColumn,
-  row: KeyedRow,
-): Promise<boolean> {
+async function resealRow({ database, secretBox }: Ports, column: SealedColumn, row: KeyedRow): Promise<boolean> {
   const context = column.contextOf(row)
   const plaintext = secretBox.open(column.purpose, context, bytesOf(row, column.column))
   const sealed = secretBox.seal(column.purpose, context, plaintext)
-  return replaceSealed(database, column, row, { sealed, digested: column.digest?.of(digest, row, plaintext) })
+  return replaceSealed(database, column, row, sealed)
 }

@@ -43,18 +43,16 @@ export async function rowsToReseal(
 /** Returns false if the value was changed or deleted concurrently. */
 export async function replaceSealed(
   database: Database,
-  { table, column, key, digest }: SealedColumn,
+  { table, column, key }: SealedColumn,
   row: KeyedRow,
-  { sealed, digested }: { sealed: Uint8Array; digested: Uint8Array | undefined },
+  sealed: Uint8Array,
 ): Promise<boolean> {
-  const sets = [sql`${sql.ref(column)} = ${sealed}`]
-  if (digest && digested) sets.push(sql`${sql.ref(digest.column)} = ${digested}`)
   const isRow = sql.join(
     key.map((name) => sql`${sql.ref(name)} = ${row[name]}`),
     sql` AND `,
   )
   const { numAffectedRows } = await sql`
-    UPDATE ${sql.table(table)} SET ${sql.join(sets)}
+    UPDATE ${sql.table(table)} SET ${sql.ref(column)} = ${sealed}
     WHERE ${isRow} AND ${sql.ref(column)} = ${bytesOf(row, column)}`.execute(database)
   return numAffectedRows === 1n
 }

@@ -8,6 +8,7 @@ import * as transfers from '../../../src/banking/transfers/contract.ts'
 import { createTransfers } from '../../../src/banking/transfers/index.ts'
 import * as channelContract from '../../../src/banking/withdrawal-channels/contract.ts'
 import { createWithdrawalChannels, type WithdrawalChannels } from '../../../src/banking/withdrawal-channels/index.ts'
+import { defaultNetworks } from '../../../src/banking/withdrawal-channels/networks.ts'
 import { permissionTable } from '../../../src/contract/index.ts'
 import {
   type AccountId,
@@ -87,6 +88,7 @@ beforeAll(async () => {
     maxPerWorkspace: 20,
     suspendYoungerThanMs: holdMs,
     isCountry: () => true,
+    networks: defaultNetworks,
   })
   callChannels = handlerCaller([channels.handlers], clock)
 })

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { afterAll, describe, expect, test } from 'vitest'
 import * as channelContract from '../../../src/banking/withdrawal-channels/contract.ts'
 import { createWithdrawalChannels } from '../../../src/banking/withdrawal-channels/index.ts'
+import { defaultNetworks } from '../../../src/banking/withdrawal-channels/networks.ts'
 import * as contract from '../../../src/banking/withdrawals/contract.ts'
 import { createWithdrawals } from '../../../src/banking/withdrawals/index.ts'
 import { createKeyedDigest, createSecretBox } from '../../../src/platform/crypto/index.ts'
@@ -31,6 +32,7 @@ async function setUp({ database }: TestStore) {
     maxPerWorkspace: 20,
     suspendYoungerThanMs: 259_200_000,
     isCountry: () => true,
+    networks: defaultNetworks,
   })
   const terms = { currency: 'USD', minAmount: '1', maxAmount: '100', fixedFee: '0', feeRate: '0' }
   const payouts = [{ ...terms, channelType: 'BANK' as const }]

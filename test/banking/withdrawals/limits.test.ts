@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as channelContract from '../../../src/banking/withdrawal-channels/contract.ts'
 import { createWithdrawalChannels } from '../../../src/banking/withdrawal-channels/index.ts'
+import { defaultNetworks } from '../../../src/banking/withdrawal-channels/networks.ts'
 import * as contract from '../../../src/banking/withdrawals/contract.ts'
 import { createWithdrawals } from '../../../src/banking/withdrawals/index.ts'
-import { type AccountId, type Caller, ratio } from '../../../src/kernel/index.ts'
+import { type AccountId, bizId, type Caller, ratio } from '../../../src/kernel/index.ts'
 import { createKeyedDigest, createSecretBox } from '../../../src/platform/crypto/index.ts'
 import { systemIds, systemRandomness } from '../../../src/platform/runtime/index.ts'
-import { payoutAccount } from '../../harness/payout-account.ts'
+import { payoutAccount, randomIban } from '../../harness/payout-account.ts'
 import { handlerCaller } from '../../ledger/handler-caller.ts'
 import { everyStore, type TestStore } from '../../ledger/stores.ts'
 import { createTestBank } from '../../ledger/test-bank.ts'
@@ -47,6 +48,7 @@ async function openWithdrawals({ database }: TestStore, apiKeys: 'refuse' | 'all
     maxPerWorkspace: 20,
     suspendYoungerThanMs: 259_200_000,
     isCountry: () => true,
+    networks: defaultNetworks,
   })
   const terms = { minAmount: '1', maxAmount: '100', dailyMax: '100', fixedFee: '0', feeRate: '0', channelType: 'BANK' }
   const { handlers } = createWithdrawals({
@@ -63,11 +65,16 @@ async function openWithdrawals({ database }: TestStore, apiKeys: 'refuse' | 'all
     ],
   })
   const call = handlerCaller([channels.handlers, handlers], clock)
-  const open = async (currency = 'USD', accountNumber: string = systemIds.next(), kind?: 'SANDBOX') => {
+  const open = async (
+    currency = 'USD',
+    accountNumber: string = systemIds.next(),
+    kind?: 'SANDBOX',
+    account: object = {},
+  ) => {
     const workspace = await bank.workspace(kind)
     const wallet = await bank.wallet(currency, '1000.00', workspace)
     const as = systemIds.next<'account'>()
-    const body = payoutAccount({ currency, accountNumber })
+    const body = payoutAccount({ currency, accountNumber, ...account })
     const { bizId } = await call(channelContract.createWithdrawalChannel, { as, workspace, body })
     await call(channelContract.verifyWithdrawalChannel, { as: checker, params: { withdrawal_channel_id: bizId } })
     return { ...wallet, channel: bizId }
@@ -118,6 +125,56 @@ describe.each(stores)('limits of withdrawals on $name', (store) => {
     await withdraw(await open('USD', shared), account(), '60.00')
     expect(await refusalOf(withdraw(await open('USD', shared), account(), '40.01'))).toBe('WALLET.LIMIT_EXCEEDED')
     await withdraw(await open('USD', shared), account(), '40.00')
+  })
+
+  test('withdrawals.create 422 WALLET.LIMIT_EXCEEDED: spellings of an account share its daily limit', async () => {
+    const { open, withdraw, account } = fixture
+    const iban = randomIban()
+    const spellings = [
+      [iban, 'COBADEFF'],
+      [iban.toLowerCase(), 'cobadeff'],
+      [iban.replaceAll(/.{4}/g, '$&\u00a0'), 'COBADEFFXXX'],
+      [`\u200b${iban}`, 'COBA DE FF'],
+    ] as const
+    for (const [number, bankCode] of spellings)
+      await withdraw(await open('USD', number, undefined, { bankCode }), account(), '25.00')
+    for (const [number, bankCode] of spellings)
+      expect(await refusalOf(withdraw(await open('USD', number, undefined, { bankCode }), account(), '1.00'))).toBe(
+        'WALLET.LIMIT_EXCEEDED',
+      )
+  })
+
+  test('withdrawals.create 422 WALLET.LIMIT_EXCEEDED: accounts of an earlier release share it, too', async () => {
+    const { open, withdraw, account, call } = fixture
+    const iban = randomIban()
+    const [first, second] = [await open('USD', iban), await open('USD', iban)]
+    // The earlier release stored the number as it was sent, with a digest of that text.
+    const key = Buffer.alloc(32, 7)
+    for (const [{ channel }, bankCode, number] of [
+      [first, 'COBADEFF', iban.toLowerCase()],
+      [second, 'COBA DE FF', `${iban.slice(0, 4)} ${iban.slice(4)}`],
+    ] as const)
+      await store.database
+        .updateTable('withdrawal_channels')
+        .set({
+          bankCode,
+          accountSealed: createSecretBox({ current: key, previous: [] }, systemRandomness).seal(
+            'withdrawal-account',
+            channel,
+            Buffer.from(number),
+          ),
+          accountDigest: createKeyedDigest({ current: key, previous: [] })(
+            'withdrawal-account',
+            ...['BANK', 'USD', bankCode, iban],
+          ),
+        })
+        .where('bizId', '=', bizId<'withdrawalChannel'>(channel))
+        .execute()
+    await withdraw(first, account(), '60.00')
+    expect(await refusalOf(withdraw(second, account(), '40.01'))).toBe('WALLET.LIMIT_EXCEEDED')
+    await withdraw(second, account(), '40.00')
+    const again = { as: account(), workspace: first.workspace, body: payoutAccount({ accountNumber: iban }) }
+    expect(await refusalOf(call(channelContract.createWithdrawalChannel, again))).toBe('STATE.CONFLICT')
   })
 
   test('withdrawals.create 422 WALLET.LIMIT_EXCEEDED: a day is 24 hours, not a calendar day', async () => {

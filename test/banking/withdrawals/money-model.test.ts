@@ -5,6 +5,7 @@ import * as recharges from '../../../src/banking/recharges/contract.ts'
 import { createRecharges } from '../../../src/banking/recharges/index.ts'
 import { createWithdrawalChannel, verifyWithdrawalChannel } from '../../../src/banking/withdrawal-channels/contract.ts'
 import { createWithdrawalChannels } from '../../../src/banking/withdrawal-channels/index.ts'
+import { defaultNetworks } from '../../../src/banking/withdrawal-channels/networks.ts'
 import * as withdrawals from '../../../src/banking/withdrawals/contract.ts'
 import { createWithdrawals } from '../../../src/banking/withdrawals/index.ts'
 import { openBlobs } from '../../../src/platform/blobs/index.ts'
@@ -37,6 +38,7 @@ const channels = createWithdrawalChannels({
   maxPerWorkspace: 1,
   suspendYoungerThanMs: 259_200_000,
   isCountry: () => true,
+  networks: defaultNetworks,
 })
 const terms = { currency: 'USD', minAmount: '1.00', maxAmount: '100.00', feeRate: '0' }
 const rechargeChannel = {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as channelContract from '../../../src/banking/withdrawal-channels/contract.ts'
 import { createWithdrawalChannels } from '../../../src/banking/withdrawal-channels/index.ts'
+import { defaultNetworks } from '../../../src/banking/withdrawal-channels/networks.ts'
 import * as contract from '../../../src/banking/withdrawals/contract.ts'
 import { createWithdrawals } from '../../../src/banking/withdrawals/index.ts'
 import { bizId as bizIdOf } from '../../../src/kernel/index.ts'
@@ -29,6 +30,7 @@ describe('withdrawals', () => {
       maxPerWorkspace: 20,
       suspendYoungerThanMs: 259_200_000,
       isCountry: () => true,
+      networks: defaultNetworks,
     })
     const terms = { currency: 'USD', minAmount: '1', maxAmount: '100', fixedFee: '0', feeRate: '0.00333' }
     const { handlers } = createWithdrawals({

@@ -21,8 +21,15 @@ describe('invalid money input', needsStore(), () => {
     portico = await startPortico({ adjust: ({ money }) => Object.assign(money, { transferFee: { USD: '0.01' } }) })
     owner = await signIn(portico)
     const { accessToken: token } = await signIn(portico, 'operator@demo.test')
-    const account = { channelType: 'BANK', currency: 'USD', country: 'DE', accountHolderName: 'Ada', bankCode: 'X' }
-    channel = (await web('POST', '/withdrawal-channels', { ...account, accountNumber: 'DE8937040044' })).body.data.bizId
+    const account = {
+      channelType: 'BANK',
+      currency: 'USD',
+      country: 'DE',
+      accountHolderName: 'Ada',
+      bankCode: 'COBADEFF',
+    }
+    channel = (await web('POST', '/withdrawal-channels', { ...account, accountNumber: 'DE89370400440532013000' })).body
+      .data.bizId
     await portico.call('POST', `/web/v1/system/withdrawal-channels/${channel}/verify`, { token })
   })
   afterAll(() => portico?.stop())

@@ -82,7 +82,12 @@ describe('withdrawals', needsStore(), () => {
     })
     expect(change).toEqual([0, 0])
     // The channel type has no payout in this currency.
-    const token = await createVerifiedChannel({ channelType: 'CRYPTO', bankCode: undefined, network: 'ETHEREUM' })
+    const token = await createVerifiedChannel({
+      channelType: 'CRYPTO',
+      bankCode: undefined,
+      network: 'ETHEREUM',
+      accountNumber: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+    })
     expect(await create({ withdrawalChannelBizId: token })).toEqual(unavailable)
   })
 

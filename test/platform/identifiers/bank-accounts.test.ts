@@ -1,0 +1,105 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { canonicalBankCode, identifyBankAccount } from '../../../src/platform/identifiers/index.ts'
+import { respellings } from './respellings.ts'
+
+/** From the IBAN Registry and from Wikipedia's table of examples. */
+const ibans = [
+  'AD1400080001001234567890',
+  'AE460090000000123456789',
+  'AT483200000012345864',
+  'BE71096123456769',
+  'BR1500000000000010932840814P2',
+  'CH5604835012345678009',
+  'CR23015108410026012345',
+  'DE89370400440532013000',
+  'DE02120300000000202051',
+  'FI1410093000123458',
+  'FR7630006000011234567890189',
+  'GB82WEST12345698765432',
+  'GB33BUKB20201555555555',
+  'IE64IRCE92050112345678',
+  'IT60X0542811101000000123456',
+  'MT31MALT01100000000000000000123',
+  'NL02ABNA0123456789',
+  'NO8330001234567',
+  'SA4420000001234567891234',
+  'SE7280000810340009783242',
+  'VG07ABVI0000000123456789',
+  'XK051212012345678906',
+]
+
+function identify(accountNumber: string, bankCode = 'COBADEFF') {
+  return identifyBankAccount({ accountNumber, bankCode })
+}
+
+it.each(ibans)('identifyBankAccount: %s is an IBAN, regardless of the bank code', (iban) => {
+  for (const bankCode of ['COBADEFF', 'cobadeff', 'COBADEFFXXX', 'COBA DE FF', '37040044'])
+    expect(identify(iban, bankCode)).toEqual({ canonical: iban, fault: null })
+})
+
+it.each([
+  ['a wrong digit', 'DE88370400440532013000'],
+  ['two digits in the wrong order', 'DE89370400440532010300'],
+  ['a missing digit', 'DE8937040044053201300'],
+  ['another digit', 'DE893704004405320130001'],
+  ['check digits above 98', 'DE99120300000000202051'],
+  ['the length of another country', 'NO83300012345670'],
+])('identifyBankAccount: an IBAN with %s has an invalid checksum', (_fault, number) => {
+  expect(identify(number)).toMatchObject({ fault: 'invalid_checksum' })
+})
+
+it('identifyBankAccount: rejects check digits 99, which have the remainder of 02', () => {
+  expect(identify('DE02120300000000202051').fault).toBeNull()
+  expect(identify('DE99120300000000202051').fault).toBe('invalid_checksum')
+})
+
+it.each([
+  ['0532013000', 'COBADEFF 0532013000'],
+  ['05-32 01.30:00', 'COBADEFF 0532013000'],
+  ['us12345678', 'COBADEFF US12345678'],
+  ['Konto1234', 'COBADEFF KONTO1234'],
+])('identifyBankAccount: %s without an IBAN is identified with the bank', (number, canonical) => {
+  expect(identify(number)).toEqual({ canonical, fault: null })
+})
+
+it.each(['123', '1 2-3', 'Контo1234', '--- ---'])('identifyBankAccount: %j has an invalid format', (number) => {
+  expect(identify(number).fault).toBe('invalid_format')
+})
+
+it.each([
+  ['COBADEFF', 'COBADEFF'],
+  ['cobadeff', 'COBADEFF'],
+  ['COBADEFFXXX', 'COBADEFF'],
+  ['COBADEFF370', 'COBADEFF'],
+  ['COBA DE FF', 'COBADEFF'],
+  ['COBA\u00a0DE\u200bFF', 'COBADEFF'],
+  ['ＣＯＢＡＤＥＦＦ', 'COBADEFF'],
+  ['20-00-00', '200000'],
+  ['021 000 021', '021000021'],
+  ['HDFC0000123', 'HDFC0000123'],
+  ['-', ''],
+])('canonicalBankCode: %j is %j', (text, canonical) => {
+  expect(canonicalBankCode(text)).toBe(canonical)
+})
+
+it('identifyBankAccount: separators, width and case do not change the identity', () => {
+  fc.assert(
+    fc.property(fc.constantFrom(...ibans).chain(respellings), (spelling) => {
+      const { canonical, fault } = identify(spelling)
+      expect([fault, ibans.includes(canonical)]).toEqual([null, true])
+      expect(identify(canonical)).toEqual({ canonical, fault })
+    }),
+  )
+})
+
+it('identifyBankAccount: every changed character is noticed', () => {
+  const digit = fc.constantFrom(...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ')
+  fc.assert(
+    fc.property(fc.constantFrom(...ibans), fc.nat(), digit, (iban, at, other) => {
+      const index = 4 + (at % (iban.length - 4))
+      const changed = `${iban.slice(0, index)}${other}${iban.slice(index + 1)}`
+      expect(identify(changed).fault).toBe(changed === iban ? null : 'invalid_checksum')
+    }),
+  )
+})
