@@ -193,7 +193,7 @@ function ofChannel({ withdrawal_channel_id: withdrawalChannel }: ConfirmedTexts)
   return { payee: { withdrawalChannel } }
 }
 
-/** Without the width and the invisible characters of pasted text, so that mails and operators show what is compared. */
+/** Without the width and the invisible characters of pasted text, so that operators read what is compared. */
 function pasted(max: number, min = 1) {
   return text(max, min)
     .overwrite((value) =>

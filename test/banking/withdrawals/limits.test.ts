@@ -28,7 +28,13 @@ afterAll(() => Promise.all(stores.map((store) => store.close())))
 const dayMs = 86_400_000
 const checker = systemIds.next<'account'>()
 
-async function openWithdrawals({ database }: TestStore, apiKeys: 'refuse' | 'allow' = 'refuse') {
+const key = Buffer.alloc(32, 7)
+
+async function openWithdrawals(
+  { database }: TestStore,
+  apiKeys: 'refuse' | 'allow' = 'refuse',
+  keys: Parameters<typeof createKeyedDigest>[0] = { current: key, previous: [] },
+) {
   const bank = await createTestBank(
     database,
     {},
@@ -36,14 +42,13 @@ async function openWithdrawals({ database }: TestStore, apiKeys: 'refuse' | 'all
     { above: { minor: 5_000n, currency: 'EUR' }, apiKeys, findRate: async () => ratio(1n, 100n) },
   )
   const { ledger, clock } = bank
-  const key = Buffer.alloc(32, 7)
   const notices = { queue: async () => undefined }
   const channels = createWithdrawalChannels({
     assertSessionOpen: alwaysOpen,
     notices,
     ...{ database, transaction: transactionOf(database), ledger, clock, ids: systemIds, words },
-    secretBox: createSecretBox({ current: key, previous: [] }, systemRandomness),
-    digest: createKeyedDigest({ current: key, previous: [] }),
+    secretBox: createSecretBox(keys, systemRandomness),
+    digest: createKeyedDigest(keys),
     members: trustingMembers,
     maxPerWorkspace: 20,
     suspendYoungerThanMs: 259_200_000,
@@ -149,7 +154,6 @@ describe.each(stores)('limits of withdrawals on $name', (store) => {
     const iban = randomIban()
     const [first, second] = [await open('USD', iban), await open('USD', iban)]
     // The earlier release stored the number as it was sent, with a digest of that text.
-    const key = Buffer.alloc(32, 7)
     for (const [{ channel }, bankCode, number] of [
       [first, 'COBADEFF', iban.toLowerCase()],
       [second, 'COBA DE FF', `${iban.slice(0, 4)} ${iban.slice(4)}`],
@@ -175,6 +179,16 @@ describe.each(stores)('limits of withdrawals on $name', (store) => {
     await withdraw(second, account(), '40.00')
     const again = { as: account(), workspace: first.workspace, body: payoutAccount({ accountNumber: iban }) }
     expect(await refusalOf(call(channelContract.createWithdrawalChannel, again))).toBe('STATE.CONFLICT')
+  })
+
+  test('withdrawals.create 422 WALLET.LIMIT_EXCEEDED: an account keeps its limit while a key is rotated', async () => {
+    const { open, withdraw, account } = fixture
+    const rotated = await openWithdrawals(store, 'refuse', { current: Buffer.alloc(32, 8), previous: [key] })
+    const iban = randomIban()
+    await withdraw(await open('USD', iban), account(), '60.00')
+    const wallet = await rotated.open('USD', iban)
+    expect(await refusalOf(rotated.withdraw(wallet, rotated.account(), '40.01'))).toBe('WALLET.LIMIT_EXCEEDED')
+    await rotated.withdraw(wallet, rotated.account(), '40.00')
   })
 
   test('withdrawals.create 422 WALLET.LIMIT_EXCEEDED: a day is 24 hours, not a calendar day', async () => {
