@@ -4,7 +4,7 @@ import { developmentIds } from '../../../src/seed/development.ts'
 import { unknownId } from '../../harness/catalogue.ts'
 import type { Answer } from '../../harness/http.ts'
 import { needsStore } from '../../harness/needs.ts'
-import { payoutAccount } from '../../harness/payout-account.ts'
+import { payoutAccount, randomIban } from '../../harness/payout-account.ts'
 import { assertOneSucceeds, codeOf, conflict, invalid, limit, notFound, reused, unavailable } from '../money-world.ts'
 import { startWithdrawalsWorld, type WithdrawalsWorld } from '../withdrawals-world.ts'
 
@@ -89,6 +89,18 @@ describe('withdrawals', needsStore(), () => {
       accountNumber: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
     })
     expect(await create({ withdrawalChannelBizId: token })).toEqual(unavailable)
+  })
+
+  test('withdrawalChannels.create 409 STATE.CONFLICT: spellings sent concurrently are one account', async () => {
+    const iban = randomIban()
+    const spellings = [
+      { bankCode: 'COBADEFF', accountNumber: iban },
+      { bankCode: 'cobadeff', accountNumber: iban.toLowerCase() },
+      { bankCode: 'COBADEFFXXX', accountNumber: iban.replaceAll(/.{4}/g, '$&\u00a0') },
+      { bankCode: 'COBA DE FF', accountNumber: `\u200b${iban}` },
+    ]
+    const create = (each: object) => world.web('POST', '/withdrawal-channels', payoutAccount(each))
+    await assertOneSucceeds([...spellings, ...spellings].map(create))
   })
 
   test('withdrawals.create 422 WALLET.LIMIT_EXCEEDED: daily limit, also concurrently, without failed ones', async () => {
