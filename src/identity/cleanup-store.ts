@@ -18,6 +18,7 @@ interface ExpiredRows {
     | 'refresh_tokens'
     | 'sessions'
     | 'known_devices'
+    | 'shown_secrets'
     | 'step_ups'
   /** An indexed column. Rows whose value is earlier than `before` are deleted. */
   column: 'expiresAt' | 'windowStartedAt' | 'lastSeenAt'
@@ -44,6 +45,7 @@ export async function deleteExpired(
     { table: 'login_failures', column: 'windowStartedAt', before: failuresBefore, where: noWait },
     { table: 'password_tokens', column: 'expiresAt', before: recently },
     { table: 'step_ups', column: 'expiresAt', before: recently },
+    { table: 'shown_secrets', column: 'expiresAt', before: now },
     { table: 'refresh_tokens', column: 'expiresAt', before: recently },
     { table: 'sessions', column: 'expiresAt', before: addMs(now, -sessionRetentionMs) },
     { table: 'known_devices', column: 'lastSeenAt', before: addMs(now, -knownDevices.retentionMs) },

@@ -1,4 +1,5 @@
 import { bytesOf, type KeyedColumns, type KeyedRow, textOf } from '../platform/key-rotation/index.ts'
+import { shownContext } from './mfa/shown.ts'
 import { otpContext } from './mfa/totp.ts'
 import { successorContext } from './sessions/refresh.ts'
 
@@ -24,6 +25,15 @@ export const keyedColumns: KeyedColumns = {
     },
     { ...otpFactors, label: 'authenticators', column: 'secret', contextOf: otpContextOf },
     { ...otpFactors, label: 'pending authenticators', column: 'pendingSecret', contextOf: otpContextOf },
+    {
+      label: 'secrets shown again',
+      table: 'shown_secrets',
+      column: 'secret',
+      key: ['accountBizId', 'kind'],
+      reads: ['portal', 'sessionBizId'],
+      purpose: 'shown-secret',
+      contextOf: (row) => shownContext(textOf(row, 'portal'), textOf(row, 'sessionBizId'), textOf(row, 'kind')),
+    },
     {
       label: 'refresh tokens',
       table: 'refresh_tokens',
@@ -54,6 +64,13 @@ export const keyedColumns: KeyedColumns = {
       table: 'one_time_codes',
       column: 'codeDigest',
       expiresAt: 'expiresAt',
+      endedAt: 'usedAt',
+    },
+    {
+      label: 'earlier one-time codes',
+      table: 'one_time_codes',
+      column: 'earlierDigest',
+      expiresAt: 'earlierExpiresAt',
       endedAt: 'usedAt',
     },
     {

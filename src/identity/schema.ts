@@ -1,11 +1,11 @@
 import { sqlMigration } from '../database/index.ts'
 import { accountLists, accounts } from './accounts/schema.ts'
 import { attempts } from './attempts/schema.ts'
-import { codes } from './codes/schema.ts'
+import { codes, earlierCodes } from './codes/schema.ts'
 import { devices } from './devices/schema.ts'
 import { ipWhitelist } from './ip-whitelist/schema.ts'
 import { lockout } from './lockout/schema.ts'
-import { formerFactors, issuedFactors, mfa } from './mfa/schema.ts'
+import { formerFactors, issuedFactors, mfa, shownSecrets } from './mfa/schema.ts'
 import { passwords, undoLinks } from './passwords/schema.ts'
 import { secureChannel } from './secure-channel/schema.ts'
 import { loginHistory, sessions } from './sessions/schema.ts'
@@ -32,4 +32,5 @@ export const migrations = [
   sqlMigration('003-suspicious-factors', [...formerFactors, ...undoLinks]),
   sqlMigration('004-step-ups', stepUps),
   sqlMigration('005-issued-factors', issuedFactors),
+  sqlMigration('006-shown-once', [...shownSecrets, ...earlierCodes]),
 ]

@@ -45,6 +45,7 @@ export const portalTables: ReadonlySet<string> = new Set([
   'roles',
   'service_commands',
   'sessions',
+  'shown_secrets',
   'signing_keys',
   'step_ups',
   'suspicions',

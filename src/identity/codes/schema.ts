@@ -11,6 +11,10 @@ interface OneTimeCodesTable {
   sentAt: Timestamp
   expiresAt: Timestamp
   usedAt: NullableTimestamp
+  /** The code of the mail before, which stays valid until its own end. */
+  earlierDigest: Uint8Array | null
+  earlierSentAt: NullableTimestamp
+  earlierExpiresAt: NullableTimestamp
 }
 
 declare module '../../database/tables.ts' {
@@ -31,4 +35,9 @@ export const codes = [
     PRIMARY KEY (owner, purpose)
   )`,
   `CREATE INDEX one_time_codes_expiry ON one_time_codes (expires_at)`,
+]
+
+export const earlierCodes = [
+  `ALTER TABLE one_time_codes ADD COLUMN earlier_digest bytea, ADD COLUMN earlier_sent_at timestamptz,
+    ADD COLUMN earlier_expires_at timestamptz`,
 ]

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import {
   type Database,
   differsByAtLeast,
@@ -46,7 +46,10 @@ export async function replaceCode(
   await upsertCode.all(tx, { ...owner, codeDigest, sentAt: toDate(sentAt), expiresAt: toDate(expiresAt) })
 }
 
-/** Stores a code. Returns false if the owner's previous code was sent less than `resendMs` ago. */
+/**
+ * Stores a code. The previous code stays valid until its own end, so that up to two codes are valid. Returns false if the
+ * previous code was sent less than `resendMs` ago.
+ */
 export function renewCode(
   { portal, owner, purpose }: CodeOwner,
   codeDigest: Uint8Array,
@@ -62,7 +65,12 @@ export function renewCode(
       .onConflict((conflict) =>
         conflict
           .columns(['owner', 'purpose'])
-          .doUpdateSet(code)
+          .doUpdateSet({
+            ...code,
+            earlierDigest: sql`CASE WHEN one_time_codes.used_at IS NULL THEN one_time_codes.code_digest END`,
+            earlierSentAt: sql.ref('one_time_codes.sentAt'),
+            earlierExpiresAt: sql.ref('one_time_codes.expiresAt'),
+          })
           .where(differsByAtLeast('one_time_codes.sentAt', sentAt, resendMs)),
       )
       .returning('owner'),
@@ -84,20 +92,31 @@ export async function readCodeSentAt(
   return known?.sentAt ?? null
 }
 
-const spendMatching = statement((store, param: Param<CodeOwner & { candidates: readonly Uint8Array[]; now: Date }>) =>
+type SpentCode = CodeOwner & { candidates: readonly Uint8Array[]; now: Date }
+
+const spendMatching = statement((store, param: Param<SpentCode>) =>
   store
     .updateTable('one_time_codes')
     .set({ usedAt: param('now') })
     .where('portal', '=', param('portal'))
     .where('owner', '=', param('owner'))
     .where('purpose', '=', param('purpose'))
-    .where('codeDigest', '=', sql<Uint8Array>`any(${param('candidates')}::bytea[])`)
     .where('usedAt', 'is', null)
-    .where(validAt('sentAt', 'expiresAt', param('now')))
+    .where(({ or }) =>
+      or([
+        isCode(param, 'codeDigest', 'sentAt', 'expiresAt'),
+        isCode(param, 'earlierDigest', 'earlierSentAt', 'earlierExpiresAt'),
+      ]),
+    )
     .returning('owner'),
 )
 
-/** Returns false if the code is wrong, used or expired. */
+/** Returns false if the code is wrong, used or expired. Uses up the owner's other code, too. */
 export function spendCode(owner: CodeOwner, candidates: readonly Uint8Array[], now: Instant): Statements<boolean> {
   return spendMatching.with({ ...owner, candidates, now: toDate(now) }).hasRow()
+}
+
+function isCode(param: Param<SpentCode>, digest: string, from: string, until: string): RawBuilder<SqlBool> {
+  const matches = sql`${sql.ref(digest)} = any(${param('candidates')}::bytea[])`
+  return sql<SqlBool>`(${matches} AND ${validAt(from, until, param('now'))})`
 }

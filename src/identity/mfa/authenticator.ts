@@ -1,28 +1,29 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
-import { assertSteppedUp, conflict, Refusal } from '../../kernel/index.ts'
+import { addMs, assertSteppedUp, conflict, Refusal } from '../../kernel/index.ts'
 import { auditContextOf, recordSuccess } from '../../platform/audit/index.ts'
 import { lockOwnAccount, ownAccount } from '../accounts/service.ts'
 import type { Account } from '../accounts/store.ts'
 import { queueNotice } from '../notices/service.ts'
 import type { CallerContext } from '../ports.ts'
-import { assertSession } from '../sessions/rules.ts'
+import { assertSession, type OwnSession } from '../sessions/rules.ts'
 import { keepFormerAuthenticator } from './recovery/young.ts'
 import { allowsMailCodes } from './rules.ts'
 import type { MfaPorts } from './service.ts'
+import { keepShown, readShown, repeatMs } from './shown.ts'
 import { activatePendingSecret, lockOtp, putPendingSecret, readOtp, removeOtp } from './store.ts'
 import { openSecret, otpauthUri, sealSecret, secretBytes, secretText, timeStepOf } from './totp.ts'
 import { verifyCode, verifyStrongFactor } from './verify.ts'
 
-/** The active secret stays valid until the first code of the new one is verified. */
+/**
+ * The active secret stays valid until the first code of the new one is verified. A repeated request gets the pending
+ * secret again.
+ */
 export async function setupAuthenticator(ports: MfaPorts, context: CallerContext) {
-  const { database, clock, randomness, secretBox } = ports
-  const secret = randomness.bytes(secretBytes)
-  const account = await inTransaction(database, async (tx) => {
+  const { account, secret } = await inTransaction(ports.database, async (tx) => {
     const own = await lockOwnAccount(tx, context.caller)
-    const sealed = sealSecret(secretBox, own.portal, own.id, secret)
-    await putPendingSecret(tx, own.portal, own.id, sealed, clock.now())
+    const pending = await pendingSecretFor(ports, tx, assertSession(context.caller))
     await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: own.id })
-    return own
+    return { account: own, secret: pending }
   })
   const { issuer } = ports.settings.mfa
   const qrCodeUri = otpauthUri(issuer, account.email, secret)
@@ -49,6 +50,19 @@ export async function revokeAuthenticator(
   if (!(await readOtp(ports.database, portal, id))?.secret) throw conflict('no authenticator is active')
   if (code === undefined) return removeByStepUp(ports, context)
   await verifyCode(ports, assertSession(context.caller), context, (tx) => removeByCode(ports, tx, code, context))
+}
+
+async function pendingSecretFor(ports: MfaPorts, tx: Tx, session: OwnSession): Promise<Uint8Array> {
+  const { portal, accountId: id } = session
+  const now = ports.clock.now()
+  const factorAt = (await readOtp(tx, portal, id))?.pendingAt ?? null
+  const shown = await readShown(ports, tx, session, 'OTP', { factorAt, now })
+  if (shown) return shown
+  const secret = ports.randomness.bytes(secretBytes)
+  await putPendingSecret(tx, portal, id, sealSecret(ports.secretBox, portal, id, secret), now)
+  const until = addMs(now, Math.min(repeatMs, ports.settings.mfa.setupTtlMs))
+  await keepShown(ports, tx, session, 'OTP', secret, { from: now, until })
+  return secret
 }
 
 async function activate(

@@ -1,12 +1,14 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
-import { type AccountId, canonicalCode, type Instant, type Portal, type Randomness } from '../../kernel/index.ts'
+import { type AccountId, addMs, canonicalCode, type Instant, type Portal, type Randomness } from '../../kernel/index.ts'
 import { auditContextOf, recordSuccess } from '../../platform/audit/index.ts'
 import type { KeyedDigest } from '../../platform/crypto/index.ts'
 import { lockOwnAccount } from '../accounts/service.ts'
 import type { Account } from '../accounts/store.ts'
 import { queueNotice } from '../notices/service.ts'
 import type { CallerContext, IdentityPorts } from '../ports.ts'
-import { keepUsedBackupCodes, replaceBackupCodes } from './store.ts'
+import { assertSession, type OwnSession } from '../sessions/rules.ts'
+import { keepShown, readShown, repeatMs } from './shown.ts'
+import { keepUsedBackupCodes, readBackupCodeCounts, replaceBackupCodes } from './store.ts'
 
 /** Crockford's Base32 (crockford.com/base32.html) omits letters that people confuse with digits. */
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
@@ -38,20 +40,43 @@ export async function storeNewBackupCodes(
   return codes
 }
 
-/** Invalidates the previous set. Only this call returns the codes. */
-export async function generateBackupCodes(
-  ports: IdentityPorts,
-  context: CallerContext,
-): Promise<{ codes: string[]; generatedAt: Instant }> {
-  const { database, clock, ids } = ports
-  const generatedAt = clock.now()
-  const codes = await inTransaction(database, async (tx) => {
+export interface BackupCodeSet {
+  codes: string[]
+  generatedAt: Instant
+}
+
+/** Invalidates the previous set. A repeated request gets the same codes, unless one of them is used. */
+export function generateBackupCodes(ports: IdentityPorts, context: CallerContext): Promise<BackupCodeSet> {
+  return inTransaction(ports.database, async (tx) => {
     const account = await lockOwnAccount(tx, context.caller)
-    const stored = await storeNewBackupCodes(ports, tx, account, { at: generatedAt, isIssued: false })
+    const session = assertSession(context.caller)
+    const set =
+      (await shownBackupCodes(ports, tx, session)) ?? (await replaceShownCodes(ports, tx, account, session, context))
     await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: account.id })
-    await queueNotice(tx, ids, account, 'BACKUP_CODES_GENERATED', context, generatedAt)
-    return stored
+    return set
   })
+}
+
+async function shownBackupCodes(ports: IdentityPorts, tx: Tx, session: OwnSession): Promise<BackupCodeSet | undefined> {
+  const { generatedAt, remainingCount } = await readBackupCodeCounts(tx, session.portal, session.accountId)
+  if (generatedAt === null || remainingCount < backupCodeCount) return undefined
+  const period = { factorAt: generatedAt, now: ports.clock.now() }
+  const shown = await readShown(ports, tx, session, 'BACKUP_CODE', period)
+  return shown && { codes: Buffer.from(shown).toString().split(' '), generatedAt }
+}
+
+async function replaceShownCodes(
+  ports: IdentityPorts,
+  tx: Tx,
+  account: Account,
+  session: OwnSession,
+  context: CallerContext,
+): Promise<BackupCodeSet> {
+  const generatedAt = ports.clock.now()
+  const codes = await storeNewBackupCodes(ports, tx, account, { at: generatedAt, isIssued: false })
+  const period = { from: generatedAt, until: addMs(generatedAt, repeatMs) }
+  await keepShown(ports, tx, session, 'BACKUP_CODE', Buffer.from(codes.join(' ')), period)
+  await queueNotice(tx, ports.ids, account, 'BACKUP_CODES_GENERATED', context, generatedAt)
   return { codes, generatedAt }
 }
 

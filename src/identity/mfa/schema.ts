@@ -1,6 +1,6 @@
 import type { Generated } from 'kysely'
 import type { NullableTimestamp, Timestamp } from '../../database/index.ts'
-import type { AccountId, Portal } from '../../kernel/index.ts'
+import type { AccountId, Portal, SessionId } from '../../kernel/index.ts'
 
 interface OtpFactorsTable {
   accountBizId: AccountId
@@ -37,9 +37,22 @@ interface FormerFactorsTable {
   lastUsedAt: NullableTimestamp
 }
 
+/** Secrets that a session has just seen. A repeated request shows them again. */
+interface ShownSecretsTable {
+  accountBizId: AccountId
+  portal: Portal
+  kind: 'OTP' | 'BACKUP_CODE'
+  sessionBizId: SessionId
+  /** Encrypted. */
+  secret: Uint8Array
+  shownAt: Timestamp
+  expiresAt: Timestamp
+}
+
 declare module '../../database/tables.ts' {
   interface Tables {
     otp_factors: OtpFactorsTable
+    shown_secrets: ShownSecretsTable
     backup_codes: BackupCodesTable
     former_factors: FormerFactorsTable
   }
@@ -96,4 +109,18 @@ export const issuedFactors = [
   `UPDATE backup_codes b SET issued_at = f.enrolled_at FROM former_factors f
     WHERE f.account_biz_id = b.account_biz_id AND f.method = 'OTP'
       AND f.enrolled_at = f.ended_at AND f.enrolled_at = b.generated_at`,
+]
+
+export const shownSecrets = [
+  `CREATE TABLE shown_secrets (
+    account_biz_id uuid NOT NULL REFERENCES accounts,
+    portal text NOT NULL,
+    kind text NOT NULL CHECK (kind IN ('OTP', 'BACKUP_CODE')),
+    session_biz_id uuid NOT NULL,
+    secret bytea NOT NULL,
+    shown_at timestamptz NOT NULL,
+    expires_at timestamptz NOT NULL,
+    PRIMARY KEY (account_biz_id, kind)
+  )`,
+  `CREATE INDEX shown_secrets_expiry ON shown_secrets (expires_at)`,
 ]

@@ -8,9 +8,11 @@ import {
   statement,
   type Tx,
   timestamptz,
+  type Validity,
 } from '../../database/index.ts'
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
 import { accountIdOfAttempt } from '../accounts/store.ts'
+import type { OwnSession } from '../sessions/rules.ts'
 
 const otpCountedFrom = countedFrom(sql.ref('issuedAt'), sql.ref('verifiedAt'))
 const codesCountedFrom = countedFrom(sql`max(issued_at)`, sql`max(generated_at)`)
@@ -279,6 +281,35 @@ export async function removeBackupCodes(tx: Tx, portal: Portal, accountId: Accou
 export async function removeFactors(tx: Tx, portal: Portal, accountId: AccountId): Promise<void> {
   await tx.deleteFrom('otp_factors').where('portal', '=', portal).where('accountBizId', '=', accountId).execute()
   await removeBackupCodes(tx, portal, accountId)
+}
+
+export type ShownKind = 'OTP' | 'BACKUP_CODE'
+
+/** Returns undefined if another session has seen the account's latest secret of the kind. */
+export function readShownSecret(tx: Tx, { portal, accountId, sessionId }: OwnSession, kind: ShownKind) {
+  return tx
+    .selectFrom('shown_secrets')
+    .select(['secret', 'shownAt', 'expiresAt'])
+    .where('portal', '=', portal)
+    .where('accountBizId', '=', accountId)
+    .where('kind', '=', kind)
+    .where('sessionBizId', '=', sessionId)
+    .executeTakeFirst()
+}
+
+export async function putShownSecret(
+  tx: Tx,
+  { portal, accountId: accountBizId, sessionId: sessionBizId }: OwnSession,
+  kind: ShownKind,
+  secret: Uint8Array,
+  { from, until }: Validity,
+): Promise<void> {
+  const shown = { sessionBizId, secret, shownAt: toDate(from), expiresAt: toDate(until) }
+  await tx
+    .insertInto('shown_secrets')
+    .values({ portal, accountBizId, kind, ...shown })
+    .onConflict((conflict) => conflict.columns(['accountBizId', 'kind']).doUpdateSet(shown))
+    .execute()
 }
 
 /** A thief cannot have issued a factor, so that it is old from the beginning. */

@@ -111,6 +111,7 @@ export type SecretPurpose =
   | 'channel-session'
   | 'refresh-successor'
   | 'otp-secret'
+  | 'shown-secret'
   | 'withdrawal-account'
 
 /** Layout: version (1 byte), key id (4 bytes), nonce (12 bytes), ciphertext, tag (16 bytes). */
