@@ -20,6 +20,7 @@ import {
 import type { Clock, Durations } from '../kernel/index.ts'
 import { outboxPage } from '../platform/mail/index.ts'
 import {
+  createApiKeyMetrics,
   createApprovalMetrics,
   createBackgroundMetrics,
   createClockMetrics,
@@ -190,6 +191,13 @@ function createMetricsOfParts({ infrastructure, logger, metrics, identity, domai
       count: operators.countPendingApprovals,
       clock: infrastructure.clock,
       onFault: (error) => logger.warn({ err: error }, 'pending approvals could not be counted'),
+    })
+  const apiKeys = domains.service('apiKeys')
+  if (apiKeys)
+    createApiKeyMetrics(metrics.registry, {
+      count: apiKeys.countExpiring,
+      clock: infrastructure.clock,
+      onFault: (error) => logger.warn({ err: error }, 'API keys could not be counted'),
     })
   const exchanges = domains.service('exchanges')
   if (exchanges)

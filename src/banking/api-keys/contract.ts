@@ -44,6 +44,7 @@ const ApiKey = z.object({
   permissionCodes: z.array(z.string()),
   ipAllowlist: z.array(z.string()),
   expiresAt: timestamp.nullable(),
+  expiresSoon: z.boolean().meta({ description: 'Whether the key expires within 30 days' }),
   lastUsedAt: timestamp.nullable(),
   lastUsedIp: z.string().nullable(),
   createdBy: bizId,

@@ -3,6 +3,8 @@ import { days, type HandlerTable } from '../../kernel/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
 import { ApiKeyAuthentication, type AuthenticationPorts, LastUseRecorder } from './authentication.ts'
 import * as contract from './contract.ts'
+import { expiryMailJob, expiryWarningJob, type WarningPorts } from './expiry.ts'
+import { countExpiringKeys } from './expiry-store.ts'
 import { createHandlers, type HandlerPorts } from './handlers.ts'
 import { type EndingMailPorts, type EndingPorts, endingMailJob } from './operator-commands.ts'
 import { apiKeySettings } from './rules.ts'
@@ -15,16 +17,22 @@ import { type ApiKeyServicePorts, suspendApiKeys } from './service.ts'
  */
 
 export interface ApiKeyPorts extends HandlerPorts, AuthenticationPorts, EndingMailPorts {
-  members: ApiKeyServicePorts['members'] & AuthenticationPorts['members'] & EndingPorts['members']
+  members: ApiKeyServicePorts['members'] &
+    AuthenticationPorts['members'] &
+    EndingPorts['members'] &
+    WarningPorts['members']
   /** Receives failures to write a last use. */
   onError(error: unknown): void
 }
 
 export interface ApiKeys {
   handlers: HandlerTable
-  /** Mails the creators of ended keys. */
+  /** Finds keys that expire soon. */
+  jobs: JobKind[]
+  /** Mails the people whose keys have ended or expire soon. */
   mailJobs: JobKind[]
   authenticate: ApiKeyAuthentication['authenticate']
+  countExpiring(): Promise<ReadonlyMap<number, number>>
   /** Call before closing the store. */
   settle(): Promise<void>
 }
@@ -34,8 +42,11 @@ export function createApiKeys(ports: ApiKeyPorts): ApiKeys {
   const authentication = new ApiKeyAuthentication(ports, lastUse)
   return {
     handlers: createHandlers(ports),
-    mailJobs: [endingMailJob(ports)],
+    jobs: [expiryWarningJob(ports)],
+    mailJobs: [endingMailJob(ports), expiryMailJob(ports)],
     authenticate: (credential) => authentication.authenticate(credential),
+    countExpiring: () =>
+      countExpiringKeys(ports.database, { at: ports.clock.now(), maxLifeMs: ports.settings.maxLifeMs }),
     settle: () => lastUse.settle(),
   }
 }
@@ -50,7 +61,7 @@ declare module '../../api/notices.ts' {
 
 declare module '../../api/ports.ts' {
   interface DomainServices {
-    apiKeys: Pick<ApiKeys, 'authenticate'>
+    apiKeys: Pick<ApiKeys, 'authenticate' | 'countExpiring'>
   }
 }
 
@@ -59,6 +70,10 @@ export default domain({
   ...declaredBy(contract),
   locales: new URL('./locales/', import.meta.url),
   ownerNotices,
+  mails: {
+    directory: new URL('./mails/', import.meta.url),
+    templates: { 'key-expiry': ['key', 'workspace', 'time', 'url'] },
+  },
   migrations,
   keyedColumns,
   settings: apiKeySettings,
@@ -83,7 +98,7 @@ export default domain({
   ],
   create: ({ use, sessions, permissions, logger, ...ports }) => {
     const { memberships, notices, enter } = use('members')
-    const { handlers, mailJobs, authenticate, settle } = createApiKeys({
+    const { handlers, jobs, mailJobs, authenticate, countExpiring, settle } = createApiKeys({
       ...ports,
       notices,
       members: {
@@ -95,6 +110,8 @@ export default domain({
         assertMayRestore: (tx, account, workspace) => memberships.assertMayRestore(tx, account, workspace),
         powerOf: (permissionCodes) => memberships.powerOf({ roleType: 'CUSTOM', permissionCodes }),
         assertOutsider: (tx, account, workspace) => memberships.assertOutsider(tx, account, workspace),
+        accessOf: (tx, account, workspace) => memberships.accessOf(tx, account, workspace),
+        ownersOf: (tx, workspace) => memberships.ownersOf(tx, workspace),
       },
       permissions: permissions.apiKey,
       assertAddressAllowed: sessions.assertAddressAllowed,
@@ -102,7 +119,7 @@ export default domain({
       stepUpMs: sessions.stepUpMs,
       onError: (error) => logger.warn({ err: error }, 'last use of an API key could not be stored'),
     })
-    const service = { authenticate }
-    return { handlers, gatewayJobs: mailJobs, service, onAccountRecovered: suspendApiKeys, close: settle }
+    const service = { authenticate, countExpiring }
+    return { handlers, jobs, gatewayJobs: mailJobs, service, onAccountRecovered: suspendApiKeys, close: settle }
   },
 })

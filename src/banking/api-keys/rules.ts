@@ -4,6 +4,7 @@ import {
   type AccountId,
   addMs,
   conflict,
+  days,
   denied,
   type Instant,
   invalid,
@@ -40,6 +41,10 @@ export function expiryOf(requested: Instant | null, at: Instant, { maxLifeMs }: 
   return expiry
 }
 
+/** Days before the end of a key on which a mail announces it. */
+export const warningDays = [1, 7, 30] as const
+export type WarningDays = (typeof warningDays)[number]
+
 export interface KeyLife {
   /** The stored expiry. Null if the key was created without a maximum lifetime. */
   expiresAt: Instant | null
@@ -60,6 +65,13 @@ export function statusAt(
 ): ApiKeyStatus {
   const end = endOfLife(key, settings)
   return key.apiKeyStatus !== 'DELETED' && end !== null && end <= at ? 'EXPIRED' : key.apiKeyStatus
+}
+
+/** Whether a key that is not deleted ends within the longest of `warningDays`. */
+export function expiresSoon(key: Parameters<typeof statusAt>[0], at: Instant, settings: ApiKeySettings): boolean {
+  const end = endOfLife(key, settings)
+  const status = statusAt(key, at, settings)
+  return status !== 'DELETED' && status !== 'EXPIRED' && end !== null && end <= addMs(at, days(warningDays[2]))
 }
 
 export const statusChanges = {

@@ -25,6 +25,8 @@ export interface ApiKeysTable {
   /** The member who enabled the key last. */
   enabledBy: AccountId | null
   enabledAt: NullableTimestamp
+  /** The latest of `warningDays` that was announced. */
+  warnedDays: number | null
   createdAt: Timestamp
   updatedAt: Timestamp
 }
@@ -108,5 +110,9 @@ export const migrations = [
     `UPDATE api_keys k SET api_key_status = 'DELETED', updated_at = greatest(updated_at, clock_timestamp())
       WHERE api_key_status <> 'DELETED' AND NOT EXISTS (
         SELECT FROM memberships m WHERE m.workspace_biz_id = k.workspace_biz_id AND m.account_biz_id = k.created_by)`,
+  ]),
+  sqlMigration('006-expiry-warnings', [
+    `ALTER TABLE api_keys ADD COLUMN warned_days integer`,
+    `CREATE INDEX IF NOT EXISTS api_keys_expiry ON api_keys (expires_at) WHERE api_key_status = 'ACTIVE'`,
   ]),
 ]

@@ -1,6 +1,6 @@
 import { type Instant, type Locale, toIso, toIsoOrNull, type Words } from '../../kernel/index.ts'
 import { apiKeyStatus } from './contract.ts'
-import { type ApiKeySettings, endOfLife, statusAt } from './rules.ts'
+import { type ApiKeySettings, endOfLife, expiresSoon, statusAt } from './rules.ts'
 import type { ApiKeyRow } from './store.ts'
 
 interface ViewPorts {
@@ -20,6 +20,7 @@ export function toApiKeyView({ words, settings }: ViewPorts, row: ApiKeyRow, at:
     permissionCodes: row.permissionCodes,
     ipAllowlist: row.ipAllowlist,
     expiresAt: toIsoOrNull(endOfLife(row, settings)),
+    expiresSoon: expiresSoon(row, at, settings),
     lastUsedAt: toIsoOrNull(row.lastUsedAt),
     lastUsedIp: row.lastUsedIp,
     createdBy: row.createdBy,

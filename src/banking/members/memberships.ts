@@ -31,6 +31,7 @@ import {
   membershipIn,
   otherOwners,
   ownerRoleOf,
+  ownersToNotify,
   roleIn,
   roleNameIn,
 } from './store.ts'
@@ -111,6 +112,11 @@ export class Memberships {
     await lockMembership(tx, accountId, workspaceId)
     const member = await membershipIn(tx, accountId, workspaceId)
     return member && isEnterable(member) ? this.#ports.rules.accessOf(member) : undefined
+  }
+
+  /** Returns the owners who get notices about the workspace. */
+  ownersOf(tx: Tx, workspaceId: WorkspaceId): Promise<AccountId[]> {
+    return ownersToNotify(tx, workspaceId)
   }
 
   /** Adds the owner of a new workspace. Call assertCapacity first. */

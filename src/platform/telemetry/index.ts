@@ -4,6 +4,7 @@
  * creates their registry. Depends on the kernel and platform/runtime.
  */
 
+export { createApiKeyMetrics } from './api-key-metrics.ts'
 export { createApprovalMetrics } from './approval-metrics.ts'
 export {
   createBackgroundMetrics,

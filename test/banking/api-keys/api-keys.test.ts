@@ -380,7 +380,7 @@ describe('operators', () => {
     const payloads = (await jobs.execute()).map(({ payload }) => payload)
     expect(payloads).toMatchObject([{ ending: 'disable' }, { ending: 'delete' }])
     const facts = { jobId: id, attempt: 1, signal: new AbortController().signal, drop: () => undefined }
-    for (const job of keys.mailJobs) await job.work(payloads[0], facts)
+    await keys.mailJobs.find(({ name }) => name === 'apiKeys.mailEnding')?.work(payloads[0], facts)
     expect(mails).toEqual([
       ['owner@example.test', 'account-decision', expect.stringContaining('Found in a public repository')],
     ])

@@ -1,7 +1,7 @@
 import { type ApiKeys, createApiKeys } from '../../../src/banking/api-keys/index.ts'
 import type { ApiKeySettings } from '../../../src/banking/api-keys/rules.ts'
 import { apiKeyPermissions } from '../../../src/contract/index.ts'
-import { Refusal } from '../../../src/kernel/index.ts'
+import { type AccountId, Refusal } from '../../../src/kernel/index.ts'
 import { createKeyedDigest } from '../../../src/platform/crypto/index.ts'
 import { systemIds, systemRandomness } from '../../../src/platform/runtime/index.ts'
 import { accessSettings, alwaysOpen, transactionOf, type World, words } from '../world.ts'
@@ -13,7 +13,12 @@ export const settings: ApiKeySettings = { ...accessSettings.apiKeys, maxLifeMs: 
 export const secretKey = new Uint8Array(32)
 
 /** `mails` receives address, template and values of each mail. */
-export function createTestApiKeys(world: World, mails: string[][], assertSessionOpen = alwaysOpen): ApiKeys {
+export function createTestApiKeys(
+  world: World,
+  mails: string[][],
+  assertSessionOpen = alwaysOpen,
+  emailOf: (id: AccountId) => Promise<string> = async () => 'owner@example.test',
+): ApiKeys {
   return createApiKeys({
     stepUpMs: 300_000,
     notices: world.members.notices,
@@ -33,9 +38,11 @@ export function createTestApiKeys(world: World, mails: string[][], assertSession
         world.members.memberships.assertMayGrant(tx, grantor, { roleType: 'CUSTOM', permissionCodes }),
       assertMayRestore: (tx, account, id) => world.members.memberships.assertMayRestore(tx, account, id),
       powerOf: (permissionCodes) => world.members.memberships.powerOf({ roleType: 'CUSTOM', permissionCodes }),
+      accessOf: (tx, account, id) => world.members.memberships.accessOf(tx, account, id),
+      ownersOf: (tx, id) => world.members.memberships.ownersOf(tx, id),
       assertOutsider: (tx, account, id) => world.members.memberships.assertOutsider(tx, account, id),
     },
-    accounts: { read: async () => ({ email: 'owner@example.test', name: 'Owner', locale: 'en' }) },
+    accounts: { read: async (_portal, id) => ({ email: await emailOf(id), name: 'Owner', locale: 'en' }) },
     mailer: {
       send: async ({ to, template, values }) => {
         mails.push([to, template, JSON.stringify(values)])

@@ -151,6 +151,8 @@ describe('isolation: an operation changes no rows of other workspaces, accounts 
         assertMayRestore: (tx, account, id) => members.assertMayRestore(tx, account, id),
         powerOf: (permissionCodes) => members.powerOf({ roleType: 'CUSTOM', permissionCodes }),
         assertOutsider: (tx, account, id) => members.assertOutsider(tx, account, id),
+        accessOf: (tx, account, id) => members.accessOf(tx, account, id),
+        ownersOf: (tx, id) => members.ownersOf(tx, id),
       },
       accounts: { read: async () => undefined },
       mailer,

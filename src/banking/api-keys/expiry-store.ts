@@ -1,0 +1,88 @@
+import { type RawBuilder, type SqlBool, sql } from 'kysely'
+import { type Database, type Tx, timestamptz } from '../../database/index.ts'
+import { addMs, days, type Instant, toDate, type WorkspaceId } from '../../kernel/index.ts'
+import { type WarningDays, warningDays } from './rules.ts'
+import type { ApiKeyScope } from './store.ts'
+
+const [last, middle, first] = warningDays
+
+export interface Expiry {
+  at: Instant
+  /** The maximum lifetime, which may end a key before its expiry. */
+  maxLifeMs: number | null
+}
+
+/** Up to `limit` keys whose creators or owners must be warned. */
+export function listKeysToWarnOf(database: Database, expiry: Expiry, limit: number) {
+  return database
+    .selectFrom('api_keys')
+    .select(['workspaceBizId', 'bizId', 'createdBy'])
+    .where(needsWarning(expiry))
+    .orderBy('bizId')
+    .limit(limit)
+    .execute()
+}
+
+/** Marks a key as warned of. Returns false if another replica was faster, or if the key has changed. */
+export async function claimWarning(tx: Tx, { workspaceBizId, bizId }: ApiKeyScope, expiry: Expiry): Promise<boolean> {
+  const claimed = await tx
+    .updateTable('api_keys')
+    .set({ warnedDays: stageOf(expiry) })
+    .where('workspaceBizId', '=', workspaceBizId)
+    .where('bizId', '=', bizId)
+    .where(needsWarning(expiry))
+    .returning('bizId')
+    .executeTakeFirst()
+  return claimed !== undefined
+}
+
+/** Returns the number of active keys that end within each number of days. */
+export async function countExpiringKeys(database: Database, expiry: Expiry): Promise<Map<WarningDays, number>> {
+  const within = (number: WarningDays) => sql<number>`count(*) FILTER (WHERE ${endsWithin(expiry, number)})`
+  const counts = await database
+    .selectFrom('api_keys')
+    .select([within(last).as('last'), within(middle).as('middle'), within(first).as('first')])
+    .where('apiKeyStatus', '=', 'ACTIVE')
+    .where(endsWithin(expiry, first))
+    .executeTakeFirstOrThrow()
+  return new Map([
+    [last, Number(counts.last)],
+    [middle, Number(counts.middle)],
+    [first, Number(counts.first)],
+  ])
+}
+
+export async function workspaceNameOf(database: Database, id: WorkspaceId): Promise<string> {
+  const workspace = database.selectFrom('workspaces').select('workspaceName as name').where('bizId', '=', id)
+  return (await workspace.executeTakeFirstOrThrow()).name
+}
+
+/** A key that was created with less time to live than a stage gets no warning of it. */
+function needsWarning(expiry: Expiry): RawBuilder<SqlBool> {
+  const stage = stageOf(expiry)
+  return sql<SqlBool>`(api_key_status = 'ACTIVE' AND ${endsWithin(expiry, first)}
+    AND created_at < ${endOf(expiry)} - ${stage} * interval '24 hours'
+    AND (warned_days IS NULL OR warned_days > ${stage}))`
+}
+
+function stageOf(expiry: Expiry): RawBuilder<WarningDays> {
+  return sql<WarningDays>`CASE WHEN ${endsWithin(expiry, last)} THEN ${sql.lit(last)}
+    WHEN ${endsWithin(expiry, middle)} THEN ${sql.lit(middle)} ELSE ${sql.lit(first)} END`
+}
+
+/** Names plain columns, too, so that the indexes of both apply. */
+function endsWithin(expiry: Expiry, number: WarningDays): RawBuilder<SqlBool> {
+  const { at, maxLifeMs } = expiry
+  const until = addMs(at, days(number))
+  const expires = sql`(expires_at > ${timestamptz(at)} AND expires_at <= ${timestamptz(until)})`
+  if (maxLifeMs === null) return sql<SqlBool>`${expires}`
+  const [oldest, newest] = [toDate(addMs(at, -maxLifeMs)), toDate(addMs(until, -maxLifeMs))]
+  return sql<SqlBool>`((${expires} OR (created_at > ${oldest}::timestamptz AND created_at <= ${newest}::timestamptz))
+    AND ${endOf(expiry)} > ${timestamptz(at)} AND ${endOf(expiry)} <= ${timestamptz(until)})`
+}
+
+/** `endOfLife` in SQL. */
+function endOf({ maxLifeMs }: Expiry): RawBuilder<Instant> {
+  if (maxLifeMs === null) return sql<Instant>`expires_at`
+  return sql<Instant>`least(expires_at, created_at + ${maxLifeMs}::float8 * interval '1 millisecond')`
+}
