@@ -206,6 +206,21 @@ describe('a step-up', () => {
     at.clock.advance(3_600_000)
   })
 
+  test('mfa.stepUp 401 AUTH.CODE_INVALID: only the latest two mailed codes are valid, each until its own end', async () => {
+    const codes: string[] = []
+    for (let turn = 0; turn < 3; turn++) {
+      at.clock.advance(300_000)
+      await invoke(sendStepUpCode, { mfaMethod: 'EMAIL' })
+      codes.push(mailedCode(at, email))
+    }
+    const [first = '', second = '', third = ''] = codes
+    const proof = (code: string) => invoke(stepUp, { mfaMethod: 'EMAIL', code })
+    if (first !== second && first !== third) expect(await codeOf(proof(first))).toBe('AUTH.CODE_INVALID')
+    at.clock.advance(300_000)
+    if (second !== third) expect(await codeOf(proof(second))).toBe('AUTH.CODE_INVALID')
+    await proof(third)
+  })
+
   test('mfa.generateBackupCodes 200: stores only digests of the codes', async () => {
     const { codes } = await invoke(generateBackupCodes)
     expect(codes).toHaveLength(10)
