@@ -84,7 +84,7 @@ export interface Recipient {
 export interface AccountsPort {
   /** How long before a recovery a thief may have acted: `passwords.suspicionWindowMs`. */
   suspicionWindowMs: number
-  /** Whether consumers cannot register with an address or be invited at it: `portals.CONSUMER.refusedDomains`. */
+  /** Whether consumers cannot register with an address or be invited at it: `refusedDomains` and `carrierDomains`. */
   isRefusedEmail(email: string): boolean
   /** Maximum emails per day, address and kind of notice: `notices.maxPerDay`. */
   maxNoticesPerDay: number

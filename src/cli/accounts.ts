@@ -5,7 +5,7 @@ import { operatorRoles } from '../banking/operators/index.ts'
 import { catalogueOf, loadConfigured } from '../compose/extensions.ts'
 import { breachCheckOf, identitySettings } from '../compose/identity.ts'
 import { type Configuration, loadConfiguration } from '../config/index.ts'
-import { mailbox, maxPasswordLength, passwordLength } from '../contract/account-fields.ts'
+import { accountMailbox, maxPasswordLength, passwordLength } from '../contract/account-fields.ts'
 import { text as printable } from '../contract/fields.ts'
 import { inTransaction, type SchemaOwner } from '../database/index.ts'
 import {
@@ -15,7 +15,7 @@ import {
   enrollAuthenticator,
   provideAccount,
 } from '../identity/index.ts'
-import { type Permission, portals, Refusal, withAsciiDomain } from '../kernel/index.ts'
+import { isAcceptedMailbox, type Permission, portals, Refusal, unquoted, withAsciiDomain } from '../kernel/index.ts'
 import { createKeyedDigest, createPasswordHasher, createSecretBox } from '../platform/crypto/index.ts'
 import { systemClock, systemIds, systemRandomness } from '../platform/runtime/index.ts'
 import { createLogger } from '../platform/telemetry/index.ts'
@@ -28,7 +28,10 @@ const nameRequired = { error: `--name is required: up to ${maxNameLength} printa
 const emailRequired = { error: '--email is required: a valid e-mail address' }
 
 const OperatorOptions = z.object({
-  email: z.string(emailRequired).transform(withAsciiDomain).refine(isMailbox, emailRequired),
+  email: z
+    .string(emailRequired)
+    .transform((text) => unquoted(withAsciiDomain(text)))
+    .refine(isMailbox, emailRequired),
   name: z
     .string(nameRequired)
     .refine((name) => printable(maxNameLength).safeParse(name).success, nameRequired)
@@ -82,6 +85,7 @@ export const operatorCreate: Command = {
     const { email, name, role, permissions: list, 'password-stdin': usesStdin } = options
     const hasAuthenticator = !options['no-authenticator']
     const settings = loadConfiguration(variables, domains)
+    if (!isAcceptedMailbox(email, settings.mail.carrierDomains)) throw new UsageError(emailRequired.error)
     if (!hasAuthenticator && settings.profile === 'production')
       throw new UsageError('--no-authenticator works only in the development profile')
     const { domains: loaded, owners } = await loadConfigured(domains, settings)
@@ -139,7 +143,7 @@ export const whitelistDisable: Command = {
 }
 
 function isMailbox(text: string): boolean {
-  return mailbox.safeParse(text).success
+  return accountMailbox.safeParse(text).success
 }
 
 /** Throws a UsageError for an unknown role or permission. */

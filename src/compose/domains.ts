@@ -20,7 +20,6 @@ import {
   createHandlerTable,
   domainOf,
   type HandlerTable,
-  isInDomains,
   isPassThrough,
   isRecord,
   type Operation,
@@ -45,7 +44,7 @@ import type { JobKind } from '../platform/jobs/index.ts'
 import { createDomainLimits } from '../platform/limits/index.ts'
 import { declarationPorts } from './catalogue.ts'
 import { parseSettings } from './extensions.ts'
-import { linksOf } from './identity.ts'
+import { isRefusedEmail, linksOf } from './identity.ts'
 import type { Infrastructure } from './infrastructure.ts'
 
 type Parts = DomainParts<Readonly<Record<string, Operation>>>
@@ -186,7 +185,7 @@ class DomainBuilder {
       accounts: {
         suspicionWindowMs: configuration.passwords.suspicionWindowMs,
         maxNoticesPerDay: configuration.notices.maxPerDay,
-        isRefusedEmail: (email) => isInDomains(email, configuration.portals.CONSUMER.refusedDomains),
+        isRefusedEmail: (email) => isRefusedEmail(configuration, email),
         read: async (portal, id) => {
           assertNoTransaction('accounts')
           const account = await accountById(database, portal, id)

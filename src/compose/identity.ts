@@ -21,6 +21,8 @@ import {
 } from '../identity/index.ts'
 import {
   type AccountId,
+  isAcceptedMailbox,
+  isInDomains,
   type MaybePromise,
   money,
   type Operation,
@@ -66,10 +68,16 @@ export function identitySettings(settings: Configuration): IdentitySettings {
     portals: { CONSUMER: portal('CONSUMER'), SYSTEM: portal('SYSTEM') },
     mfa: settings.mfa,
     notices: settings.notices,
+    carrierDomains: settings.mail.carrierDomains,
     passwords,
     suspicionMs: passwords.suspicionWindowMs,
     login: { ...login, failures: scaled(login.failures, limits.scale) },
   }
+}
+
+/** For consumers. */
+export function isRefusedEmail({ mail, portals }: Pick<Configuration, 'mail' | 'portals'>, email: string): boolean {
+  return !isAcceptedMailbox(email, mail.carrierDomains) || isInDomains(email, portals.CONSUMER.refusedDomains)
 }
 
 export function breachCheckOf({ passwords }: Configuration, logger: Logger): BreachCheck {

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { z } from 'zod'
 import type { Portal, RateGroup, RateGroups } from '../kernel/index.ts'
 import { links } from './identity.ts'
-import { cidr, coverInternet, lifetimeMs } from './values.ts'
+import { cidr, coverInternet, lifetimeMs, mailDomain } from './values.ts'
 
 /** The digest of an empty text would match requests without an access code. */
 const codeDigest = z
@@ -94,7 +94,7 @@ const portal = z.strictObject({
       'Whether users can register. `closed` rejects registrations, `open` creates accounts immediately, and with `approval` an operator must approve each account. The setting has no effect on SYSTEM, which has no registration.',
     ),
   refusedDomains: z
-    .array(z.string().regex(/^[^\s@/:.][^\s@/:]*$/, 'a mail domain, such as example.com'))
+    .array(mailDomain)
     .describe(
       'Mail domains, including their subdomains, whose addresses cannot register or be invited. List your operators’ domain for CONSUMER, so that operators cannot get accounts there. The setting has no effect on SYSTEM, which has no registration.',
     ),

@@ -17,7 +17,7 @@ import {
 } from './infrastructure.ts'
 import { moneySettings } from './ledger.ts'
 import { limitSettings, portalSettings } from './portals.ts'
-import { baseUrl, host, hostName, httpUrl, lifetimeMs, type Secret, timeoutMs } from './values.ts'
+import { baseUrl, host, hostName, httpUrl, lifetimeMs, mailDomain, type Secret, timeoutMs } from './values.ts'
 
 const port = z.int().min(0).max(65_535)
 /** Unknown keys are rejected. Durations are in milliseconds, sizes in bytes. */
@@ -143,6 +143,11 @@ export const schema = z.strictObject({
       .string()
       .refine(isSender, 'a sender such as Portal <no-reply@portal.example>')
       .describe('Sender of all emails, such as `Portal <no-reply@portal.example>`.'),
+    carrierDomains: z
+      .array(mailDomain)
+      .describe(
+        'Mail domains, including their subdomains, whose addresses can have two dots in a row, or a dot before the `@` or at the start, such as `a..b@docomo.ne.jp`. Japanese carriers assigned such addresses. At other domains they get 400.',
+      ),
     timeoutMs: timeoutMs(100).describe(
       'Time limit in milliseconds for the mail server to accept an email, including the wait for one of five connections. When it expires, the attempt to send the email fails.',
     ),

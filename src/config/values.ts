@@ -200,3 +200,5 @@ function areCovered({ first, last }: Interval, sorted: readonly Interval[]): boo
   }
   return next > last
 }
+
+export const mailDomain = z.string().regex(/^[^\s@/:.][^\s@/:]*$/, 'a mail domain, such as example.com')

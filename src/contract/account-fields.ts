@@ -11,10 +11,22 @@ const mailable = /^[^@]{1,64}@[^@]{1,253}$/
 export const dotString =
   /^(?:[\w!#$%&'*+/=?^`{|}~-]+\.)*[\w!#$%&'*+/=?^`{|}~-]+@(?:[A-Za-z\d](?:[A-Za-z\d-]{0,61}[A-Za-z\d])?\.)+[A-Za-z][A-Za-z\d-]{0,61}[A-Za-z\d]$/
 
-export const mailbox = z.email({ pattern: dotString }).max(320).regex(mailable)
+const mailbox = z.email({ pattern: dotString }).max(320).regex(mailable)
+
+/** Like `dotString`, with dots at any place of the local part. */
+export const irregularDotString =
+  /^[\w!#$%&'*+/=?^`{|}~.-]+@(?:[A-Za-z\d](?:[A-Za-z\d-]{0,61}[A-Za-z\d])?\.)+[A-Za-z][A-Za-z\d-]{0,61}[A-Za-z\d]$/
 
 /** An e-mail address in a request, converted to its canonical form. */
 export const email = z.string().max(320).transform(canonicalEmail).pipe(mailbox).meta({ format: 'email' })
+
+export const accountMailbox = z.email({ pattern: irregularDotString }).max(320).regex(mailable)
+
+/**
+ * The address of a person who signs in or is invited. It can be irregular, as Japanese carriers assigned them: handlers
+ * must refuse such an address unless `mail.carrierDomains` lists its domain.
+ */
+export const accountEmail = z.string().max(320).transform(canonicalEmail).pipe(accountMailbox).meta({ format: 'email' })
 
 /** Length limits of a new password, measured by `passwordLength`. */
 export const minPasswordLength = 8

@@ -1,6 +1,6 @@
 import { isSafePattern } from 'redos-detector'
 import { z } from 'zod'
-import { dotString } from '../contract/account-fields.ts'
+import { dotString, irregularDotString } from '../contract/account-fields.ts'
 import { isRecord } from '../kernel/index.ts'
 
 /*
@@ -53,6 +53,7 @@ const measured: ReadonlySet<string> = new Set(
     ...Object.values(z.regexes).filter((pattern: unknown) => pattern instanceof RegExp),
     ...[{}, { offset: true }, { local: true }].map((options) => z.regexes.datetime(options)),
     dotString,
+    irregularDotString,
   ].map(String),
 )
 

@@ -33,6 +33,7 @@ export interface IdentitySettings extends Pick<Configuration, 'login' | 'mfa' | 
   tokens: Configuration['tokens'] & typeof fixedSettings.tokens & { assertionTtlMs: number }
   sessions: Configuration['sessions'] & typeof fixedSettings.sessions
   portals: Record<Portal, PortalIdentity>
+  carrierDomains: readonly string[]
   passwords: Pick<Configuration['passwords'], 'minimumScore' | 'blocklist' | 'resetTtlMs' | 'initTtlMs'>
   /** A thief may have added what is younger. */
   suspicionMs: number

@@ -137,7 +137,24 @@ export function days(count: number): number {
 }
 
 export function canonicalEmail(email: string): string {
-  return withAsciiDomain(email.normalize('NFKC').trim()).toLowerCase()
+  return unquoted(withAsciiDomain(email.normalize('NFKC').trim())).toLowerCase()
+}
+
+/**
+ * A local part with two dots in a row, or a dot at an end. Japanese carriers assigned such addresses, which RFC 5321
+ * allows only in quotes.
+ */
+const irregularLocalPart = /^(?=\.|[^@]*\.[.@])[^"@]+(?=@)/
+
+/** An address is stored and compared without the quotes of an irregular local part. nodemailer adds them to a mail. */
+export function unquoted(address: string): string {
+  const plain = address.replace(/^"([^"@\\]*)"(?=@)/, '$1')
+  return irregularLocalPart.test(plain) ? plain : address
+}
+
+/** Whether the address is regular, or irregular at one of the carriers. */
+export function isAcceptedMailbox(email: string, carrierDomains: readonly string[]): boolean {
+  return !irregularLocalPart.test(email) || isInDomains(email, carrierDomains)
 }
 
 /** A domain with letters outside ASCII, and without characters that have a meaning in a URL. */

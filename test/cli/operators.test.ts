@@ -128,6 +128,15 @@ portals: { CONSUMER: ${portal('a')}, SYSTEM: ${portal('b')} }
     expect(entries).toMatchObject([{ detail: { authenticator: 'none' } }])
   })
 
+  test('operator create: an irregular address of a configured carrier, stored without quotes', async () => {
+    const file = join(store.directory, 'carriers.yaml')
+    await writeFile(file, 'mail: { carrierDomains: [docomo.ne.jp] }')
+    const args = ['operator', 'create', '--email', '"op..1"@docomo.ne.jp', '--name', 'Taro']
+    const created = await portico(args, '', { PORTICO_CONFIG: file })
+    expect(created, created.err).toMatchObject({ code: 0 })
+    expect((await operator('op..1@docomo.ne.jp')).portal).toBe('SYSTEM')
+  })
+
   test('operator create: listed permissions, and a password from standard input', async () => {
     const args = ['operator', 'create', '--email', 'second@demo.test', '--name', 'Second', '--password-stdin']
     args.push('--no-authenticator')
@@ -151,6 +160,13 @@ portals: { CONSUMER: ${portal('a')}, SYSTEM: ${portal('b')} }
       'an invalid e-mail address',
       2,
       ['operator', 'create', '--email', `${'a'.repeat(65)}@demo.test`, '--name', 'X'],
+      '',
+      '--email',
+    ],
+    [
+      'an address of no configured carrier',
+      2,
+      ['operator', 'create', '--email', 'a..b@docomo.ne.jp', '--name', 'X'],
       '',
       '--email',
     ],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { email, passwordLength } from '../../src/contract/account-fields.ts'
+import { accountEmail, email, passwordLength } from '../../src/contract/account-fields.ts'
 
 test('passwordLength counts the characters of the NFKC form', () => {
   expect(['ﬁ', '😀', 'é', '①', 'e\u0301'].map(passwordLength)).toEqual([2, 1, 1, 1, 1])
@@ -26,4 +26,26 @@ test.each([
   'eva@bü\u202echer.example',
 ])('rejects the address %s', (typed) => {
   expect(email.safeParse(typed).success).toBe(false)
+})
+
+test.each([
+  ['a..b@docomo.ne.jp', 'a..b@docomo.ne.jp'],
+  ['"A..b"@Docomo.ne.jp', 'a..b@docomo.ne.jp'],
+  ['＂.a＂@docomo.ne.jp', '.a@docomo.ne.jp'],
+  ['a.@ezweb.ne.jp', 'a.@ezweb.ne.jp'],
+  ['a.b@docomo.ne.jp', 'a.b@docomo.ne.jp'],
+])('an irregular address of a carrier: %s is %s, and only accountEmail accepts it', (typed, canonical) => {
+  expect(accountEmail.parse(typed)).toBe(canonical)
+  expect(email.safeParse(typed).success).toBe(typed === 'a.b@docomo.ne.jp')
+})
+
+test.each([
+  '"a.b"@docomo.ne.jp',
+  '"a..b"c@docomo.ne.jp',
+  '"a\\..b"@docomo.ne.jp',
+  '"a@..b"@docomo.ne.jp',
+  'a..@b@docomo.ne.jp',
+  '"a.. b"@docomo.ne.jp',
+])('accountEmail rejects the address %s', (typed) => {
+  expect(accountEmail.safeParse(typed).success).toBe(false)
 })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { dump } from 'js-yaml'
 import { afterAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { dotString } from '../../src/contract/account-fields.ts'
+import { dotString, irregularDotString } from '../../src/contract/account-fields.ts'
 import { bankingCatalogue } from '../../src/contract/index.ts'
 import { readDocument } from '../../src/documents/index.ts'
 import { toZod } from '../../src/documents/json-schema.ts'
@@ -124,6 +124,7 @@ const formats = [
   ...Object.values(z.regexes).flatMap((pattern: unknown) => (pattern instanceof RegExp ? [pattern] : [])),
   ...[{}, { offset: true }, { local: true }].map((options) => z.regexes.datetime(options)),
   dotString,
+  irregularDotString,
 ]
 
 test.each(formats)('the built-in format %s matches 20,000 characters in linear time', (pattern) => {

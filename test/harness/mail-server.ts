@@ -6,15 +6,24 @@ import { SMTPServer } from 'smtp-server'
 export interface TestMailServer {
   url: string
   received: Email[]
+  /** Of the envelopes, as the client wrote them. */
+  recipients: string[]
   close(): Promise<void>
 }
 
 /** Accepts every mail. */
 export async function startMailServer(): Promise<TestMailServer> {
   const received: Email[] = []
+  const recipients: string[] = []
   const server = new SMTPServer({
     authOptional: true,
+    // The strict mode rejects quoted addresses.
+    lenientAddressParsing: true,
     disabledCommands: ['STARTTLS'],
+    onRcptTo: ({ address }, _session, done) => {
+      recipients.push(address)
+      done()
+    },
     onData: (stream, _session, done) => {
       const chunks: Buffer[] = []
       stream.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -32,6 +41,7 @@ export async function startMailServer(): Promise<TestMailServer> {
   return {
     url: `smtp://127.0.0.1:${port}`,
     received,
+    recipients,
     close: () => new Promise<void>((resolve) => server.close(() => resolve())),
   }
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { email } from '../../contract/account-fields.ts'
+import { accountEmail } from '../../contract/account-fields.ts'
 import { bizId, coded, codeOf, id, memberReason, orNone, text, timestamp } from '../../contract/fields.ts'
 
 import type { Permissions } from '../../contract/permissions.ts'
@@ -102,7 +102,7 @@ export const createInvitation = operation({
   policy: { ...managing, stepUp: 'maybe' },
   confirms: ['email', 'roleBizId'],
   purpose: ({ email, roleBizId: role }) => ({ role, payee: { email } }),
-  body: z.strictObject({ email, roleBizId: id, message: orNone(text(512, 0)) }),
+  body: z.strictObject({ email: accountEmail, roleBizId: id, message: orNone(text(512, 0)) }),
   refuses: [...command.refuses, 'ACCESS.PAYOUT_HOLD'],
 })
 

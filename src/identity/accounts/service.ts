@@ -3,11 +3,14 @@ import {
   type AccountId,
   type AccountStatus,
   type Caller,
+  invalid,
+  isAcceptedMailbox,
   type Permission,
   type Portal,
   Refusal,
 } from '../../kernel/index.ts'
 import type { IdentityPorts } from '../ports.ts'
+import type { IdentitySettings } from '../settings.ts'
 import { type Account, accountByEmail, accountById, insertAccount, lockAccount } from './store.ts'
 
 /** Throws ACCESS.TOKEN_INVALID if the account does not exist. */
@@ -17,6 +20,11 @@ export async function ownAccount(store: Database | Tx, { portal, accountId }: Ca
 
 export async function lockOwnAccount(tx: Tx, { portal, accountId }: Caller): Promise<Account> {
   return assertExists(await lockAccount(tx, portal, accountId))
+}
+
+/** Throws VALIDATION.INVALID_PARAMETER for an irregular address, unless a configured carrier assigned it. */
+export function assertEmailAccepted({ carrierDomains }: Pick<IdentitySettings, 'carrierDomains'>, email: string): void {
+  if (!isAcceptedMailbox(email, carrierDomains)) throw invalid('email', 'an irregular address of no configured carrier')
 }
 
 export interface ProvidedAccount {

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { email, oneTimeCode, password } from '../../contract/account-fields.ts'
+import { accountEmail, oneTimeCode, password } from '../../contract/account-fields.ts'
 import { coded, codeOf, opaque, sessionId } from '../../contract/fields.ts'
 import { anonymous, everyPortal, own } from '../../contract/policies.ts'
 import { accountStatus, operation } from '../../kernel/index.ts'
@@ -52,7 +52,7 @@ export const initiateLogin = operation({
   path: '/auth/login/initiate',
   summary: 'Start a sign-in with e-mail and password',
   policy: { ...anonymous, rate: 'login' },
-  body: z.strictObject({ email, password }),
+  body: z.strictObject({ email: accountEmail, password }),
   reply: LoginInitiated,
   refuses: ['AUTH.INVALID_CREDENTIALS', 'AUTH.AUTHENTICATOR_REQUIRED'],
 })

@@ -1,4 +1,5 @@
 import { accountStatus, createHandlerTable, type HandlerTable, type Locale, type Words } from '../../kernel/index.ts'
+import { assertEmailAccepted } from '../accounts/service.ts'
 import { toMethodView } from '../mfa/view.ts'
 import { refreshTokens } from '../sessions/refresh.ts'
 import { logout } from '../sessions/service.ts'
@@ -17,6 +18,7 @@ export function loginHandlers(ports: LoginPorts): HandlerTable {
   const { concurrency, words } = ports
   return createHandlerTable(contract, {
     initiateLogin: async (request) => {
+      assertEmailAccepted(ports.settings, request.body.email)
       const initiated = await concurrency.firstStep.runLimited(
         () => initiateLogin(ports, request.body, request),
         placeOfFirstStep(ports, request.body.email, request),

@@ -1,5 +1,11 @@
 import * as z from 'zod'
-import { email, newPassword, oneTimeCode, password, suspendedCredentials } from '../../contract/account-fields.ts'
+import {
+  accountEmail,
+  newPassword,
+  oneTimeCode,
+  password,
+  suspendedCredentials,
+} from '../../contract/account-fields.ts'
 import { coded, codeOf, opaque, timestamp } from '../../contract/fields.ts'
 import { anonymous, everyPortal, own } from '../../contract/policies.ts'
 import { operation } from '../../kernel/index.ts'
@@ -29,7 +35,7 @@ export const forgotPassword = operation({
   path: '/auth/password/forgot',
   summary: 'Request a link to reset the password',
   policy: { ...anonymous, rate: 'forgot' },
-  body: z.strictObject({ email, turnstileToken }),
+  body: z.strictObject({ email: accountEmail, turnstileToken }),
   reply: z.object({ success: z.boolean(), message: z.string() }),
   refuses: [],
 })

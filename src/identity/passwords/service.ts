@@ -14,7 +14,7 @@ import {
   recordSuccess,
   unauthenticatedAuditContext,
 } from '../../platform/audit/index.ts'
-import { ownAccount } from '../accounts/service.ts'
+import { assertEmailAccepted, ownAccount } from '../accounts/service.ts'
 import { type Account, accountByEmail, lockAccount } from '../accounts/store.ts'
 import { cancelLoginAttempts } from '../attempts/store.ts'
 import { addressSubject, countMail } from '../codes/service.ts'
@@ -46,6 +46,7 @@ export async function requestPasswordReset(
 ): Promise<void> {
   const { background, cache, digest, captcha, settings } = ports
   const { portal, clientIp } = context
+  assertEmailAccepted(settings, email)
   if (!(await captcha.passes(turnstileToken, clientIp))) throw invalid('turnstileToken')
   const limit = settings.portals[portal].forgot
   await countMail(cache, { portal, subject: addressSubject(digest, email), kind: 'forgot', limit })

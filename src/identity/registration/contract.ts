@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { country, email, language, oneTimeCode, phone, timezone } from '../../contract/account-fields.ts'
+import { accountEmail, country, language, oneTimeCode, phone, timezone } from '../../contract/account-fields.ts'
 import { bizId, coded, line, orNone, sessionId } from '../../contract/fields.ts'
 import { anonymous } from '../../contract/policies.ts'
 import { accountStatus, operation } from '../../kernel/index.ts'
@@ -25,7 +25,7 @@ export const initiateRegistration = operation({
   path: '/auth/register/initiate',
   summary: 'Start a registration',
   policy: { ...anonymous, rate: 'registration' },
-  body: z.strictObject({ email, turnstileToken }),
+  body: z.strictObject({ email: accountEmail, turnstileToken }),
   reply: z.object({ sessionId: z.string(), expiresIn: z.int(), resendAfter: z.int() }),
   refuses: ['AUTH.REGISTRATION_CLOSED'],
 })

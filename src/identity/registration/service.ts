@@ -12,6 +12,7 @@ import {
   wholeSeconds,
 } from '../../kernel/index.ts'
 import { recordRefusal, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
+import { assertEmailAccepted } from '../accounts/service.ts'
 import { type Account, accountByEmail } from '../accounts/store.ts'
 import { attemptCodeOwner, findAttempt, type PendingAttempt, prepareAttempt } from '../attempts/service.ts'
 import { insertRegistrationAttempt, type NewAttempt, recordVerifiedEmail, takeTry } from '../attempts/store.ts'
@@ -70,6 +71,7 @@ export async function initiateRegistration(
   const { background, cache, database, digest, captcha, settings } = ports
   const { portal, clientIp } = context
   assertRegistrationOpen(ports, portal)
+  assertEmailAccepted(settings, email)
   if (isInDomains(email, settings.portals[portal].refusedDomains)) throw invalid('email', 'a refused mail domain')
   if (!(await captcha.passes(turnstileToken, clientIp))) throw invalid('turnstileToken')
   const { codeSends, registrationMails } = settings.portals[portal]
