@@ -105,6 +105,7 @@ export {
   type Charge,
   type CommandAudit,
   type CommandContext,
+  chargeOf,
   chargeParties,
   commandOrigin,
   computeCharge,

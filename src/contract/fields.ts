@@ -187,11 +187,11 @@ export const nothing = z.null()
 
 /**
  * Returns the `Money` of an amount whose currency the request does not contain, such as that of a wallet. Throws
- * VALIDATION.INVALID_PARAMETER for `amount` if it has more decimal places than the currency. See `withMoney`.
+ * VALIDATION.INVALID_PARAMETER for `field` if it has more decimal places than the currency. See `withMoney`.
  */
-export function moneyOf(value: string, currencyCode: string): Money {
+export function moneyOf(value: string, currencyCode: string, field = 'amount'): Money {
   const parsed = parsePositive(value, currencyCode)
-  if (!parsed) throw invalid('amount')
+  if (!parsed) throw invalid(field)
   return parsed
 }
 

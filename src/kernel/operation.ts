@@ -153,9 +153,9 @@ export type ConfirmedTexts = Readonly<Record<string, string | undefined>>
  * does not exist, or belongs to another workspace, gets RESOURCE.NOT_FOUND.
  */
 export interface Purpose {
-  /** An order of the ledger. Its own amount and payee are shown. */
+  /** An order of the ledger. Its own payee is shown, and its own amount unless `amount` is set. */
   readonly order?: string | undefined
-  /** In the currency of `wallet`, or in `currency` without one. */
+  /** In the currency of `order` or `wallet`, or in `currency` without them. */
   readonly amount?: string | undefined
   readonly currency?: string | undefined
   /** A wallet of the workspace. */

@@ -31,6 +31,7 @@ export { formerMemberHours } from './schema/duties.ts'
 export { parseSeparation, type SeparationOfDuties, separationSetting } from './separation.ts'
 export {
   type Charge,
+  chargeOf,
   computeCharge,
   parseConfiguredAmount,
   parseTariff,

@@ -79,15 +79,20 @@ export interface Charge {
  * Rounds the fee up to a minor unit. Throws WALLET.LIMIT_EXCEEDED if the amount is outside the limits, or does not
  * exceed the fee.
  */
-export function computeCharge({ minimum, maximum, fixedFee, feeRate }: Tariff, requested: string): Charge {
-  const { currency } = minimum
-  const amount = moneyOf(requested, currency)
+export function computeCharge(tariff: Tariff, requested: string): Charge {
+  const { minimum, maximum } = tariff
+  const amount = moneyOf(requested, minimum.currency)
   if (compare(amount, minimum) < 0 || compare(amount, maximum) > 0)
     throw new Refusal('WALLET.LIMIT_EXCEEDED', { internal: 'below the minimum or above the maximum' })
-  const fee = add(fixedFee, money(multiplyRoundingUp(amount.minor, feeRate), currency))
-  const net = subtract(amount, fee)
-  if (net.minor <= 0n) throw new Refusal('WALLET.LIMIT_EXCEEDED', { internal: 'the fee exceeds the amount' })
-  return { amount, fee, net }
+  const charge = chargeOf(tariff, amount)
+  if (charge.net.minor <= 0n) throw new Refusal('WALLET.LIMIT_EXCEEDED', { internal: 'the fee exceeds the amount' })
+  return charge
+}
+
+/** Does not apply the minimum and the maximum. The net amount can be zero or negative. */
+export function chargeOf({ fixedFee, feeRate }: Tariff, amount: Money): Charge {
+  const fee = add(fixedFee, money(multiplyRoundingUp(amount.minor, feeRate), amount.currency))
+  return { amount, fee, net: subtract(amount, fee) }
 }
 
 function areConsistent(entry: unknown): boolean {

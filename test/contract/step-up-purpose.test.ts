@@ -5,6 +5,8 @@ import { member, own } from '../../src/contract/policies.ts'
 import {
   auditedFields,
   canDemandStepUp,
+  canonicalPurpose,
+  confirmedFields,
   confirmedNames,
   confirmedSchemas,
   confirmsErrors,
@@ -45,6 +47,7 @@ describe('the fields that a step-up confirms', () => {
       'ipWhitelist.replace': 'addresses',
       'proposals.proposeOwner': 'workspace_id userBizId',
       'proposals.proposePermissions': 'account_id permissionCodes',
+      'recharges.confirm': 'recharge_id receivedAmount',
       'proposals.revokePermissions': 'account_id permissionCodes',
       'roles.changeMember': 'userBizId roleBizId',
       'roles.create': 'roleName permissionCodes',
@@ -79,6 +82,15 @@ const gift: Operation = {
 }
 
 describe('the purpose of an operation', () => {
+  it('differs by the amount that an operator received', () => {
+    const confirm = demanding.find(({ id }) => id === 'recharges.confirm')
+    if (!confirm) throw new Error('no such operation')
+    const purposes = [{}, { receivedAmount: '90.00' }, { receivedAmount: '900.00' }].map((body) =>
+      canonicalPurpose(confirm, null, confirmedFields(confirm, { recharge_id: 'x' }, body)),
+    )
+    expect(new Set(purposes).size).toBe(3)
+  })
+
   it('names amounts, roles and payees, and nothing of other fields', () => {
     const shown = demanding.flatMap((operation) => {
       const texts = Object.fromEntries(confirmedNames(operation).map((name) => [name, name]))
@@ -100,7 +112,7 @@ describe('the purpose of an operation', () => {
       'proposals.proposePermissions': 'to account account_id',
       'proposals.resetFactor': 'to account account_id',
       'proposals.revokePermissions': 'to account account_id',
-      'recharges.confirm': 'order recharge_id',
+      'recharges.confirm': 'order recharge_id, amount receivedAmount',
       'recharges.reject': 'order recharge_id',
       'roles.changeMember': 'role roleBizId, to account userBizId',
       'roles.delete': 'role roleBizId',

@@ -10,6 +10,8 @@ const { workspace, mainUsd, savingsUsd } = developmentIds
 const owner = 'owner@demo.test'
 const operator = 'operator@demo.test'
 
+const invalidParameter = [400, 'VALIDATION.INVALID_PARAMETER']
+
 describe('the purpose of a step-up', () => {
   let portico: Portico
   let tokens: { owner: string; operator: string }
@@ -110,7 +112,21 @@ describe('the purpose of a step-up', () => {
     expect((await newestMail(operator)).text).toContain('Verify an account for payouts (****3000)')
   })
 
-  const invalidParameter = [400, 'VALIDATION.INVALID_PARAMETER']
+  test('mfa.stepUpSend 200: the mail names the amount that arrived instead of the announced one', async () => {
+    const recharge = { walletBizId: mainUsd, channelCode: 'CARD_USD', amount: '100.00' }
+    const { bizId } = (await web('/recharges', recharge)).body.data
+    const purpose = { operationId: 'recharges.confirm', recharge_id: bizId }
+    for (const [changed, shown] of [
+      [{}, '100.00'],
+      [{ receivedAmount: '90' }, '90.00'],
+    ] as const) {
+      expect((await sendAsOperator({ ...purpose, ...changed })).status).toBe(200)
+      expect((await newestMail(operator)).text).toContain(`Confirm a recharge (${shown} USD → ${mainUsd})`)
+    }
+    const tooExact = await sendAsOperator({ ...purpose, receivedAmount: '90.001' })
+    expect([tooExact.status, tooExact.body.code]).toEqual(invalidParameter)
+  })
+
   test.each([
     ['an unknown operation', () => ({ operationId: 'Send money to mallory.example' }), invalidParameter],
     ['an operation of the other portal', () => ({ operationId: 'withdrawals.approve' }), invalidParameter],

@@ -72,7 +72,7 @@ function toOrderRow(
   for (const column of type.columns) {
     // The snapshot may be older than the move that set the field.
     const isHidden = (setLater.has(column.name) && !isNow) || (column.isPrivate && !isOwn)
-    row[column.name] = isHidden ? null : fieldValue(order.data, column)
+    row[column.name] = isHidden ? null : fieldValue(order.data, isNow ? corrected(column, order.data) : column)
   }
   return row
 }
@@ -83,6 +83,11 @@ function findState(type: LifeCycle, { data }: Order, steps: Order['history'], at
   const expiry = expiryOf(type)
   const end = last && expiry ? expiredAt({ status: last.status, data }, expiry, at) : null
   return end !== null && expiry ? { status: expiry.to, at: end } : last
+}
+
+function corrected(column: OrderColumn, data: Order['data']): OrderColumn {
+  const name = column.correctedBy
+  return name !== undefined && data[name] ? { ...column, name } : column
 }
 
 function fieldValue(data: Order['data'], { name, from, currencyIn, minus }: OrderColumn): string | null {

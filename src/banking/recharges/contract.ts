@@ -56,6 +56,9 @@ const RechargeOrder = z.object({
   ...orderFields,
   workspaceBizId: bizId,
   ...figures,
+  receivedAmount: decimal.nullable().meta({
+    description: 'The amount that arrived, on which the fee is charged. Null if it is the announced amount.',
+  }),
   rechargeStatus: coded(rechargeStatus),
   proofFileBizId: bizId.nullable(),
   externalReference: z.string().nullable(),
@@ -89,7 +92,14 @@ const RechargeChannel = z.object({
 
 export const expiryJob = 'recharges.expire'
 
-/** A recharge with a submitted proof of payment does not expire. */
+const confirmation = {
+  by: 'operator',
+  permission: 'recharge:approve',
+  to: ['COMPLETED'],
+  sets: ['externalReference', 'receivedAmount', 'receivedFeeAmount', 'receivedNetAmount'],
+} as const
+
+/** A recharge with a submitted proof of payment does not expire. A payment can arrive after the expiry. */
 export const recharges = orderType('RECHARGE', {
   prefix: 'RCH',
   group: 'recharge',
@@ -101,8 +111,12 @@ export const recharges = orderType('RECHARGE', {
     { name: 'channelCode' },
     { name: 'amount', currencyIn: 'currency' },
     { name: 'currency' },
-    { name: 'feeAmount', currencyIn: 'currency' },
-    { name: 'netAmount', from: 'amount', minus: 'feeAmount', currencyIn: 'currency' },
+    { name: 'feeAmount', currencyIn: 'currency', correctedBy: 'receivedFeeAmount' },
+    {
+      ...{ name: 'netAmount', from: 'amount', minus: 'feeAmount', currencyIn: 'currency' },
+      correctedBy: 'receivedNetAmount',
+    },
+    { name: 'receivedAmount', currencyIn: 'currency' },
     { name: 'proofFileBizId' },
     { name: 'externalReference' },
     { name: 'cancelReason' },
@@ -118,13 +132,8 @@ export const recharges = orderType('RECHARGE', {
       sets: ['proofFileBizId', 'proofSha256'],
     },
     expire: { by: 'clock', job: expiryJob, from: ['PENDING_PAYMENT'], to: ['EXPIRED'] },
-    confirm: {
-      by: 'operator',
-      permission: 'recharge:approve',
-      from: ['PENDING_PAYMENT', 'PROOF_SUBMITTED'],
-      to: ['COMPLETED'],
-      sets: ['externalReference'],
-    },
+    confirm: { ...confirmation, from: ['PENDING_PAYMENT', 'PROOF_SUBMITTED'], limits: 'REPLACED' },
+    confirmExpired: { ...confirmation, from: ['EXPIRED'], limits: 'COUNTED', afterEnd: true },
     reject: {
       by: 'operator',
       permission: 'recharge:approve',
@@ -149,7 +158,7 @@ declare global {
 }
 
 const orders = recharges.operations
-const confirmation = recharges.decision('confirm')
+const decision = recharges.decision('confirm')
 const request = {
   ...orders.create,
   body: RechargeRequest,
@@ -243,19 +252,24 @@ export const downloadRechargeProof = operation({
 
 /** The body is required unless `money.recharge.referenceRequired` is false. Without a body, the handler gets undefined. */
 export const confirmRecharge = operation({
-  ...confirmation,
+  ...decision,
   id: 'recharges.confirm',
   path: '/recharges/{recharge_id}/confirm',
   summary: 'Confirm a recharge and credit the wallet',
+  confirms: ['recharge_id', 'receivedAmount'],
+  purpose: ({ recharge_id: order, receivedAmount: amount }) => ({ order, amount }),
   body: z
     .strictObject({
       externalReference: orNone(line(128, 0)).meta({
         description:
-          'Reference of the payment in the bank statement. It confirms one recharge per channel; case and spaces are ignored.',
+          'Reference of the payment in the bank statement. It confirms one recharge per channel; case and spaces are ignored. Required for an expired recharge.',
       }),
+      receivedAmount: amount
+        .optional()
+        .meta({ description: 'The amount that arrived, if it is not the announced one. The fee is charged on it.' }),
     })
     .optional(),
-  refuses: [...confirmation.refuses, 'WALLET.NOT_ACTIVE'],
+  refuses: [...decision.refuses, 'WALLET.NOT_ACTIVE', 'CHANNEL.NOT_AVAILABLE'],
 })
 
 export const rejectRecharge = operation({

@@ -5,12 +5,14 @@ import {
   invalid,
   mapPage,
   notFound,
+  type Request,
   type Words,
 } from '../../kernel/index.ts'
-import { createOrders, viewerOf } from '../../ledger/index.ts'
+import { createOrders, type Order, viewerOf } from '../../ledger/index.ts'
 import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
-import { confirmedPostings, toRecharge } from './order.ts'
+import { confirmedPostings, type Recharge, receivedData, receivedUsage, toRecharge } from './order.ts'
+import { computeReceipt, type Receipt } from './rules.ts'
 import {
   downloadRechargeProof,
   openRecharge,
@@ -25,6 +27,34 @@ import { toChannelView, toFiguresView, toRechargeView, toUsesView } from './view
 export function createHandlers(ports: RechargesPorts & { words: Words }): HandlerTable {
   const { ledger, database, channels, referenceRequired, words } = ports
   const orders = createOrders(contract.recharges, { ledger, words }, toRechargeView)
+  const confirm = orders.move('confirm', async (request: Confirmation, { key }, read) => {
+    const { change, receipt, recharge } = toConfirmation(request, await read())
+    return {
+      ...change,
+      ...(!receipt.isAsAnnounced && { usage: usageOf(recharge, receipt) }),
+      ...(recharge.proofRequired && { from: ['PROOF_SUBMITTED'] }),
+      within: withReference(ports, receipt.isAsAnnounced ? null : key),
+    }
+  })
+  /** The bank statement proves the payment, so it needs no other proof. */
+  const confirmExpired = orders.move('confirmExpired', async (request: Confirmation, { key }, read) => {
+    if (!request.body?.externalReference) throw invalid('externalReference', 'required after the expiry')
+    const { change, receipt, recharge } = toConfirmation(request, await read())
+    return { ...change, usage: usageOf(recharge, receipt), within: withReference(ports, key) }
+  })
+  const usageOf = ({ details }: Recharge, { charge }: Receipt) =>
+    receivedUsage(channels.get(details.channelCode), charge.amount)
+  const toConfirmation = ({ body }: Confirmation, order: Order) => {
+    const externalReference = body?.externalReference ?? null
+    if (referenceRequired && externalReference === null) throw invalid('externalReference', 'required')
+    const recharge = toRecharge(order)
+    const receipt = computeReceipt(recharge, channels.get(recharge.details.channelCode), body?.receivedAmount)
+    const change = {
+      ...confirmedPostings(order, receipt.charge),
+      data: { externalReference, ...receivedData(receipt) },
+    }
+    return { change, receipt, recharge }
+  }
   return createHandlerTable(contract, {
     listRecharges: orders.list,
     readRecharge: orders.read,
@@ -60,17 +90,10 @@ export function createHandlers(ports: RechargesPorts & { words: Words }): Handle
       }
     }),
 
-    confirmRecharge: orders.move('confirm', async ({ body }, _, read) => {
-      const externalReference = body?.externalReference ?? null
-      if (referenceRequired && externalReference === null) throw invalid('externalReference', 'required')
-      const order = await read()
-      return {
-        ...confirmedPostings(order),
-        data: { externalReference },
-        within: withReference(ports),
-        ...(toRecharge(order).proofRequired && { from: ['PROOF_SUBMITTED'] }),
-      }
-    }),
+    confirmRecharge: async (request) => {
+      const { status } = await orders.find(bizId<'order'>(request.params.recharge_id), null)
+      return status === 'EXPIRED' ? confirmExpired(request) : confirm(request)
+    },
 
     listAllRecharges: async (request) => {
       const found = await orders.page(request.query, null)
@@ -93,6 +116,8 @@ export function createHandlers(ports: RechargesPorts & { words: Words }): Handle
     },
   })
 }
+
+type Confirmation = Request<typeof contract.confirmRecharge>
 
 function toInput(body: { walletBizId: string; channelCode: string; amount: string }) {
   return {

@@ -49,22 +49,32 @@ export function createRecharges({ settings, ...infrastructure }: RechargesOption
   }
 }
 
+const ownerNotices = ['RECHARGE_CORRECTED'] as const
+
+declare module '../../api/notices.ts' {
+  interface NoticesByDomain {
+    recharges: typeof ownerNotices
+  }
+}
+
 export default domain({
   name: 'recharges',
   ...declaredBy(contract),
   locales: new URL('./locales/', import.meta.url),
   migrations,
+  ownerNotices,
   settings: rechargeSettings,
   settingsKey: 'money.recharge',
   defaults: rechargeDefaults,
   checkSettings: checkRechargeSettings,
   productionRules: { referenceRequired: 'fixed' },
-  uses: ['wallets', 'files'],
+  uses: ['members', 'wallets', 'files'],
   needs: ['blobs', 'clock', 'database', 'ledger', 'transaction', 'words'],
   create: ({ use, ...ports }) => {
     const { fileOf, keepAsProof, serves } = use('files')
     const { handlers, jobs, clean } = createRecharges({
       ...ports,
+      notices: use('members').notices,
       fileOf,
       keepAsProof,
       isProof: (file) => serves('RECHARGE_PROOF', file),

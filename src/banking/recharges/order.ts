@@ -1,7 +1,16 @@
 import { z } from 'zod'
-import { type Money, money, subtract, type WalletId, type WorkspaceId } from '../../kernel/index.ts'
-import { chargeParties, dailyLimits, feeEntries, type Opening, type Order, type Party } from '../../ledger/index.ts'
-import type { RechargeTerms } from './rules.ts'
+import { formatMoney, type Money, money, subtract, type WalletId, type WorkspaceId } from '../../kernel/index.ts'
+import {
+  type Charge,
+  chargeParties,
+  dailyLimits,
+  feeEntries,
+  type Opening,
+  type Order,
+  type Party,
+  type Usage,
+} from '../../ledger/index.ts'
+import type { Channel, Receipt, RechargeTerms } from './rules.ts'
 
 /* Maps a recharge to an order of the ledger. */
 
@@ -12,6 +21,10 @@ const storedData = z.object({
   amount: z.string().transform(BigInt),
   currency: z.string(),
   feeAmount: z.string().transform(BigInt),
+  receivedAmount: z.string().transform(BigInt).optional(),
+  receivedFeeAmount: z.string().transform(BigInt).optional(),
+  /** For exports. */
+  receivedNetAmount: z.string().optional(),
   expiresAt: z.string(),
   proofFileBizId: z.string().nullable(),
   /** Hex. The database compares it with the proofs of other recharges. */
@@ -23,10 +36,12 @@ const storedData = z.object({
 
 export interface Recharge {
   wallet: WalletId
-  /** The incoming payment. */
+  /** The announced payment. */
   amount: Money
+  /** The payment that arrived. Null if it is the announced one, or has not arrived. */
+  received: Money | null
   fee: Money
-  /** Amount minus fee, which is credited to the wallet. */
+  /** The payment minus the fee, which is credited to the wallet. */
   net: Money
   /** Whether the channel required a proof at creation. */
   proofRequired: boolean
@@ -43,9 +58,21 @@ export interface Recharge {
 /** Throws if the order is not a recharge. */
 export function toRecharge({ bizId, targetWalletBizId: wallet, data }: Order): Recharge {
   if (wallet === null) throw new TypeError(`recharge ${bizId} lacks its wallet`)
-  const { amount: minor, feeAmount, currency, proofRequired, proofSha256: _, ...details } = storedData.parse(data)
-  const [amount, fee] = [money(minor, currency), money(feeAmount, currency)]
-  return { wallet, amount, fee, net: subtract(amount, fee), proofRequired, details }
+  const stored = storedData.parse(data)
+  const {
+    amount: minor,
+    currency,
+    feeAmount,
+    receivedAmount,
+    receivedFeeAmount,
+    receivedNetAmount: _,
+    ...rest
+  } = stored
+  const { proofRequired, proofSha256: __, ...details } = rest
+  const amount = money(minor, currency)
+  const received = receivedAmount === undefined ? null : money(receivedAmount, currency)
+  const fee = money(receivedFeeAmount ?? feeAmount, currency)
+  return { wallet, amount, received, fee, net: subtract(received ?? amount, fee), proofRequired, details }
 }
 
 /** Orders with this name count towards the daily limit of the channel. */
@@ -80,17 +107,39 @@ export function newRecharge(
   }
 }
 
-export function confirmedPostings(order: Order) {
-  const recharge = toRecharge(order)
-  const { wallet, amount, net, fee } = recharge
+export function confirmedPostings(order: Order, { amount, net, fee }: Charge) {
+  const { wallet } = toRecharge(order)
   return {
-    parties: [creditedWallet(wallet, amount.currency, order.workspaceBizId), ...chargeParties(recharge)],
+    parties: [creditedWallet(wallet, amount.currency, order.workspaceBizId), ...chargeParties({ amount, fee })],
     entries: [
       { account: 'clearing', amount: -net.minor, flowType: 'RECHARGE' as const },
       { account: 'target', amount: net.minor, flowType: 'RECHARGE' as const },
       ...feeEntries('clearing', fee),
     ],
   }
+}
+
+export function receivedData({ charge: { amount, fee, net }, isAsAnnounced }: Receipt) {
+  return isAsAnnounced
+    ? {}
+    : {
+        receivedAmount: amount.minor.toString(),
+        receivedFeeAmount: fee.minor.toString(),
+        receivedNetAmount: net.minor.toString(),
+      }
+}
+
+/** The money has arrived, so it counts towards the daily limits without being refused by them. */
+export function receivedUsage(channel: Channel | undefined, amount: Money): Usage[] {
+  if (channel?.settings.currency !== amount.currency) return []
+  const limit = { usageOf: usageOf(channel.settings.channelCode), amount }
+  return dailyLimits(channel.tariff, limit).map((used) => ({ ...used, max: null }))
+}
+
+/** Names both amounts if they differ. */
+export function aboutReceived(order: Order): string {
+  const { amount, received } = toRecharge(order)
+  return [amount, ...(received ? [received] : [])].map((each) => `${formatMoney(each)} ${each.currency}`).join(' → ')
 }
 
 function creditedWallet(wallet: WalletId, currency: string, workspace: WorkspaceId): Party {

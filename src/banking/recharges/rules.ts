@@ -1,9 +1,11 @@
 import { z } from 'zod'
 import type { SettingsContext } from '../../api/domain.ts'
 import { areDistinct, currencyErrors, lifetimeMs } from '../../config/values.ts'
-import { days, invalid, Refusal, type WalletId } from '../../kernel/index.ts'
+import { moneyOf } from '../../contract/fields.ts'
+import { compare, days, invalid, Refusal, type WalletId } from '../../kernel/index.ts'
 import {
   type Charge,
+  chargeOf,
   computeCharge,
   parseTariff,
   type Tariff,
@@ -91,6 +93,13 @@ export interface RechargeTerms extends Charge {
   channel: Channel
 }
 
+/** The payment that an operator confirms. */
+export interface Receipt {
+  charge: Charge
+  /** Whether the announced amount arrived. */
+  isAsAnnounced: boolean
+}
+
 /**
  * Throws CHANNEL.NOT_AVAILABLE, WALLET.LIMIT_EXCEEDED or WALLET.NOT_ACTIVE. Throws VALIDATION.INVALID_PARAMETER if the
  * channel and the wallet have different currencies.
@@ -108,4 +117,20 @@ export function computeTerms(
   const charge = computeCharge(channel.tariff, amount)
   if (wallet.status !== 'ACTIVE') throw new Refusal('WALLET.NOT_ACTIVE', { internal: `the wallet is ${wallet.status}` })
   return { ...charge, wallet: wallet.bizId, channel }
+}
+
+/**
+ * Returns the charge of the amount that arrived, or the announced one if it is the same. The channel's minimum and
+ * maximum do not apply. Throws CHANNEL.NOT_AVAILABLE if the channel is no longer configured, and
+ * VALIDATION.INVALID_PARAMETER for an amount that does not exceed its fee.
+ */
+export function computeReceipt(announced: Charge, channel: Channel | undefined, received: string | undefined): Receipt {
+  const { currency } = announced.amount
+  const amount = received === undefined ? announced.amount : moneyOf(received, currency, 'receivedAmount')
+  if (compare(amount, announced.amount) === 0) return { charge: announced, isAsAnnounced: true }
+  if (channel?.settings.currency !== currency)
+    throw new Refusal('CHANNEL.NOT_AVAILABLE', { internal: 'no tariff for the received amount' })
+  const charge = chargeOf(channel.tariff, amount)
+  if (charge.net.minor <= 0n) throw invalid('receivedAmount', 'the fee exceeds the amount')
+  return { charge, isAsAnnounced: false }
 }

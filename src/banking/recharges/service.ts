@@ -1,4 +1,5 @@
 import type { DomainPorts } from '../../api/domain.ts'
+import type { OwnerNotices } from '../../api/notices.ts'
 import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
@@ -11,11 +12,18 @@ import {
   toIso,
   type WorkspaceId,
 } from '../../kernel/index.ts'
-import { type CommandContext, dailyLimits, type Ledger, type Opening, type Order } from '../../ledger/index.ts'
+import {
+  type CommandContext,
+  dailyLimits,
+  type IdempotencyKey,
+  type Ledger,
+  type Opening,
+  type Order,
+} from '../../ledger/index.ts'
 import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
 import { type Blobs, type Downloadable, type DownloadRequest, download } from '../../platform/blobs/index.ts'
 import { expireRecharges } from './expiry.ts'
-import { newRecharge, toRecharge, usageOf } from './order.ts'
+import { aboutReceived, newRecharge, toRecharge, usageOf } from './order.ts'
 import { type Channels, computeTerms, type RechargeInput, type RechargeTerms } from './rules.ts'
 import { isProofInUse, isReferenceUsed } from './store.ts'
 
@@ -29,6 +37,7 @@ export interface RechargesPorts {
   lifeMs: number
   database: Database
   transaction: DomainPorts['transaction']
+  notices: OwnerNotices
   blobs: Blobs
   fileOf(workspace: WorkspaceId, file: string): Promise<Downloadable | undefined>
   keepAsProof(tx: Tx, workspace: WorkspaceId, file: string): Promise<Downloadable | undefined>
@@ -89,11 +98,29 @@ export function withProof({ transaction, ledger, keepAsProof }: RechargesPorts, 
   }
 }
 
-/** A reference confirms one recharge of a channel. */
-export function withReference({ ledger }: RechargesPorts) {
+/**
+ * A reference confirms one recharge of a channel. With the key of the request, also informs the owners of a payment that
+ * differs from its recharge, in the same transaction. A repeated request informs nobody again.
+ */
+export function withReference({ ledger, transaction, notices }: RechargesPorts, informs: IdempotencyKey | null) {
   return async (execute: (ledger: Ledger) => Promise<Order>): Promise<Order> => {
     try {
-      return await execute(ledger)
+      if (informs === null) return await execute(ledger)
+      return await transaction(async (tx) => {
+        const within = ledger.within(tx)
+        const isRepeated = (await within.findStoredResult(informs)) !== undefined
+        const order = await execute(within)
+        const { workspaceBizId: workspaceId, updatedAt: at } = order
+        const notice = {
+          kind: 'RECHARGE_CORRECTED',
+          workspaceId,
+          actorId: null,
+          about: aboutReceived(order),
+          at,
+        } as const
+        if (!isRepeated) await notices.queue(tx, notice)
+        return order
+      })
     } catch (error) {
       throw toConflict(error)
     }

@@ -43,11 +43,12 @@ export function toFiguresView(wallet: WalletId, channelCode: string, { amount, f
 }
 
 export function toRechargeView(order: Order, viewer: Viewer) {
-  const { wallet, details, ...charge } = toRecharge(order)
+  const { wallet, details, received, ...charge } = toRecharge(order)
   return {
     ...toOrderView(order, rechargeStatus, viewer),
     ...details,
     ...toFiguresView(wallet, details.channelCode, charge),
+    receivedAmount: received && formatMoney(received),
     rechargeStatus: toCodedValue(rechargeStatus, order.status, viewer),
     completedAt: toIsoOrNull(reachedAt(order, 'COMPLETED')),
   }

@@ -25,10 +25,10 @@ export type Move<Status extends string = string> = {
   /** What happens to the funds that the order holds. `HELD` reserves them, `CAPTURED` spends them. */
   readonly holds?: 'HELD' | 'RELEASED' | 'CAPTURED'
   /**
-   * What happens to the rolling sums of the order. `RETURNED` subtracts its amounts, `COUNTED` adds amounts. A move to
-   * CANCELLED, REJECTED, FAILED or EXPIRED always subtracts them.
+   * What happens to the rolling sums of the order. `RETURNED` subtracts its amounts, `COUNTED` adds amounts, and
+   * `REPLACED` does both if the move names amounts. A move to CANCELLED, REJECTED, FAILED or EXPIRED always subtracts them.
    */
-  readonly limits?: 'RETURNED' | 'COUNTED'
+  readonly limits?: 'RETURNED' | 'COUNTED' | 'REPLACED'
   /** Field of the order's data that stores the reason of the move. Null if only the history has it. */
   readonly reason?: string | null
   /** Other fields of the order's data that the move sets. */
@@ -56,6 +56,8 @@ export interface OrderColumn {
   readonly currencyIn?: string
   /** The field to subtract from `from` if the data has no field `name`. */
   readonly minus?: string
+  /** The field in which a later move stores another value. */
+  readonly correctedBy?: string
   /** Default: a column with `currencyIn` is a decimal. */
   readonly kind?: 'decimal'
   /** Whether only the workspace that created the order can read it. */

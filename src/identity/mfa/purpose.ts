@@ -138,7 +138,10 @@ async function readDetails(
   { operation, workspaceId, fields }: ConfirmedCommand,
 ): Promise<PurposeDetails> {
   const { order, wallet: walletId, role: roleId, amount, currency, payee } = purposeOf(operation, fields)
-  if (order !== undefined) return found(await ports.readOrder(bizId<'order'>(order)), 'order')
+  if (order !== undefined) {
+    const details = found(await ports.readOrder(bizId<'order'>(order)), 'order')
+    return amount === undefined ? details : { ...details, amount: toMoney(amount, details.amount?.currency) }
+  }
   const wallet = walletId === undefined ? undefined : await readWallet(ports, workspaceId, walletId)
   const role = roleId && workspaceId ? found(await ports.roleName(workspaceId, bizId(roleId)), 'role') : undefined
   const money = amount === undefined ? undefined : toMoney(amount, wallet?.currency ?? currency)

@@ -48,7 +48,7 @@ export interface Opening extends Effect, Pick<PostingCommand, 'holds' | 'parties
 
 /**
  * The effect of a move. Its statuses and the end of its holds are declared. `holds` and `usage` are the amounts of a move
- * that is declared with `holds: 'HELD'` and `limits: 'COUNTED'`.
+ * that is declared with `holds: 'HELD'` and `limits: 'COUNTED'`. With `limits: 'REPLACED'`, `usage` is optional.
  */
 export interface Change
   extends Effect,
@@ -119,7 +119,7 @@ export function createOrders<Type extends NamedLifeCycle, View extends object>(
       data: { ...(declared.reason && reason !== undefined && { [declared.reason]: reason }), ...data },
       ...(priorActors && { priorActors }),
       ...(declared.by === 'operator' && !declared.whileFrozen && { whileActive: true }),
-      ...(declared.limits === 'RETURNED' && { returnsUsage: true }),
+      ...((declared.limits === 'RETURNED' || (declared.limits === 'REPLACED' && usage)) && { returnsUsage: true }),
       ...(usage && { usage }),
       ...endOf(declared.holds),
     }
@@ -205,7 +205,10 @@ function assertDeclared(name: string, declared: Move, { holds, usage, data = {},
   const mistakes = [
     [declared.reason !== undefined && reason === undefined, 'needs a reason'],
     [(holds !== undefined) !== (declared.holds === 'HELD'), "needs `holds` if it is declared with 'HELD'"],
-    [(usage !== undefined) !== (declared.limits === 'COUNTED'), "needs `usage` if it is declared with 'COUNTED'"],
+    [
+      declared.limits !== 'REPLACED' && (usage !== undefined) !== (declared.limits === 'COUNTED'),
+      "needs `usage` if it is declared with 'COUNTED'",
+    ],
     [Object.keys(data).some((field) => !fields.includes(field)), 'changes a field that `sets` does not declare'],
     [from.some((status) => !declared.from.includes(status)), 'leaves a status that `from` does not declare'],
   ] as const

@@ -50,6 +50,7 @@ const orders = {
     ...{ channelCode: 'CARD_USD', proofRequired: 'no', expiresAt: completedAt, proofFileBizId: 'file' },
     ...{ proofSha256: 'ab', externalReference: 'SEPA-1' },
     ...{ cancelReason: 'never mind', rejectReason: 'nothing came' },
+    ...{ receivedAmount: '950', receivedFeeAmount: '20', receivedNetAmount: '930' },
   }),
   WITHDRAWALS: createOrder('WITHDRAWAL', ['PROCESSING', 'COMPLETED'], {
     ...money,

@@ -32,6 +32,7 @@ async function openRecharges({ database }: TestStore) {
     },
     database,
     transaction: transactionOf(database),
+    notices: { queue: async () => undefined },
     blobs: await openBlobs({ kind: 'disk', minimumFreeBytes: 0 }, tmpdir()),
     fileOf: async () => undefined,
     keepAsProof: async () => undefined,

@@ -1,52 +1,14 @@
-import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as contract from '../../../src/banking/recharges/contract.ts'
-import { createRecharges } from '../../../src/banking/recharges/index.ts'
-import { openBlobs } from '../../../src/platform/blobs/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { confirmation } from '../../harness/confirmation.ts'
-import { testDatabase } from '../../identity/database.ts'
-import { handlerCaller } from '../../ledger/handler-caller.ts'
-import { createTestBank } from '../../ledger/test-bank.ts'
-import { refusalOf, transactionOf, words } from '../world.ts'
+import { refusalOf } from '../world.ts'
+import { lifeMs, openRecharges } from './world.ts'
 
 const cancelReason = { cancelReason: 'changed my mind' }
 const reason = { reason: 'no such payment' }
-const pdfFile = { key: 'x', fileName: 'x', contentType: 'application/pdf', sizeBytes: 1 }
 
 describe('recharges', () => {
-  const lifeMs = 60_000
-  const openRecharges = async (referenceRequired = true) => {
-    const { database, close } = await testDatabase()
-    const bank = await createTestBank(database)
-    const { ledger, clock } = bank
-    const channel = {
-      channelCode: 'TOKEN',
-      channelName: 'Token',
-      channelType: 'CRYPTO' as const,
-      proofRequired: false,
-      enabled: true,
-      currency: 'USD',
-      minAmount: '1',
-      maxAmount: '100',
-      fixedFee: '0',
-      feeRate: '0',
-    }
-    const { handlers, jobs } = createRecharges({
-      ledger,
-      clock,
-      words,
-      settings: { lifeMs, referenceRequired, channels: [channel] },
-      database,
-      transaction: transactionOf(database),
-      blobs: await openBlobs({ kind: 'disk', minimumFreeBytes: 0 }, tmpdir()),
-      fileOf: async (_, file) => ({ ...pdfFile, sha256: file }),
-      keepAsProof: async (_tx, _, file) => ({ ...pdfFile, sha256: file }),
-      isProof: () => true,
-    })
-    const wallet = await bank.wallet('USD')
-    return { ...bank, wallet, jobs, close, call: handlerCaller([handlers], clock) }
-  }
   let fixture: Awaited<ReturnType<typeof openRecharges>>
   const [maker, checker] = [systemIds.next<'account'>(), systemIds.next<'account'>()]
   beforeAll(async () => {
@@ -110,7 +72,6 @@ describe('recharges', () => {
     for (const refused of [
       call(contract.cancelRecharge, { ...as(), ...paramsOf(first.bizId), body: cancelReason }),
       call(contract.submitRechargeProof, { ...as(), ...paramsOf(first.bizId), body }),
-      call(contract.confirmRecharge, { as: checker, ...paramsOf(first.bizId), body: confirmation() }),
     ])
       expect(await refusalOf(refused)).toBe('STATE.CONFLICT')
     expect(await create(requestId)).toEqual(first)
@@ -131,7 +92,7 @@ describe('recharges', () => {
   })
 
   test('recharges.confirm 200 without a reference: money.recharge.referenceRequired is false', async () => {
-    const { wallet, call, close } = await openRecharges(false)
+    const { wallet, call, close } = await openRecharges({ referenceRequired: false })
     const body = { walletBizId: wallet.id, channelCode: 'TOKEN', amount: '10.00' }
     const confirm = async (sent?: object) => {
       const { bizId } = await call(contract.createRecharge, { as: maker, workspace: wallet.workspace, body })

@@ -52,7 +52,9 @@ export class WalletModel {
     if (order.type === 'withdrawal') this.balance.held += order.cents
   }
 
-  move(order: Order, to: string): void {
+  move(order: Order, to: string, now: number): void {
+    // The payment of an expired recharge counts from its confirmation.
+    if (order.status === 'EXPIRED') order.at = now
     order.status = to
     if (order.type === 'recharge')
       this.balance.total += to === 'COMPLETED' ? order.cents - rechargeTerms.fee(order.cents) : 0n

@@ -19,7 +19,7 @@ describe('expired recharges', needsStore(), () => {
   })
   afterAll(() => world?.portico.stop())
 
-  test('recharges.read 200: EXPIRED; cancel, proof and confirm 409; the daily limit is restored', async () => {
+  test('recharges.read 200: EXPIRED; cancel, proof and reject 409; the daily limit is restored', async () => {
     const { data, web, system, upload, orderOf, create } = world
     const fileBizId = await upload()
     const { bizId } = await create({ channelCode: 'CARD_USD' })
@@ -35,7 +35,6 @@ describe('expired recharges', needsStore(), () => {
     const decisions = [
       await web('POST', `/recharges/${bizId}/cancel`, cancelReason),
       await web('POST', `/recharges/${bizId}/proof`, { fileBizId }),
-      await system('POST', `/recharges/${bizId}/confirm`),
       await system('POST', `/recharges/${bizId}/reject`, reason),
     ]
     for (const response of decisions) expect(codeOf(response)).toEqual(conflict)
