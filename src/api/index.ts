@@ -193,6 +193,7 @@ export {
   type AddressForm,
   canonicalBankCode,
   canonicalNetwork,
+  canonicalReference,
   type Identified,
   identifyAddress,
   identifyBankAccount,

@@ -93,9 +93,10 @@ describe('a payment that is presented twice', () => {
     expect((await data(web('GET', `/recharges/${first}`))).proofUsedBefore).toBeUndefined()
   })
 
-  test('recharges.confirm 400 without an external reference', async () => {
+  test('recharges.confirm 400 without an external reference, or with one without letters and digits', async () => {
     const id = await created(card)
-    for (const body of [{}, { externalReference: ' ' }]) {
+    for (const externalReference of [undefined, ' ', '-', ' . / ', '\u00a0']) {
+      const body = { externalReference }
       const response = await confirm(id, body)
       expect(codeOf(response)).toEqual(invalid)
       expect(response.body.message).toContain('externalReference')
@@ -114,7 +115,8 @@ describe('a payment that is presented twice', () => {
       externalReference: 'Sepa 2026-17',
     })
     const change = await balanceChange(async () => {
-      for (const text of ['Sepa 2026-17', 'SEPA2026-17', ' sepa  2026-17'])
+      const spellings = ['Sepa 2026-17', 'SEPA2026-17', ' sepa  2026-17', 'Sepa\u00a02026-17', 'SEPA\u202f2026\u201117']
+      for (const text of [...spellings, 'sepa/2026/17', 'ＳＥＰＡ　２０２６－１７', 'SEPA202617'])
         refused(await confirm(second, confirmation(text)), 'externalReference')
     })
     expect(change).toBe(0)

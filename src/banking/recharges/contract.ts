@@ -96,7 +96,7 @@ const confirmation = {
   by: 'operator',
   permission: 'recharge:approve',
   to: ['COMPLETED'],
-  sets: ['externalReference', 'receivedAmount', 'receivedFeeAmount', 'receivedNetAmount'],
+  sets: ['externalReference', 'referenceKey', 'receivedAmount', 'receivedFeeAmount', 'receivedNetAmount'],
 } as const
 
 /** A recharge with a submitted proof of payment does not expire. A payment can arrive after the expiry. */
@@ -262,7 +262,7 @@ export const confirmRecharge = operation({
     .strictObject({
       externalReference: orNone(line(128, 0)).meta({
         description:
-          'Reference of the payment in the bank statement. It confirms one recharge per channel; case and spaces are ignored. Required for an expired recharge.',
+          'Reference of the payment in the bank statement. It confirms one recharge per channel. Only letters and digits are compared. Required for an expired recharge.',
       }),
       receivedAmount: amount
         .optional()

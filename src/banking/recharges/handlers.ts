@@ -11,7 +11,7 @@ import {
 import { createOrders, type Order, viewerOf } from '../../ledger/index.ts'
 import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
-import { confirmedPostings, type Recharge, receivedData, receivedUsage, toRecharge } from './order.ts'
+import { confirmedPostings, type Recharge, receivedData, receivedUsage, referenceData, toRecharge } from './order.ts'
 import { computeReceipt, type Receipt } from './rules.ts'
 import {
   downloadRechargeProof,
@@ -51,7 +51,7 @@ export function createHandlers(ports: RechargesPorts & { words: Words }): Handle
     const receipt = computeReceipt(recharge, channels.get(recharge.details.channelCode), body?.receivedAmount)
     const change = {
       ...confirmedPostings(order, receipt.charge),
-      data: { externalReference, ...receivedData(receipt) },
+      data: { ...referenceData(externalReference), ...receivedData(receipt) },
     }
     return { change, receipt, recharge }
   }

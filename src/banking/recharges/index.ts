@@ -16,7 +16,7 @@ import {
   rechargeDefaults,
   rechargeSettings,
 } from './rules.ts'
-import { migrations } from './schema.ts'
+import { migrations } from './schema/index.ts'
 import type { RechargesPorts } from './service.ts'
 import { deleteProofsAndReferences } from './store.ts'
 

@@ -1,5 +1,13 @@
 import { z } from 'zod'
-import { formatMoney, type Money, money, subtract, type WalletId, type WorkspaceId } from '../../kernel/index.ts'
+import {
+  formatMoney,
+  invalid,
+  type Money,
+  money,
+  subtract,
+  type WalletId,
+  type WorkspaceId,
+} from '../../kernel/index.ts'
 import {
   type Charge,
   chargeParties,
@@ -10,6 +18,7 @@ import {
   type Party,
   type Usage,
 } from '../../ledger/index.ts'
+import { canonicalReference } from '../../platform/identifiers/index.ts'
 import type { Channel, Receipt, RechargeTerms } from './rules.ts'
 
 /* Maps a recharge to an order of the ledger. */
@@ -30,6 +39,8 @@ const storedData = z.object({
   /** Hex. The database compares it with the proofs of other recharges. */
   proofSha256: z.string().nullable(),
   externalReference: z.string().nullable(),
+  /** In its canonical form. The database compares it with the references of other recharges. */
+  referenceKey: z.string().nullable().optional(),
   cancelReason: z.string().nullable(),
   rejectReason: z.string().nullable(),
 })
@@ -68,7 +79,7 @@ export function toRecharge({ bizId, targetWalletBizId: wallet, data }: Order): R
     receivedNetAmount: _,
     ...rest
   } = stored
-  const { proofRequired, proofSha256: __, ...details } = rest
+  const { proofRequired, proofSha256: __, referenceKey: ___, ...details } = rest
   const amount = money(minor, currency)
   const received = receivedAmount === undefined ? null : money(receivedAmount, currency)
   const fee = money(receivedFeeAmount ?? feeAmount, currency)
@@ -117,6 +128,13 @@ export function confirmedPostings(order: Order, { amount, net, fee }: Charge) {
       ...feeEntries('clearing', fee),
     ],
   }
+}
+
+/** Throws VALIDATION.INVALID_PARAMETER for a reference without letters and digits. */
+export function referenceData(externalReference: string | null) {
+  const referenceKey = externalReference === null ? null : canonicalReference(externalReference)
+  if (referenceKey === '') throw invalid('externalReference', 'no letters or digits')
+  return { externalReference, referenceKey }
 }
 
 export function receivedData({ charge: { amount, fee, net }, isAsAnnounced }: Receipt) {

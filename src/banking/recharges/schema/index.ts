@@ -1,5 +1,7 @@
-import { sqlMigration, type Timestamp } from '../../database/index.ts'
-import type { OrderId, WorkspaceId } from '../../kernel/index.ts'
+import type { ColumnType } from 'kysely'
+import { sqlMigration, type Timestamp } from '../../../database/index.ts'
+import type { OrderId, WorkspaceId } from '../../../kernel/index.ts'
+import { referenceMigrations } from './references.ts'
 
 interface RechargeProofsTable {
   workspaceBizId: WorkspaceId
@@ -15,13 +17,15 @@ interface RechargeReferencesTable {
   /** `LIVE` for all LIVE workspaces together, or the id of a SANDBOX workspace. */
   scope: string
   channelCode: string
-  /** In upper case without spaces. */
+  /** In its canonical form. */
   reference: string
+  /** 1, unless an operator allowed a further use. */
+  useNumber: ColumnType<number, number | undefined>
   workspaceBizId: WorkspaceId
   orderBizId: OrderId
 }
 
-declare module '../../database/tables.ts' {
+declare module '../../../database/tables.ts' {
   interface Tables {
     recharge_proofs: RechargeProofsTable
     recharge_references: RechargeReferencesTable
@@ -96,4 +100,4 @@ const references = [
     EXECUTE FUNCTION recharge_references_use()`,
 ]
 
-export const migrations = [sqlMigration('001-baseline', [...proofs, ...references])]
+export const migrations = [sqlMigration('001-baseline', [...proofs, ...references]), ...referenceMigrations]
