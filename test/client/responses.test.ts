@@ -311,6 +311,7 @@ describe('the default options', () => {
       'proposals.reject',
       'proposals.resetFactor',
       'proposals.revokePermissions',
+      'recharges.allowReference',
       'recharges.confirm',
       'recharges.reject',
       'registration.complete',

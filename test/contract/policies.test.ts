@@ -82,7 +82,12 @@ describe('policies', () => {
       'member:limit': ['workspaces.limitMember'],
       'member:manage': ['roles.changeMember', 'roles.removeMember', 'roles.restoreMember'],
       'member:read': ['workspaces.listMembers'],
-      'recharge:approve': ['recharges.confirm', 'recharges.downloadProof', 'recharges.reject'],
+      'recharge:approve': [
+        'recharges.allowReference',
+        'recharges.confirm',
+        'recharges.downloadProof',
+        'recharges.reject',
+      ],
       'recharge:create': ['recharges.cancel', 'recharges.create', 'recharges.proof', 'recharges.quote'],
       'recharge:read': [
         'recharges.availableChannels',
@@ -125,6 +130,7 @@ describe('policies', () => {
   it('money commands are idempotent by X-Request-Id', () => {
     expect(idsBy(({ idempotent }) => (idempotent ? 'idempotent' : null)).idempotent, editHere).toEqual([
       'exchanges.create',
+      'recharges.allowReference',
       'recharges.cancel',
       'recharges.confirm',
       'recharges.create',
@@ -255,6 +261,7 @@ describe('policies', () => {
       'proposals.reject',
       'proposals.resetFactor',
       'proposals.revokePermissions',
+      'recharges.allowReference',
       'recharges.confirm',
       'recharges.reject',
       'roles.changeMember',

@@ -112,6 +112,7 @@ describe('the purpose of an operation', () => {
       'proposals.proposePermissions': 'to account account_id',
       'proposals.resetFactor': 'to account account_id',
       'proposals.revokePermissions': 'to account account_id',
+      'recharges.allowReference': 'order recharge_id',
       'recharges.confirm': 'order recharge_id, amount receivedAmount',
       'recharges.reject': 'order recharge_id',
       'roles.changeMember': 'role roleBizId, to account userBizId',

@@ -15,6 +15,9 @@ const fault = [500, 'SYSTEM.INTERNAL_ERROR']
 
 type Send = (id: string) => Promise<Answer>
 
+/** Runs by `once`, which checks the reply before the commit. */
+const runByOnce = 'recharges.allowReference'
+
 /** Decision 46: the reply of these commands is checked after the commit. */
 describe('a command of Portico whose reply breaks its schema', () => {
   let world: WithdrawalsWorld
@@ -123,7 +126,7 @@ describe('a command of Portico whose reply breaks its schema', () => {
   afterAll(() => world?.portico.stop())
 
   test('covers every idempotent command', () => {
-    const ids = catalogue.filter(({ policy }) => policy.idempotent).map(({ id }) => id)
+    const ids = catalogue.flatMap(({ id, policy }) => (policy.idempotent && id !== runByOnce ? [id] : []))
     expect(commands.map(([id]) => id).sort()).toEqual(ids.sort())
   })
 

@@ -3,7 +3,7 @@ import { createApiKey, disableApiKey } from '../../src/banking/api-keys/contract
 import { createExchange, quoteExchange } from '../../src/banking/exchanges/contract.ts'
 import { createExport } from '../../src/banking/exports/contract.ts'
 import { createInvitation } from '../../src/banking/invitations/contract.ts'
-import { createRecharge, submitRechargeProof } from '../../src/banking/recharges/contract.ts'
+import { confirmRecharge, createRecharge, submitRechargeProof } from '../../src/banking/recharges/contract.ts'
 import { createRole } from '../../src/banking/roles/contract.ts'
 import { createTransfer } from '../../src/banking/transfers/contract.ts'
 import { listWallets } from '../../src/banking/wallets/contract.ts'
@@ -181,6 +181,15 @@ function ofCompleted(input: Sample) {
     return { ...approved, ...input }
   }
 }
+/** Another recharge has used the reference. */
+async function ofUsedReference(place: Place): Promise<Sample> {
+  const body = confirmation()
+  const confirmed = await ofProvedRecharge({ body })(place)
+  await place.run(confirmRecharge, confirmed)
+  const other = { ...(await newRecharge(place)), amount: '21.00' }
+  const recharge_id = await idOf(place.run(createRecharge, { body: other }))
+  return { params: { recharge_id }, body: { ...body, ...reason } }
+}
 const ofRole = inPath('role_id', createRoleIn)
 const ofWallet = inPath('wallet_id', walletIn)
 const ofFile = inPath('file_id', (place) => upload(place, 'DOCUMENT'))
@@ -225,6 +234,7 @@ export const bankingSamples: Samples = {
   'invitations.create': async (place) => ({
     body: { roleBizId: await createRoleIn(place), email: `${randomUUID()}@people.test` },
   }),
+  'recharges.allowReference': ofUsedReference,
   'recharges.cancel': ofRecharge({ body: { cancelReason: 'never mind' } }),
   'recharges.confirm': (place) => ofProvedRecharge({ body: confirmation() })(place),
   'recharges.create': async (place) => ({ body: await newRecharge(place) }),

@@ -11,6 +11,7 @@ import {
   memberReason,
   orderFields,
   orNone,
+  reason,
   statusHistory,
   text,
   timestamp,
@@ -220,7 +221,22 @@ export const submitRechargeProof = operation({
   body: z.strictObject({ fileBizId: id }),
 })
 
-const RechargeOfAll = orders.readAny.reply.extend({ proofUsedBefore: proofUses })
+const referenceAllowances = z
+  .array(
+    z.object({
+      externalReference: z.string(),
+      reason: z.string(),
+      actorBizId: bizId,
+      createdAt: timestamp,
+      usedAt: timestamp.nullable(),
+    }),
+  )
+  .optional()
+  .meta({
+    description: 'References that this recharge can use although another one has. Present if an operator allowed any.',
+  })
+
+const RechargeOfAll = orders.readAny.reply.extend({ proofUsedBefore: proofUses, referenceAllowances })
 
 export const listAllRecharges = operation({
   ...orders.listAll,
@@ -270,6 +286,15 @@ export const confirmRecharge = operation({
     })
     .optional(),
   refuses: [...decision.refuses, 'WALLET.NOT_ACTIVE', 'CHANNEL.NOT_AVAILABLE'],
+})
+
+/** For references that identify no payment, such as `Rent`. Another operator confirms the recharge. */
+export const allowRechargeReference = operation({
+  ...decision,
+  id: 'recharges.allowReference',
+  path: '/recharges/{recharge_id}/allow-reference',
+  summary: 'Allow a recharge a reference that is already used',
+  body: z.strictObject({ externalReference: line(128), reason }),
 })
 
 export const rejectRecharge = operation({

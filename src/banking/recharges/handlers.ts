@@ -14,6 +14,7 @@ import * as contract from './contract.ts'
 import { confirmedPostings, type Recharge, receivedData, receivedUsage, referenceData, toRecharge } from './order.ts'
 import { computeReceipt, type Receipt } from './rules.ts'
 import {
+  allowReference,
   downloadRechargeProof,
   openRecharge,
   quoteRecharge,
@@ -21,8 +22,8 @@ import {
   withProof,
   withReference,
 } from './service.ts'
-import { listProofUses } from './store.ts'
-import { toChannelView, toFiguresView, toRechargeView, toUsesView } from './view.ts'
+import { listAllowances, listProofUses } from './store.ts'
+import { toAllowancesView, toChannelView, toFiguresView, toRechargeView, toUsesView } from './view.ts'
 
 export function createHandlers(ports: RechargesPorts & { words: Words }): HandlerTable {
   const { ledger, database, channels, referenceRequired, words } = ports
@@ -51,9 +52,22 @@ export function createHandlers(ports: RechargesPorts & { words: Words }): Handle
     const receipt = computeReceipt(recharge, channels.get(recharge.details.channelCode), body?.receivedAmount)
     const change = {
       ...confirmedPostings(order, receipt.charge),
-      data: { ...referenceData(externalReference), ...receivedData(receipt) },
+      data: {
+        ...(externalReference === null ? { externalReference } : referenceData(externalReference)),
+        ...receivedData(receipt),
+      },
     }
     return { change, receipt, recharge }
+  }
+  /** Reads what operators see besides the orders. */
+  const describe = async (found: readonly Order[]) => {
+    const uses = await listProofUses(database, found)
+    const allowances = await listAllowances(database, found)
+    return (...[order, request]: Parameters<typeof orders.showToOperator>) => ({
+      ...orders.showToOperator(order, request),
+      ...toUsesView(uses.get(order.bizId)),
+      ...toAllowancesView(allowances.get(order.bizId)),
+    })
   }
   return createHandlerTable(contract, {
     listRecharges: orders.list,
@@ -95,19 +109,23 @@ export function createHandlers(ports: RechargesPorts & { words: Words }): Handle
       return status === 'EXPIRED' ? confirmExpired(request) : confirm(request)
     },
 
+    allowRechargeReference: async (request) => {
+      const order = await orders.find(bizId<'order'>(request.params.recharge_id), null)
+      return ports.once(request, async (tx) => {
+        await allowReference(ports, tx, order, request.body, auditContextOf(request))
+        return orders.show(order, request)
+      })
+    },
+
     listAllRecharges: async (request) => {
       const found = await orders.page(request.query, null)
-      const uses = await listProofUses(database, found.items)
-      return mapPage(found, (order) => ({
-        ...orders.showToOperator(order, request),
-        ...toUsesView(uses.get(order.bizId)),
-      }))
+      const describeOne = await describe(found.items)
+      return mapPage(found, (order) => describeOne(order, request))
     },
 
     readAnyRecharge: async (request) => {
       const order = await orders.find(bizId<'order'>(request.params.recharge_id), null)
-      const uses = await listProofUses(database, [order])
-      return { ...orders.showToOperator(order, request), ...toUsesView(uses.get(order.bizId)) }
+      return (await describe([order]))(order, request)
     },
 
     downloadRechargeProof: async (request) => {

@@ -69,7 +69,7 @@ export default domain({
   checkSettings: checkRechargeSettings,
   productionRules: { referenceRequired: 'fixed' },
   uses: ['members', 'wallets', 'files'],
-  needs: ['blobs', 'clock', 'database', 'ledger', 'transaction', 'words'],
+  needs: ['blobs', 'clock', 'database', 'ledger', 'once', 'transaction', 'words'],
   create: ({ use, ...ports }) => {
     const { fileOf, keepAsProof, serves } = use('files')
     const { handlers, jobs, clean } = createRecharges({

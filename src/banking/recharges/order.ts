@@ -131,8 +131,8 @@ export function confirmedPostings(order: Order, { amount, net, fee }: Charge) {
 }
 
 /** Throws VALIDATION.INVALID_PARAMETER for a reference without letters and digits. */
-export function referenceData(externalReference: string | null) {
-  const referenceKey = externalReference === null ? null : canonicalReference(externalReference)
+export function referenceData(externalReference: string) {
+  const referenceKey = canonicalReference(externalReference)
   if (referenceKey === '') throw invalid('externalReference', 'no letters or digits')
   return { externalReference, referenceKey }
 }

@@ -6,6 +6,7 @@ import {
   addMs,
   assertFound,
   type Clock,
+  conflict,
   notFound,
   Refusal,
   type StreamReply,
@@ -22,10 +23,14 @@ import {
 } from '../../ledger/index.ts'
 import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
 import { type Blobs, type Downloadable, type DownloadRequest, download } from '../../platform/blobs/index.ts'
+import { recharges } from './contract.ts'
 import { expireRecharges } from './expiry.ts'
-import { aboutReceived, newRecharge, toRecharge, usageOf } from './order.ts'
+import { aboutReceived, newRecharge, referenceData, toRecharge, usageOf } from './order.ts'
 import { type Channels, computeTerms, type RechargeInput, type RechargeTerms } from './rules.ts'
-import { isProofInUse, isReferenceUsed } from './store.ts'
+import { insertAllowance, isAllowedByActor, isProofInUse, isReferenceUsed, readReferenceUse } from './store.ts'
+
+const { confirm, confirmExpired } = recharges.moves
+const confirmable: readonly string[] = [...confirm.from, ...confirmExpired.from]
 
 export interface RechargesPorts {
   /** Whether a confirmation must name the payment's external reference. */
@@ -37,6 +42,7 @@ export interface RechargesPorts {
   lifeMs: number
   database: Database
   transaction: DomainPorts['transaction']
+  once: DomainPorts['once']
   notices: OwnerNotices
   blobs: Blobs
   fileOf(workspace: WorkspaceId, file: string): Promise<Downloadable | undefined>
@@ -127,6 +133,37 @@ export function withReference({ ledger, transaction, notices }: RechargesPorts, 
   }
 }
 
+/**
+ * Lets the recharge use a reference that another one has used. The database spends the allowance when another person
+ * confirms. Throws ACCESS.PERMISSION_DENIED for the creator of the recharge and the members of its workspace, and
+ * STATE.CONFLICT if the recharge and an earlier one can be the same payment.
+ */
+export async function allowReference(
+  ports: RechargesPorts,
+  tx: Tx,
+  order: Order,
+  { externalReference, reason }: { externalReference: string; reason: string },
+  auditContext: AuditContext,
+): Promise<void> {
+  const { accountId: actorId } = auditContext
+  const ledger = ports.ledger.within(tx)
+  if (order.createdBy !== null) await ledger.assertDifferentPerson(order.createdBy, actorId)
+  await ledger.assertOutsider(order.workspaceBizId, actorId)
+  const { referenceKey: reference } = referenceData(externalReference)
+  if (!confirmable.includes(order.status)) throw conflict(`the recharge is ${order.status}`)
+  const use = await readReferenceUse(tx, order, reference)
+  if (!use?.isUsed) throw inUse('externalReference', 'no recharge of the channel has used the reference')
+  if (use.isPaid) throw inUse('externalReference', 'a recharge of the same workspace, day and amount has used it')
+  const ids = { workspaceBizId: order.workspaceBizId, orderBizId: order.bizId, allowedBy: actorId }
+  if (!(await insertAllowance(tx, { ...ids, reference, externalReference, reason }, auditContext.at)))
+    throw inUse('externalReference', 'the recharge has an allowance for it')
+  await recordSuccess(tx, auditContext, {
+    workspaceId: order.workspaceBizId,
+    targetId: order.bizId,
+    detail: { externalReference, statedReason: reason },
+  })
+}
+
 /** Records the download in the audit log. */
 export async function downloadRechargeProof(
   ports: RechargesPorts,
@@ -160,8 +197,17 @@ function isDailyLimit(error: unknown): boolean {
 
 /** Returns errors other than a used proof or reference unchanged. */
 function toConflict(error: unknown): unknown {
-  const inUse = (field: string, internal: string) => new Refusal('STATE.CONFLICT', { field, internal, cause: error })
-  if (isProofInUse(error)) return inUse('fileBizId', 'another recharge of the workspace has the same proof')
-  if (isReferenceUsed(error)) return inUse('externalReference', 'another recharge of the channel has the reference')
+  if (isProofInUse(error)) return inUse('fileBizId', 'another recharge of the workspace has the same proof', error)
+  if (isReferenceUsed(error))
+    return inUse('externalReference', 'another recharge of the channel has the reference', error)
+  if (isAllowedByActor(error))
+    return new Refusal('ACCESS.PERMISSION_DENIED', {
+      internal: 'separation of duties: the same person allowed the reference',
+      cause: error,
+    })
   return error
+}
+
+function inUse(field: string, internal: string, cause?: unknown): Refusal {
+  return new Refusal('STATE.CONFLICT', { field, internal, cause })
 }

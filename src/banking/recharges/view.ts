@@ -4,7 +4,7 @@ import { type Charge, type Order, reachedAt, toCodedValue, toOrderView, type Vie
 import { rechargeStatus } from './contract.ts'
 import { toRecharge } from './order.ts'
 import type { Channel } from './rules.ts'
-import type { ProofUse } from './store.ts'
+import type { ListedAllowance, ProofUse } from './store.ts'
 
 export function toChannelView({ settings, tariff }: Channel, viewer: Viewer) {
   return {
@@ -27,6 +27,18 @@ export function toUsesView(uses: ProofUse[] | undefined) {
       rechargeBizId: use.order,
       workspaceBizId: use.workspace,
       createdAt: toIso(use.at),
+    })),
+  }
+}
+
+export function toAllowancesView(allowances: ListedAllowance[] | undefined) {
+  return {
+    referenceAllowances: allowances?.map(({ externalReference, reason, allowedBy, createdAt, usedAt }) => ({
+      externalReference,
+      reason,
+      actorBizId: allowedBy,
+      createdAt: toIso(createdAt),
+      usedAt: toIsoOrNull(usedAt),
     })),
   }
 }

@@ -39,6 +39,7 @@ export const portalTables: ReadonlySet<string> = new Set([
   'password_tokens',
   'portico_migrations',
   'recharge_proofs',
+  'recharge_reference_allowances',
   'recharge_references',
   'refresh_tokens',
   'role_grants',

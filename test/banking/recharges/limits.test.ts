@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { afterAll, describe, expect, test } from 'vitest'
 import * as contract from '../../../src/banking/recharges/contract.ts'
 import { createRecharges } from '../../../src/banking/recharges/index.ts'
+import { inTransaction } from '../../../src/database/index.ts'
 import { toIso } from '../../../src/kernel/index.ts'
 import { openBlobs } from '../../../src/platform/blobs/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
@@ -33,6 +34,7 @@ async function openRecharges({ database }: TestStore) {
     database,
     transaction: transactionOf(database),
     notices: { queue: async () => undefined },
+    once: (_, work) => inTransaction(database, work),
     blobs: await openBlobs({ kind: 'disk', minimumFreeBytes: 0 }, tmpdir()),
     fileOf: async () => undefined,
     keepAsProof: async () => undefined,

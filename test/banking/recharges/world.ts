@@ -1,6 +1,7 @@
 import { tmpdir } from 'node:os'
 import type { OwnerNotice } from '../../../src/api/notices.ts'
 import { createRecharges } from '../../../src/banking/recharges/index.ts'
+import { inTransaction } from '../../../src/database/index.ts'
 import { openBlobs } from '../../../src/platform/blobs/index.ts'
 import { testDatabase } from '../../identity/database.ts'
 import { handlerCaller } from '../../ledger/handler-caller.ts'
@@ -48,6 +49,7 @@ export async function openRecharges({
     },
     database,
     transaction: transactionOf(database),
+    once: (_, work) => inTransaction(database, work),
     notices: {
       queue: async (_, notice) => {
         notices.push(notice)
@@ -59,5 +61,14 @@ export async function openRecharges({
     isProof: () => true,
   })
   const wallet = await bank.wallet('USD')
-  return { ...bank, database, wallet, jobs, notices, close, call: handlerCaller([handlers], clock) }
+  return {
+    ...bank,
+    database,
+    openWallet: bank.wallet,
+    wallet,
+    jobs,
+    notices,
+    close,
+    call: handlerCaller([handlers], clock),
+  }
 }

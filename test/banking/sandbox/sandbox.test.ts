@@ -117,6 +117,7 @@ function send({ workspaceId, main, spare }: Opened, amount: string) {
 const tablesByTreatment = {
   deleted: [
     ...['exchange_quotes', 'exports', 'files', 'ledger_usage', 'recharge_proofs', 'recharge_references'],
+    'recharge_reference_allowances',
     'withdrawal_channels',
   ],
   history: [

@@ -8,6 +8,7 @@ import { createWithdrawalChannels } from '../../../src/banking/withdrawal-channe
 import { defaultNetworks } from '../../../src/banking/withdrawal-channels/networks.ts'
 import * as withdrawals from '../../../src/banking/withdrawals/contract.ts'
 import { createWithdrawals } from '../../../src/banking/withdrawals/index.ts'
+import { inTransaction } from '../../../src/database/index.ts'
 import { openBlobs } from '../../../src/platform/blobs/index.ts'
 import { createKeyedDigest, createSecretBox } from '../../../src/platform/crypto/index.ts'
 import { systemIds, systemRandomness } from '../../../src/platform/runtime/index.ts'
@@ -56,6 +57,7 @@ const rechargeDomain = createRecharges({
     settings: { lifeMs, referenceRequired: true, channels: [rechargeChannel] },
   },
   notices: { queue: async () => undefined },
+  once: (_, work) => inTransaction(database, work),
   blobs: await openBlobs({ kind: 'disk', minimumFreeBytes: 0 }, tmpdir()),
   fileOf: async () => undefined,
   keepAsProof: async () => undefined,

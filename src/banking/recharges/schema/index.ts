@@ -1,6 +1,6 @@
 import type { ColumnType } from 'kysely'
 import { sqlMigration, type Timestamp } from '../../../database/index.ts'
-import type { OrderId, WorkspaceId } from '../../../kernel/index.ts'
+import type { AccountId, OrderId, WorkspaceId } from '../../../kernel/index.ts'
 import { referenceMigrations } from './references.ts'
 
 interface RechargeProofsTable {
@@ -25,8 +25,21 @@ interface RechargeReferencesTable {
   orderBizId: OrderId
 }
 
+interface RechargeReferenceAllowancesTable {
+  workspaceBizId: WorkspaceId
+  orderBizId: OrderId
+  /** In its canonical form. */
+  reference: string
+  externalReference: string
+  reason: string
+  allowedBy: AccountId
+  createdAt: Timestamp
+  usedAt: Timestamp | null
+}
+
 declare module '../../../database/tables.ts' {
   interface Tables {
+    recharge_reference_allowances: RechargeReferenceAllowancesTable
     recharge_proofs: RechargeProofsTable
     recharge_references: RechargeReferencesTable
   }

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Migration, Tx } from '../../../database/index.ts'
+import { type Migration, sqlMigration, type Tx } from '../../../database/index.ts'
 import { canonicalReference } from '../../../platform/identifiers/index.ts'
 
 /** A replica of the previous release sends no key. Its letters depend on the locale of the database. */
@@ -56,4 +56,73 @@ async function convert(tx: Tx): Promise<void> {
   }
 }
 
-export const referenceMigrations = [canonicalReferences]
+/**
+ * An operator can allow one recharge a further use of a reference, such as `Rent`. The confirmation by another person
+ * spends the allowance; by the same person, it fails with SQLSTATE PR003. Recharges of one workspace, day and amount can
+ * be one payment, so they never share a reference.
+ */
+const allowances = [
+  `CREATE TABLE recharge_reference_allowances (
+    workspace_biz_id uuid NOT NULL REFERENCES workspaces,
+    order_biz_id uuid NOT NULL,
+    reference text NOT NULL,
+    external_reference text NOT NULL,
+    reason text NOT NULL,
+    allowed_by uuid NOT NULL,
+    created_at timestamptz NOT NULL,
+    used_at timestamptz,
+    PRIMARY KEY (workspace_biz_id, order_biz_id, reference)
+  )`,
+  `CREATE FUNCTION recharge_references_scope(workspace uuid) RETURNS text LANGUAGE plpgsql STABLE AS $$
+  BEGIN
+    RETURN (SELECT CASE workspace_kind WHEN 'SANDBOX' THEN biz_id::text ELSE 'LIVE' END
+      FROM workspaces WHERE biz_id = workspace);
+  END $$`,
+  `CREATE FUNCTION is_recharge_paid(recharge orders, key text) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+  BEGIN
+    RETURN EXISTS (
+      SELECT FROM recharge_references r
+        JOIN orders earlier ON earlier.workspace_biz_id = r.workspace_biz_id AND earlier.biz_id = r.order_biz_id
+       WHERE r.scope = recharge_references_scope(recharge.workspace_biz_id)
+         AND r.channel_code = recharge.data->>'channelCode' AND r.reference = key
+         AND earlier.workspace_biz_id = recharge.workspace_biz_id
+         AND (earlier.created_at AT TIME ZONE 'UTC')::date = (recharge.created_at AT TIME ZONE 'UTC')::date
+         AND coalesce(earlier.data->>'receivedAmount', earlier.data->>'amount')
+           = coalesce(recharge.data->>'receivedAmount', recharge.data->>'amount'));
+  END $$`,
+  `CREATE OR REPLACE FUNCTION recharge_references_use() RETURNS trigger LANGUAGE plpgsql AS $$
+  DECLARE
+    v_scope text := recharge_references_scope(NEW.workspace_biz_id);
+    v_channel text := NEW.data->>'channelCode';
+    v_key text := coalesce(NEW.data->>'referenceKey', ${keyOfText});
+    v_actor uuid := (NEW.history->-1->>'actorBizId')::uuid;
+    v_allowed_by uuid;
+  BEGIN
+    INSERT INTO recharge_references (scope, channel_code, reference, workspace_biz_id, order_biz_id)
+      VALUES (v_scope, v_channel, v_key, NEW.workspace_biz_id, NEW.biz_id) ON CONFLICT DO NOTHING;
+    IF FOUND THEN
+      RETURN NULL;
+    END IF;
+    UPDATE recharge_reference_allowances SET used_at = NEW.updated_at
+     WHERE workspace_biz_id = NEW.workspace_biz_id AND order_biz_id = NEW.biz_id AND reference = v_key
+       AND used_at IS NULL
+    RETURNING allowed_by INTO v_allowed_by;
+    IF v_allowed_by IS NULL OR is_recharge_paid(NEW, v_key) THEN
+      RAISE EXCEPTION 'the reference of order % is already used', NEW.biz_id USING ERRCODE = 'PR002';
+    END IF;
+    IF v_actor IS NULL OR is_same_person(v_actor, ARRAY[v_allowed_by]) THEN
+      RAISE EXCEPTION 'the same person allowed the reference of order %', NEW.biz_id USING ERRCODE = 'PR003';
+    END IF;
+    -- A concurrent use gets the same number, so that one of the two is refused.
+    INSERT INTO recharge_references (scope, channel_code, reference, use_number, workspace_biz_id, order_biz_id)
+      SELECT v_scope, v_channel, v_key, max(use_number) + 1, NEW.workspace_biz_id, NEW.biz_id
+        FROM recharge_references WHERE scope = v_scope AND channel_code = v_channel AND reference = v_key
+      ON CONFLICT DO NOTHING;
+    IF NOT FOUND THEN
+      RAISE EXCEPTION 'the reference of order % is already used', NEW.biz_id USING ERRCODE = 'PR002';
+    END IF;
+    RETURN NULL;
+  END $$`,
+]
+
+export const referenceMigrations = [canonicalReferences, sqlMigration('003-reference-allowances', allowances)]
