@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as contract from '../../../src/banking/recharges/contract.ts'
-import type { Refusal } from '../../../src/kernel/index.ts'
+import { type Refusal, toDate } from '../../../src/kernel/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
-import { refusalOf } from '../world.ts'
+import { insertAccount, refusalOf } from '../world.ts'
 import { openRecharges } from './world.ts'
 
 const rent = { externalReference: 'Rent' }
@@ -74,6 +74,31 @@ describe('a reference that identifies no payment', () => {
     ])
     for (const body of [{ reason: '' }, { reason: undefined }])
       expect(await refused(allow(id, body))).toEqual(['VALIDATION.INVALID_PARAMETER', 'reason'])
+  })
+
+  test('recharges.allowReference, confirm 403: members of the workspace, and one person with two accounts', async () => {
+    const { database, clock, wallet } = fixture
+    const account = (email: string, portal?: 'SYSTEM') => insertAccount(database, email, clock.now(), portal)
+    const [member, asOperator] = [await account('ann@demo.test'), await account('ann@demo.test', 'SYSTEM')]
+    const at = toDate(clock.now())
+    const [role, dates] = [systemIds.next<'role'>(), { createdAt: at, updatedAt: at }]
+    const named = { roleName: 'Clerk', description: '', roleType: 'CUSTOM' } as const
+    const of = { workspaceBizId: wallet.workspace, ...dates }
+    await database
+      .insertInto('roles')
+      .values({ bizId: role, permissionCodes: [], ...named, ...of })
+      .execute()
+    const joined = { joinSource: 'INVITATION', isDefault: false, policyConfig: null } as const
+    await database
+      .insertInto('memberships')
+      .values({ accountBizId: member, roleBizId: role, ...joined, ...of })
+      .execute()
+    const id = await create('50.00')
+    expect(await refused(allow(id, {}, asOperator))).toEqual(denied)
+    const [bob, bobAgain] = [await account('bob@demo.test', 'SYSTEM'), await account('bob+2@demo.test', 'SYSTEM')]
+    await allow(id, {}, bob)
+    expect(await refused(confirm(id, rent, bobAgain))).toEqual(denied)
+    await confirm(id)
   })
 
   test('recharges.allowReference 409: an unused reference, a second allowance, and a recharge that has ended', async () => {
