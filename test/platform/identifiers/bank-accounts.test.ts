@@ -93,12 +93,14 @@ it('identifyBankAccount: separators, width and case do not change the identity',
   )
 })
 
-it('identifyBankAccount: every changed character is noticed', () => {
-  const digit = fc.constantFrom(...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ')
+/** A letter counts as two digits, so only characters of one kind have the same places. */
+it('identifyBankAccount: every digit changed to another, and every letter, is noticed', () => {
+  const [digits, letters] = ['0123456789', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ']
   fc.assert(
-    fc.property(fc.constantFrom(...ibans), fc.nat(), digit, (iban, at, other) => {
+    fc.property(fc.constantFrom(...ibans), fc.nat(), fc.nat(), (iban, at, choice) => {
       const index = 4 + (at % (iban.length - 4))
-      const changed = `${iban.slice(0, index)}${other}${iban.slice(index + 1)}`
+      const kind = digits.includes(iban.charAt(index)) ? digits : letters
+      const changed = `${iban.slice(0, index)}${kind.charAt(choice % kind.length)}${iban.slice(index + 1)}`
       expect(identify(changed).fault).toBe(changed === iban ? null : 'invalid_checksum')
     }),
   )
