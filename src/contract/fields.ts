@@ -215,6 +215,18 @@ export const operatorOrderFields = {
   creatorStatus: coded(accountStatus).nullable(),
 }
 
+/**
+ * Filters of lists of orders by the number and the references that people know. They match the whole text as stored. A
+ * list has the filters of the fields that its orders have.
+ */
+export const orderNoFilter = {
+  orderNo: line(64)
+    .overwrite((text) => text.toUpperCase())
+    .optional(),
+}
+export const clientReferenceFilter = { clientReference: line(64).optional() }
+export const externalReferenceFilter = { externalReference: line(128).optional() }
+
 /** Filters of an operator's list over all workspaces. */
 export const workspaceFilters = { workspaceId: id.optional(), workspaceKind: codeOf(workspaceKind).optional() }
 

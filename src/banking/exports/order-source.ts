@@ -9,6 +9,7 @@ interface OrderExportRequest {
   workspace: WorkspaceId
   walletId: string | undefined
   status: string | undefined
+  references?: Pick<OrderQuery, 'orderNo' | 'clientReference' | 'externalReference'>
   /** Required values in the order's data. */
   data: Readonly<Record<string, string>>
   from: Instant | undefined
@@ -30,9 +31,10 @@ export function createOrderSource(
   pageSize: number,
 ): Source {
   async function* rows(): AsyncGenerator<Row> {
-    const { workspace, walletId, data, from: start, to } = request
+    const { workspace, walletId, references, data, from: start, to } = request
     const wallet = walletId === undefined ? undefined : bizId<'wallet'>(walletId)
-    const query = { type: type.name, workspace, wallet, data, to, sortBy: 'createdAt', sortOrder: 'asc' } as const
+    const filters = { ...references, type: type.name, workspace, wallet, data, to }
+    const query = { ...filters, sortBy: 'createdAt', sortOrder: 'asc' } as const
     const setLater = fieldsSetLater(type)
     const orders = readAllRows<Order>((slice) => ledger.readOrders({ ...query, ...slice }), start, pageSize)
     for await (const order of orders) {

@@ -38,6 +38,9 @@ const Filters = z
       .optional(),
     flowType: z.string().optional(),
     direction: z.enum(flowDirection.codes).optional(),
+    orderNo: z.string().optional(),
+    clientReference: z.string().optional(),
+    externalReference: z.string().optional(),
   })
   .catchall(z.string())
 
@@ -55,7 +58,9 @@ export function createSource(
   { store, asOf }: Snapshot,
   scope: ExportScope,
 ): Source {
-  const { startTime, endTime, walletId, flowType, direction, ...others } = Filters.parse(scope.filters)
+  const filters = Filters.parse(scope.filters)
+  const { startTime, endTime, walletId, flowType, direction, ...ofOrders } = filters
+  const { orderNo, clientReference, externalReference, ...others } = ofOrders
   const { workspace, account, type } = scope
   const { from, to } = parseInterval({ startTime, endTime })
   const interval = { from, to: endOf(to, asOf) }
@@ -72,7 +77,10 @@ export function createSource(
   return createOrderSource(
     within,
     { ...lifeCycle, name },
-    { workspace, walletId, data, status, asOf, now: clock.now(), ...interval },
+    {
+      ...{ workspace, walletId, data, status, asOf, now: clock.now(), ...interval },
+      references: { orderNo, clientReference, externalReference },
+    },
     pageSize,
   )
 }

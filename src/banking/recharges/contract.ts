@@ -6,6 +6,7 @@ import {
   codeOf,
   currency,
   decimal,
+  externalReferenceFilter,
   id,
   line,
   memberReason,
@@ -106,7 +107,7 @@ export const recharges = orderType('RECHARGE', {
   group: 'recharge',
   statuses: rechargeStatus,
   reply: RechargeOrder,
-  filters: { walletId: id.optional(), rechargeStatus: codeOf(rechargeStatus).optional() },
+  filters: { walletId: id.optional(), rechargeStatus: codeOf(rechargeStatus).optional(), ...externalReferenceFilter },
   wallets: { target: 'walletBizId' },
   columns: [
     { name: 'channelCode' },

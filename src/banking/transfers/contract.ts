@@ -2,6 +2,7 @@ import * as z from 'zod'
 import {
   amount,
   bizId,
+  clientReferenceFilter,
   coded,
   codeOf,
   currency,
@@ -9,6 +10,7 @@ import {
   id,
   line,
   orderFields,
+  orderNoFilter,
   orNone,
   statusHistory,
   text,
@@ -68,7 +70,7 @@ const TransferOrder = z.object({
   statusHistory: statusHistory(transferStatus),
 })
 
-const walletTransferFilters = { transferStatus: codeOf(transferStatus).optional() }
+const walletTransferFilters = { transferStatus: codeOf(transferStatus).optional(), ...clientReferenceFilter }
 
 export const expiryJob = 'transfers.expire'
 
@@ -179,7 +181,7 @@ export const listWalletTransfers = operation({
   machineParams: { wallet_id: 'walletBizId' },
   chains,
   summary: 'List the transfers of a wallet',
-  query: listQuery(orderSort, walletTransferFilters),
+  query: listQuery(orderSort, { ...orderNoFilter, ...walletTransferFilters }),
 })
 
 export const readTransfer = operation({
@@ -207,7 +209,7 @@ export const listPendingTransfers = operation({
   id: 'transfers.listPending',
   path: '/transfers/pending',
   summary: 'List transfers pending approval',
-  query: listQuery(orderSort, workspaceFilters),
+  query: listQuery(orderSort, { ...orderNoFilter, ...clientReferenceFilter, ...workspaceFilters }),
 })
 
 export const approveTransfer = operation({

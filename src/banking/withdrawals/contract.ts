@@ -5,6 +5,7 @@ import {
   coded,
   codeOf,
   decimal,
+  externalReferenceFilter,
   id,
   line,
   orderFields,
@@ -69,7 +70,11 @@ export const withdrawals = orderType('WITHDRAWAL', {
   group: 'withdrawal',
   statuses: withdrawalStatus,
   reply: WithdrawalOrder,
-  filters: { walletId: id.optional(), withdrawalStatus: codeOf(withdrawalStatus).optional() },
+  filters: {
+    walletId: id.optional(),
+    withdrawalStatus: codeOf(withdrawalStatus).optional(),
+    ...externalReferenceFilter,
+  },
   wallets: { source: 'walletBizId' },
   columns: [
     { name: 'withdrawalChannelBizId' },

@@ -1,4 +1,5 @@
 import type * as z from 'zod'
+import { orderNoFilter } from '../../contract/fields.ts'
 import { type LifeCycle, lifeCycleErrors, type Move, statusesOf } from '../../contract/ledger/life-cycle.ts'
 import type { CodedFamily } from '../../kernel/index.ts'
 import { orderDecision, orderOperations, reasonedOrderDecision } from '../contract.ts'
@@ -15,7 +16,7 @@ interface Declaration<
   statuses: CodedFamily<Status>
   /** The reply of the operations. */
   reply: z.ZodObject<Reply>
-  /** Filters of lists. A filter with the name of `statuses` selects orders by status. */
+  /** Filters of lists, in addition to `orderNo`. A filter with the name of `statuses` selects orders by status. */
   filters: Filters
   moves: Readonly<Record<Name, Move<NoInfer<Status>>>>
 }
@@ -34,7 +35,8 @@ export function orderType<
   Group extends string,
   Name extends string,
 >(name: Type, declared: Declaration<Status, Reply, Filters, Group, Name>) {
-  const { moves, reply, filters, group } = declared
+  const { moves, reply, group } = declared
+  const filters = { ...orderNoFilter, ...declared.filters }
   const errors = lifeCycleErrors(declared)
   if (!/^[A-Z]{3}$/.test(declared.prefix)) errors.push('prefix: must be three capital letters')
   if (errors.length > 0) throw new TypeError(`order type ${name}: ${errors.join('; ')}`)
@@ -46,6 +48,7 @@ export function orderType<
   }
   return {
     ...declared,
+    filters,
     ...statusesOf(declared),
     name,
     /** The parts of the operations, without id, path and summary. */

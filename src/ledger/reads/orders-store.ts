@@ -249,6 +249,13 @@ function matchingOrders(database: Database, query: OrderQuery) {
     found = found.where('orders.status', 'in', storedStatuses(statuses, expiry))
   if (from !== undefined) found = found.where('createdAt', '>=', timestamptz(from))
   if (to !== undefined) found = found.where('createdAt', '<=', timestamptz(to))
+  if (query.orderNo !== undefined) found = found.where('orderNo', '=', query.orderNo)
+  if (query.externalReference !== undefined)
+    found = found.where(sql<boolean>`data->>'externalReference' = ${query.externalReference}`)
+  if (query.clientReference !== undefined) {
+    found = found.where(sql<boolean>`data->>'clientReference' = ${query.clientReference}`)
+    if (query.workspace !== null) found = found.where('workspaceBizId', '=', query.workspace)
+  }
   if (data !== undefined) found = found.where(sql<boolean>`data @> ${JSON.stringify(data)}::jsonb`)
   return found
 }

@@ -40,8 +40,16 @@ export function toListParameters({
   }
 }
 
+/** The numbers and references of an order that people know. Compared with the text as stored. */
+interface OrderReferences {
+  orderNo?: string | undefined
+  /** Only the creating workspace and operators can see it, so a workspace finds only its own orders by it. */
+  clientReference?: string | undefined
+  externalReference?: string | undefined
+}
+
 /** A query for orders. `from` and `to` limit the creation time. */
-export interface OrderQuery extends ListParameters {
+export interface OrderQuery extends ListParameters, OrderReferences {
   type: OrderType
   /** Null for an operator. */
   workspace: WorkspaceId | null
@@ -66,7 +74,7 @@ export interface DueQuery {
   limit: number
 }
 
-export interface OrderListRequest extends ListRequest {
+export interface OrderListRequest extends ListRequest, OrderReferences {
   sortBy: 'createdAt' | 'updatedAt'
   walletId?: string | undefined
   workspaceId?: string | undefined
@@ -81,6 +89,9 @@ export function toOrderQuery(
   return {
     ...toListParameters(request),
     sortBy: request.sortBy,
+    orderNo: request.orderNo,
+    clientReference: request.clientReference,
+    externalReference: request.externalReference,
     type,
     workspace: workspace ?? (request.workspaceId === undefined ? null : bizId<'workspace'>(request.workspaceId)),
     workspaceKind: request.workspaceKind,

@@ -5,7 +5,7 @@ import { entries } from './entries.ts'
 import { databaseClock, execute } from './execute.ts'
 import { holds } from './holds.ts'
 import { idempotency } from './idempotency.ts'
-import { orderLists } from './order-lists.ts'
+import { orderLists, orderReferences } from './order-lists.ts'
 import { orderJson, orders, ordersGuard } from './orders.ts'
 import { sandbox } from './sandbox.ts'
 import type {} from './tables.ts'
@@ -119,4 +119,5 @@ export const migrations = [
   sqlMigration('008-corrections', [...corrections, ordersGuard('CREATE OR REPLACE'), returnedLimits, ...usageOfMoves]),
   sqlMigration('009-database-clock', databaseClock),
   sqlMigration('010-closed-wallets', [objectionToClosed]),
+  sqlMigration('011-order-references', orderReferences),
 ]

@@ -33,6 +33,17 @@ const indexesByKind: Record<string, string> = {
   orders_of_kind_changed: `(order_type, workspace_kind, updated_at, biz_id) WHERE ${operatorTypes}`,
 }
 
+/**
+ * For lists by number or reference. Operators do not name a workspace, so it is not the first column.
+ */
+const indexesByReference: Record<string, string> = {
+  orders_number: '(order_no)',
+  orders_client_reference: `((data->>'clientReference'), workspace_biz_id, created_at, biz_id)
+    WHERE data->>'clientReference' IS NOT NULL`,
+  orders_external_reference: `((data->>'externalReference'), workspace_biz_id, created_at, biz_id)
+    WHERE data->>'externalReference' IS NOT NULL`,
+}
+
 /** The kind of a workspace never changes. */
 const kindOfOrder = [
   `ALTER TABLE orders ADD COLUMN workspace_kind text NOT NULL DEFAULT 'LIVE'`,
@@ -66,6 +77,8 @@ export const orderLists = [
   ...create(indexesByKind),
   ...replaced.map((name) => `DROP INDEX ${name}`),
 ]
+
+export const orderReferences = create(indexesByReference)
 
 function create(definitions: Record<string, string>): string[] {
   return Object.entries(definitions).map(([name, text]) => `CREATE INDEX IF NOT EXISTS ${name} ON orders ${text}`)

@@ -1,0 +1,115 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  createTransfer,
+  listPendingTransfers,
+  listTransfers,
+  listWalletTransfers,
+} from '../../../src/banking/transfers/contract.ts'
+import { toIso } from '../../../src/kernel/index.ts'
+import { createLedger, type OrderQuery } from '../../../src/ledger/index.ts'
+import { systemIds } from '../../../src/platform/runtime/index.ts'
+import { plansOf, rowsRead } from '../../harness/rows-read.ts'
+import { everyStore } from '../../ledger/stores.ts'
+import { createTestBank, type TestBank, type TestWallet } from '../../ledger/test-bank.ts'
+import { types } from '../world.ts'
+
+const stores = await everyStore()
+afterAll(() => Promise.all(stores.map((store) => store.close())))
+
+const manyOrders = 20_000
+const clientReference = 'INV-7'
+
+describe.each(stores)('references of transfers on $name', ({ database }) => {
+  let bank: TestBank
+  let sender: TestWallet
+  let recipient: TestWallet
+  let sent: { bizId: string; orderNo: string }
+  const maker = systemIds.next<'account'>()
+
+  beforeAll(async () => {
+    bank = await createTestBank(database, { approvalThreshold: { USD: '50' } })
+    sender = await bank.wallet('USD', '1000.00')
+    recipient = await bank.wallet('USD')
+    sent = await transfer('1.00')
+  })
+
+  const transfer = (amount: string) => {
+    const body = { sourceWalletBizId: sender.id, targetWalletBizId: recipient.id, amount, currency: 'USD' }
+    return bank.call(createTransfer, {
+      as: maker,
+      workspace: sender.workspace,
+      body: { ...body, clientReference },
+    })
+  }
+  const findAs = async ({ workspace, id }: TestWallet, query: Record<string, string>) => {
+    const request = { as: maker, workspace, query }
+    const lists = [
+      await bank.call(listTransfers, request),
+      await bank.call(listTransfers, { ...request, query: { ...query, walletId: id } }),
+      await bank.call(listWalletTransfers, { ...request, params: { wallet_id: id } }),
+    ]
+    return lists.map(({ items, pagination }) => [items.map(({ bizId }) => bizId), pagination.totalRecords])
+  }
+
+  test('transfers.list 200: the recipient finds a transfer by orderNo, not by the sender’s reference', async () => {
+    const [found, none] = [
+      [[sent.bizId], 1],
+      [[], 0],
+    ]
+    expect(await findAs(sender, { orderNo: sent.orderNo })).toEqual([found, found, found])
+    expect(await findAs(recipient, { orderNo: sent.orderNo })).toEqual([found, found, found])
+    expect(await findAs(sender, { clientReference })).toEqual([found, found, found])
+    expect(await findAs(recipient, { clientReference })).toEqual([none, none, none])
+    const stranger = await bank.wallet('USD')
+    expect((await findAs(stranger, { orderNo: sent.orderNo }))[0]).toEqual(none)
+    expect((await findAs(stranger, { clientReference }))[0]).toEqual(none)
+  })
+
+  test('transfers.listPending 200: an operator finds a pending transfer by orderNo and clientReference', async () => {
+    const { bizId, orderNo } = await transfer('60.00')
+    const find = async (query: Record<string, string>) =>
+      (await bank.call(listPendingTransfers, { as: maker, query })).items.map((order) => order.bizId)
+    expect(await find({ orderNo })).toEqual([bizId])
+    expect(await find({ clientReference, workspaceId: sender.workspace })).toEqual([bizId])
+    expect(await find({ clientReference, workspaceId: recipient.workspace })).toEqual([bizId])
+    expect(await find({ orderNo: sent.orderNo })).toEqual([])
+  })
+
+  test('lists by reference: read one of many orders by index', async () => {
+    const step = { status: 'COMPLETED', at: toIso(bank.clock.now()), actorBizId: null, reason: null }
+    const history = JSON.stringify([step])
+    await database.transaction().execute(async (tx) => {
+      await sql`SET LOCAL session_replication_role = replica`.execute(tx)
+      await sql`
+        INSERT INTO orders (workspace_biz_id, biz_id, order_type, order_no, status, source_wallet_biz_id,
+          target_wallet_biz_id, data, history, created_at, updated_at)
+        SELECT ${sender.workspace}::uuid, gen_random_uuid(), t.type, t.prefix || n, 'COMPLETED', ${sender.id}::uuid,
+          ${recipient.id}::uuid,
+          jsonb_build_object('clientReference', 'C-' || n, 'externalReference', 'E-' || n),
+          ${history}::jsonb,
+          now() + n * interval '1 second', now() + n * interval '1 second'
+          FROM generate_series(1, ${manyOrders}::int) AS n,
+               (VALUES ('TRANSFER', 'TRF-'), ('RECHARGE', 'RCH-')) t (type, prefix)`.execute(tx)
+    })
+    await sql`ANALYZE orders`.execute(database)
+    const page = { currentPage: 1, pageSize: 20, sortOrder: 'desc', sortBy: 'createdAt' } as const
+    const member = { ...page, type: 'TRANSFER', workspace: sender.workspace } as const
+    const operator = { ...page, type: 'RECHARGE', workspace: null } as const
+    const queries: [index: string, query: OrderQuery][] = [
+      ['orders_number', { ...member, orderNo: 'TRF-77' }],
+      ['orders_client_reference', { ...member, clientReference: 'C-77' }],
+      ['orders_number', { ...operator, orderNo: 'RCH-77' }],
+      ['orders_external_reference', { ...operator, externalReference: 'E-77' }],
+      ['orders_external_reference', { ...operator, workspace: sender.workspace, externalReference: 'E-77' }],
+    ]
+    for (const [index, query] of queries) {
+      const list = (watched: typeof database) =>
+        createLedger({ database: watched, clock: bank.clock, ids: systemIds, types }).listOrders(query)
+      const { items } = await list(database)
+      expect(items.length, index).toBe(1)
+      expect((await rowsRead(database, list))('orders'), index).toBeLessThan(10)
+      expect(await plansOf(database, list)).toContain(index)
+    }
+  })
+})

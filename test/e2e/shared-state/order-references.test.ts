@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { developmentIds } from '../../../src/seed/development.ts'
+import { needsStore } from '../../harness/needs.ts'
+import { codeOf, invalid } from '../money-world.ts'
+import { startWithdrawalsWorld, type WithdrawalsWorld } from '../withdrawals-world.ts'
+
+const { mainUsd, savingsUsd } = developmentIds
+
+interface Found {
+  bizId: string
+  orderNo: string
+}
+
+describe('orders by what people have in hand', needsStore(), () => {
+  let world: WithdrawalsWorld
+  beforeAll(async () => {
+    world = await startWithdrawalsWorld()
+  })
+  afterAll(() => world?.portico.stop())
+
+  const transfer = (clientReference: string): Promise<Found> => {
+    const wallets = { sourceWalletBizId: mainUsd, targetWalletBizId: savingsUsd }
+    const body = { ...wallets, amount: '1.00', currency: 'USD', clientReference }
+    return world.data(world.web('POST', '/transfer/command/create', body))
+  }
+  const query = (filters: Record<string, string>) => `?${new URLSearchParams(filters)}`
+  const idsIn = async (list: Promise<{ items: Found[] }>) => (await list).items.map(({ bizId }) => bizId)
+  const mine = (path: string, filters: Record<string, string>) =>
+    idsIn(world.data(world.web('GET', `${path}${query(filters)}`)))
+  const operators = (path: string, filters: Record<string, string>) =>
+    idsIn(world.data(world.system('GET', `${path}${query(filters)}`)))
+
+  test('transfers.list 200: finds a transfer by orderNo and by clientReference, each the whole text', async () => {
+    const [first, second] = [await transfer('INV-2026-001'), await transfer('INV-2026-002')]
+    const list = '/transfer/query/orders'
+    expect(await mine(list, { orderNo: first.orderNo })).toEqual([first.bizId])
+    expect(await mine(list, { orderNo: ` ${second.orderNo.toLowerCase()} ` })).toEqual([second.bizId])
+    expect(await mine(list, { clientReference: ' INV-2026-001 ' })).toEqual([first.bizId])
+    expect(await mine(list, { clientReference: 'INV-2026-00' })).toEqual([])
+    expect(await mine(`${list}/wallet/${savingsUsd}`, { clientReference: 'INV-2026-002' })).toEqual([second.bizId])
+    expect(await mine(`${list}/wallet/${savingsUsd}`, { orderNo: first.orderNo })).toEqual([first.bizId])
+  })
+
+  test('recharges and withdrawals, list and listAll 200: by orderNo and externalReference', async () => {
+    const { data, web, system, createApproved } = world
+    const recharge = await data(
+      web('POST', '/recharges', { walletBizId: mainUsd, channelCode: 'CARD_USD', amount: '10.00' }),
+    )
+    await data(system('POST', `/recharges/${recharge.bizId}/confirm`, { externalReference: 'SEPA 4711' }))
+    const { bizId, orderNo } = await createApproved()
+    await data(system('POST', `/withdrawals/${bizId}/complete`, { externalReference: 'PAYOUT-1' }))
+    for (const find of [mine, operators]) {
+      expect(await find('/recharges', { externalReference: 'SEPA 4711' })).toEqual([recharge.bizId])
+      expect(await find('/recharges', { orderNo: recharge.orderNo })).toEqual([recharge.bizId])
+      expect(await find('/recharges', { orderNo })).toEqual([])
+      expect(await find('/withdrawals', { externalReference: 'PAYOUT-1' })).toEqual([bizId])
+      expect(await find('/withdrawals', { orderNo })).toEqual([bizId])
+      expect(await find('/withdrawals', { orderNo, externalReference: 'SEPA 4711' })).toEqual([])
+    }
+  })
+
+  test('exchanges.list 200: finds an exchange by orderNo; it has no client reference', async () => {
+    const { data, web } = world
+    const pair = { sourceCurrency: 'USD', targetCurrency: 'EUR', amount: '10.00', fixedSide: 'SOURCE' }
+    const { quoteBizId } = await data(web('POST', '/exchanges/quote', pair))
+    const { bizId, orderNo } = await data(web('POST', '/exchanges', { quoteBizId }))
+    expect(await mine('/exchanges', { orderNo })).toEqual([bizId])
+    expect(codeOf(await web('GET', '/exchanges?clientReference=x'))).toEqual(invalid)
+  })
+
+  test('exports.create 200: takes the filters of the list', async () => {
+    const { data, web } = world
+    const { bizId } = await transfer('INV-2026-009')
+    const body = { exportType: 'TRANSFERS', format: 'JSONL', filters: { clientReference: 'INV-2026-009' } }
+    const file = await data(web('POST', '/exports', body))
+    const read = () => data(web('GET', `/exports/${file.bizId}`))
+    await expect.poll(async () => (await read()).exportStatus.code, { timeout: 60_000 }).toBe('COMPLETED')
+    expect((await read()).rowCount).toBe(1)
+    const { text } = await web('GET', `/exports/${file.bizId}/download`)
+    expect(text).toContain(bizId)
+  })
+})
