@@ -1,6 +1,18 @@
 import * as z from 'zod'
 import { suspendedCredentials } from '../../contract/account-fields.ts'
-import { bizId, coded, codeOf, decimal, id, reason, text, timestamp } from '../../contract/fields.ts'
+import {
+  bizId,
+  clientReferenceFilter,
+  coded,
+  codeOf,
+  decimal,
+  externalReferenceFilter,
+  id,
+  orderNoFilter,
+  reason,
+  text,
+  timestamp,
+} from '../../contract/fields.ts'
 import { listQuery, page } from '../../contract/lists.ts'
 import type { Permissions } from '../../contract/permissions.ts'
 import { operator } from '../../contract/policies.ts'
@@ -208,6 +220,10 @@ export const listAuditLog = operation({
     targetId: text(64)
       .overwrite((target) => id.safeParse(target).data ?? target)
       .optional(),
+    requestId: text(128).optional(),
+    ...orderNoFilter,
+    ...clientReferenceFilter,
+    ...externalReferenceFilter,
     outcome: codeOf(auditOutcome).optional(),
   }),
   reply: page(AuditEntry),

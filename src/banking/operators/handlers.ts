@@ -50,9 +50,8 @@ export function createAuditHandlers({ database, clock, words }: AuditPorts): Han
   const verifier = new AuditVerifier({ database, clock })
   return createHandlerTable(contract, {
     listAuditLog: async ({ query, locale }) => {
-      const { actorId, workspaceId, action, targetId, outcome } = query
-      const filters = { actorId, workspaceId, action, targetId, outcome }
-      const entries = await listAuditLog(database, { ...toListParameters(query), ...filters })
+      const { startTime: _, endTime: __, ...filters } = query
+      const entries = await listAuditLog(database, { ...filters, ...toListParameters(query) })
       return mapPage(entries, (row) => toAuditView(words, row, locale))
     },
     verifyAuditLog: async ({ query }) => {

@@ -11,6 +11,7 @@ import {
   type Portal,
   toDate,
 } from '../../kernel/index.ts'
+import { type OrderReferences, selectOrderIds } from '../../ledger/index.ts'
 
 type Store = Database | Tx
 
@@ -123,11 +124,13 @@ const auditColumns = [
   'hash',
 ] as const
 
-export interface AuditQuery extends PageRequest {
+/** An entry has the references of its target, if that is an order. */
+export interface AuditQuery extends PageRequest, OrderReferences {
   actorId?: string | undefined
   workspaceId?: string | undefined
   action?: string | undefined
   targetId?: string | undefined
+  requestId?: string | undefined
   outcome?: AuditOutcome | undefined
   from?: Instant | undefined
   to?: Instant | undefined
@@ -156,6 +159,10 @@ function findAudit(database: Database, query: AuditQuery) {
   if (query.workspaceId) found = found.where('workspaceBizId', '=', query.workspaceId)
   if (query.action) found = found.where('action', '=', query.action)
   if (query.targetId) found = found.where('targetBizId', '=', query.targetId)
+  if (query.requestId) found = found.where('requestId', '=', query.requestId)
+  if (query.orderNo ?? query.clientReference ?? query.externalReference)
+    // An array, because PostgreSQL would join a subquery by reading the log from its end.
+    found = found.where(sql<boolean>`target_biz_id = ANY (ARRAY(${selectOrderIds(database, query)}))`)
   if (query.outcome) found = found.where('outcome', '=', query.outcome)
   if (query.from !== undefined) found = found.where('at', '>=', timestamptz(query.from))
   if (query.to !== undefined) found = found.where('at', '<=', timestamptz(query.to))

@@ -1,4 +1,11 @@
-import { type Expression, type ExpressionBuilder, type RawBuilder, type SqlBool, sql } from 'kysely'
+import {
+  type Expression,
+  type ExpressionBuilder,
+  type RawBuilder,
+  type SelectQueryBuilder,
+  type SqlBool,
+  sql,
+} from 'kysely'
 import { type Database, readTotal, type Tables, timestamptz } from '../../database/index.ts'
 import {
   type AccountStatus,
@@ -17,7 +24,7 @@ import {
 } from '../../kernel/index.ts'
 import type { OrderType } from '../contract.ts'
 import { type Order, type OrderExpiry, storedOrder } from '../order.ts'
-import type { DueQuery, OrderQuery } from './queries.ts'
+import type { DueQuery, OrderQuery, OrderReferences } from './queries.ts'
 
 interface OrderMaker {
   workspaceKind: WorkspaceKind
@@ -67,6 +74,11 @@ export async function readOrder(database: Database, { id, type, workspace }: Ord
 export async function readOrderType(database: Database, id: OrderId): Promise<OrderType | undefined> {
   const row = await database.selectFrom('orders').where('bizId', '=', id).select('orderType').executeTakeFirst()
   return row?.orderType
+}
+
+/** Selects the ids of orders of any workspace, as texts. For operators only. */
+export function selectOrderIds(database: Database, references: OrderReferences) {
+  return withReferences(database.selectFrom('orders'), references).select(sql<string>`biz_id::text`.as('id'))
 }
 
 export async function readOrders(database: Database, query: OrderQuery): Promise<ListedOrder[]> {
@@ -241,7 +253,7 @@ async function isWalletOf(database: Database, wallet: WalletId, workspace: Works
 
 function matchingOrders(database: Database, query: OrderQuery) {
   const { type, workspaceKind, statuses, expiry, from, to, data } = query
-  let found = database.selectFrom('orders').where('orderType', '=', type)
+  let found = withReferences(database.selectFrom('orders'), query).where('orderType', '=', type)
   if (statuses?.length === 0) return found.where(sql.lit(false))
   if (workspaceKind !== undefined) found = found.where('workspaceKind', '=', workspaceKind)
   if (statuses !== undefined) found = found.where(currentStatus(expiry), 'in', statuses)
@@ -249,14 +261,22 @@ function matchingOrders(database: Database, query: OrderQuery) {
     found = found.where('orders.status', 'in', storedStatuses(statuses, expiry))
   if (from !== undefined) found = found.where('createdAt', '>=', timestamptz(from))
   if (to !== undefined) found = found.where('createdAt', '<=', timestamptz(to))
-  if (query.orderNo !== undefined) found = found.where('orderNo', '=', query.orderNo)
-  if (query.externalReference !== undefined)
-    found = found.where(sql<boolean>`data->>'externalReference' = ${query.externalReference}`)
-  if (query.clientReference !== undefined) {
-    found = found.where(sql<boolean>`data->>'clientReference' = ${query.clientReference}`)
-    if (query.workspace !== null) found = found.where('workspaceBizId', '=', query.workspace)
-  }
+  // Only the creating workspace and operators can see the client reference.
+  if (query.clientReference !== undefined && query.workspace !== null)
+    found = found.where('workspaceBizId', '=', query.workspace)
   if (data !== undefined) found = found.where(sql<boolean>`data @> ${JSON.stringify(data)}::jsonb`)
+  return found
+}
+
+function withReferences(
+  orders: SelectQueryBuilder<Tables, 'orders', object>,
+  { orderNo, clientReference, externalReference }: OrderReferences,
+) {
+  let found = orders
+  if (orderNo !== undefined) found = found.where('orderNo', '=', orderNo)
+  if (clientReference !== undefined) found = found.where(sql<boolean>`data->>'clientReference' = ${clientReference}`)
+  if (externalReference !== undefined)
+    found = found.where(sql<boolean>`data->>'externalReference' = ${externalReference}`)
   return found
 }
 

@@ -41,9 +41,8 @@ export function toListParameters({
 }
 
 /** The numbers and references of an order that people know. Compared with the text as stored. */
-interface OrderReferences {
+export interface OrderReferences {
   orderNo?: string | undefined
-  /** Only the creating workspace and operators can see it, so a workspace finds only its own orders by it. */
   clientReference?: string | undefined
   externalReference?: string | undefined
 }

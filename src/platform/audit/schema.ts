@@ -117,4 +117,5 @@ export const migrations = [
     `CREATE INDEX IF NOT EXISTS audit_log_refused ON audit_log (at, biz_id) WHERE outcome = 'REFUSED'`,
     `DROP INDEX audit_log_at`,
   ]),
+  sqlMigration('003-requests', [`CREATE INDEX IF NOT EXISTS audit_log_request ON audit_log (request_id, at)`]),
 ]

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type AuditQuery, listAuditLog } from '../../../src/banking/operators/store.ts'
 import {
   createTransfer,
   listPendingTransfers,
@@ -76,7 +77,7 @@ describe.each(stores)('references of transfers on $name', ({ database }) => {
     expect(await find({ orderNo: sent.orderNo })).toEqual([])
   })
 
-  test('lists by reference: read one of many orders by index', async () => {
+  test('lists by reference: read one of many orders or entries by index', async () => {
     const step = { status: 'COMPLETED', at: toIso(bank.clock.now()), actorBizId: null, reason: null }
     const history = JSON.stringify([step])
     await database.transaction().execute(async (tx) => {
@@ -92,7 +93,11 @@ describe.each(stores)('references of transfers on $name', ({ database }) => {
           FROM generate_series(1, ${manyOrders}::int) AS n,
                (VALUES ('TRANSFER', 'TRF-'), ('RECHARGE', 'RCH-')) t (type, prefix)`.execute(tx)
     })
-    await sql`ANALYZE orders`.execute(database)
+    await database.transaction().execute(async (tx) => {
+      await sql`INSERT INTO audit_log (at, portal, action, target_biz_id, outcome, request_id, client_ip)
+        SELECT created_at, 'CONSUMER', 'test', biz_id::text, 'SUCCESS', 'R-' || order_no, '' FROM orders`.execute(tx)
+    })
+    await sql`ANALYZE`.execute(database)
     const page = { currentPage: 1, pageSize: 20, sortOrder: 'desc', sortBy: 'createdAt' } as const
     const member = { ...page, type: 'TRANSFER', workspace: sender.workspace } as const
     const operator = { ...page, type: 'RECHARGE', workspace: null } as const
@@ -109,6 +114,19 @@ describe.each(stores)('references of transfers on $name', ({ database }) => {
       const { items } = await list(database)
       expect(items.length, index).toBe(1)
       expect((await rowsRead(database, list))('orders'), index).toBeLessThan(10)
+      expect(await plansOf(database, list)).toContain(index)
+    }
+    const logQueries: [index: string, query: Partial<AuditQuery>][] = [
+      ['audit_log_target', { orderNo: 'TRF-77' }],
+      ['audit_log_target', { clientReference: 'C-77' }],
+      ['audit_log_target', { externalReference: 'E-77' }],
+      ['audit_log_request', { requestId: 'R-TRF-77' }],
+    ]
+    for (const [index, query] of logQueries) {
+      const list = (watched: typeof database) => listAuditLog(watched, { ...page, ...query })
+      expect((await list(database)).items.length, index).toBe((query.orderNo ?? query.requestId) ? 1 : 2)
+      const read = await rowsRead(database, list)
+      expect([read('orders') < 10, read('audit_log') < 10], JSON.stringify(query)).toEqual([true, true])
       expect(await plansOf(database, list)).toContain(index)
     }
   })

@@ -68,6 +68,33 @@ describe('orders by what people have in hand', needsStore(), () => {
     expect(codeOf(await web('GET', '/exchanges?clientReference=x'))).toEqual(invalid)
   })
 
+  test('operators.listAuditLog 200: by the references of an order, and by requestId', async () => {
+    const { data, web, system } = world
+    const requestId = 'support-case-7'
+    const wallets = { sourceWalletBizId: mainUsd, targetWalletBizId: savingsUsd }
+    const body = { ...wallets, amount: '1.00', currency: 'USD', clientReference: 'INV-AUDIT' }
+    const { bizId, orderNo } = await data(web('POST', '/transfer/command/create', body, { id: requestId }))
+    const confirmed = await data(
+      web('POST', '/recharges', { walletBizId: mainUsd, channelCode: 'CARD_USD', amount: '10.00' }),
+    )
+    await data(system('POST', `/recharges/${confirmed.bizId}/confirm`, { externalReference: 'AUDIT-1' }))
+    const find = async (filters: Record<string, string>) => {
+      const { items } = await data(system('GET', `/audit-log${query({ sortOrder: 'asc', ...filters })}`))
+      return items.map((entry: { action: string; targetBizId: string }) => [entry.action, entry.targetBizId])
+    }
+    const created = [['transfers.create', bizId]]
+    expect(await find({ orderNo })).toEqual(created)
+    expect(await find({ clientReference: 'INV-AUDIT' })).toEqual(created)
+    expect(await find({ requestId })).toEqual(created)
+    expect(await find({ externalReference: 'AUDIT-1' })).toEqual([
+      ['recharges.create', confirmed.bizId],
+      ['recharges.confirm', confirmed.bizId],
+    ])
+    expect(await find({ externalReference: 'AUDIT-1', action: 'recharges.confirm' })).toHaveLength(1)
+    expect(await find({ orderNo, externalReference: 'AUDIT-1' })).toEqual([])
+    expect(await find({ orderNo: 'TRF-20260101-000000000000' })).toEqual([])
+  })
+
   test('exports.create 200: takes the filters of the list', async () => {
     const { data, web } = world
     const { bizId } = await transfer('INV-2026-009')
