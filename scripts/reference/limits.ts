@@ -82,8 +82,7 @@ statistics of the database. The response then has the header \`X-Total-Estimated
 \`isTotalEstimated\`. \`hasNext\` is always exact.
 
 \`currentPage\` times \`pageSize\` can be at most 100,000. A deeper page gets 400 \`VALIDATION.INVALID_PARAMETER\`, which names
-\`currentPage\`. To read further records, narrow the list with \`startTime\`, \`endTime\` or a filter. To read all records of a
-workspace, create an export.
+\`currentPage\`. To read all records, [use a cursor](../guides/lists.md#read-a-list-completely) or create an export.
 
 ## Other bounds
 

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { cursorPattern } from '../kernel/index.ts'
 import { instant, zoneDescription } from './fields.ts'
 
 /** A time interval. Both ends are inclusive and optional. */
@@ -18,7 +19,12 @@ export function isForward(query: unknown): boolean {
 /** Maximum of `currentPage` times `pageSize`. The database reads the keys of all pages before the requested one. */
 export const maxListDepth = 100_000
 
-/** The query of a list: page, sorting, interval and filters. Default sorting: the first sortable field. */
+const Position = z.object({ before: z.string().optional(), sortBy: z.string(), currentPage: z.int() })
+
+/**
+ * The query of a list: page, sorting, interval and filters. Default sorting: the first sortable field. Cursors use it, so
+ * it must be a time that never changes.
+ */
 export function listQuery<const S extends readonly [string, ...string[]], F extends z.ZodRawShape>(
   sortable: S,
   filters: F,
@@ -27,15 +33,25 @@ export function listQuery<const S extends readonly [string, ...string[]], F exte
     .strictObject({
       currentPage: count(1, 1_000_000, 1).meta({
         description:
-          'Page to return, from 1. `currentPage` times `pageSize` can be at most 100,000. For deeper pages, narrow the list with `startTime`, `endTime` or a filter.',
+          'Page to return, from 1. `currentPage` times `pageSize` can be at most 100,000. For deeper pages, use `before`.',
       }),
       pageSize: count(1, 100, 20).meta({ description: 'Maximum number of records on a page.' }),
+      before: z.string().regex(cursorPattern).optional().meta({
+        description: '`start`, then `nextCursor` of each reply. Needs the default `sortBy`, and no `currentPage`.',
+      }),
       sortBy: z.enum(sortable).default(sortable[0]).meta({ description: 'Field to sort by.' }),
       sortOrder: z.enum(['asc', 'desc']).default('desc').meta({ description: 'Sort direction.' }),
       ...interval,
       ...filters,
     })
     .refine(isForward, { path: ['endTime'], message: 'endTime is before startTime' })
+    .superRefine((query, context) => {
+      const { before, sortBy, currentPage } = Position.parse(query)
+      if (before === undefined) return
+      // A record whose sort field changes could move past the cursor.
+      if (sortBy !== sortable[0]) context.addIssue({ code: 'custom', path: ['sortBy'] })
+      if (currentPage !== 1) context.addIssue({ code: 'custom', path: ['before'] })
+    })
 }
 
 const pagination = z.object({
@@ -50,7 +66,10 @@ const pagination = z.object({
 
 /** A page of a list, in replies. */
 export function page<T extends z.ZodType>(item: T) {
-  return z.object({ items: z.array(item), pagination })
+  const nextCursor = z.string().nullable().optional().meta({
+    description: 'The next `before`, or null at the end. Only in replies to `before`.',
+  })
+  return z.object({ items: z.array(item), pagination, nextCursor })
 }
 
 function count(min: number, max: number, initial: number) {

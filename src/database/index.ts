@@ -25,7 +25,7 @@ export {
   type Validity,
   validAt,
 } from './predicates.ts'
-export { readByKeys, readPage, readTotal } from './queries.ts'
+export { cursorOf, isBehind, readByKeys, readPage, readTotal } from './queries.ts'
 export { assertNoTransaction, detached } from './running-transaction.ts'
 export {
   batch,

@@ -1,22 +1,38 @@
 import {
   AliasNode,
+  type Expression,
+  ExpressionWrapper,
   IdentifierNode,
   type KyselyPlugin,
   type PluginTransformQueryArgs,
   type PluginTransformResultArgs,
   type QueryResult,
+  type RawBuilder,
   RawNode,
+  type RootOperationNode,
   SelectionNode,
   type SelectQueryBuilder,
   SelectQueryNode,
+  type SqlBool,
   sql,
   type UnknownRow,
 } from 'kysely'
-import { offsetOf, type Page, type PageRequest, type Total, toPage } from '../kernel/index.ts'
+import {
+  invalid,
+  offsetOf,
+  type Page,
+  type PageRequest,
+  startCursor,
+  type Total,
+  toCursorPage,
+  toPage,
+} from '../kernel/index.ts'
 
-/** A query to which a limit and an offset can be added. */
+/** A query to which a condition, a limit and an offset can be added. It sorts by a column and then by the id. */
 export interface OrderedQuery<Row> {
   limit(rows: number): { offset(rows: number): { execute(): Promise<Row[]> } }
+  where(condition: RawBuilder<SqlBool>): OrderedQuery<Row>
+  toOperationNode(): RootOperationNode
 }
 
 /**
@@ -29,6 +45,8 @@ export function isListQuery(text: string): boolean {
 
 interface KeyQuery<Keys> {
   limit(rows: number): { offset(rows: number): Keys }
+  where(condition: RawBuilder<SqlBool>): KeyQuery<Keys>
+  toOperationNode(): RootOperationNode
 }
 
 /**
@@ -41,6 +59,8 @@ export function readByKeys<Keys, Row>(
 ): OrderedQuery<Row> {
   return {
     limit: (limit) => ({ offset: (offset) => rowsOf(keys.limit(limit).offset(offset)) }),
+    where: (condition) => readByKeys(keys.where(condition), rowsOf),
+    toOperationNode: () => keys.toOperationNode(),
   }
 }
 
@@ -83,14 +103,77 @@ export async function readTotal<Tables, From extends keyof Tables>(
   return sum
 }
 
-/** Reads the requested page from `ordered`, and counts the rows of `found`. */
+/**
+ * Reads the requested page from `ordered`, and counts the rows of `found`. For a request with a cursor, the first column
+ * of the order must be a timestamp and the second one a UUID.
+ */
 export async function readPage<Tables, From extends keyof Tables, Row>(
   found: SelectQueryBuilder<Tables, From, object>,
   ordered: OrderedQuery<Row>,
   request: PageRequest,
 ): Promise<Page<Row>> {
+  if (request.before !== undefined) return readBehind(found, ordered, request, request.before)
   const items = await ordered.limit(request.pageSize).offset(offsetOf(request)).execute()
   return toPage(items, await readTotal([found], items.length, request), request)
+}
+
+interface SortColumns {
+  /** A timestamp that never changes. */
+  time: Expression<unknown>
+  id: Expression<unknown>
+  sortOrder: 'asc' | 'desc'
+}
+
+/** Selects the cursor of a row. It has the database's resolution, microseconds, which an Instant does not have. */
+export function cursorOf({ time, id }: Pick<SortColumns, 'time' | 'id'>): RawBuilder<string> {
+  return sql<string>`(extract(epoch FROM ${time}) * 1000000)::bigint || '_' || ${id}`
+}
+
+/** Whether the row follows the cursor. Throws VALIDATION.INVALID_PARAMETER for a cursor of a list with other ids. */
+export function isBehind(cursor: string, { time, id, sortOrder }: SortColumns): RawBuilder<SqlBool> {
+  if (cursor === startCursor) return sql<SqlBool>`true`
+  const [micros = '', last = ''] = cursor.split('_')
+  if (!last.includes('-')) throw invalid('before', 'the cursor of another list')
+  const operator = sql.raw(sortOrder === 'asc' ? '>' : '<')
+  return sql<SqlBool>`(${time}, ${id}) ${operator}
+    ('epoch'::timestamptz + ${micros}::bigint * interval '1 microsecond', ${last}::uuid)`
+}
+
+/** Reads the keys of the page, then its rows. Rows that another transaction inserts between the two are not in it. */
+async function readBehind<Tables, From extends keyof Tables, Row>(
+  found: SelectQueryBuilder<Tables, From, object>,
+  ordered: OrderedQuery<Row>,
+  request: PageRequest,
+  before: string,
+): Promise<Page<Row>> {
+  const { pageSize } = request
+  const columns = sortColumnsOf(ordered)
+  const { sortOrder } = columns
+  const keys = await found
+    .where(isBehind(before, columns))
+    .select([sql<string>`${columns.id}`.as('id'), cursorOf(columns).as('cursor')])
+    .orderBy(columns.time, sortOrder)
+    .orderBy(columns.id, sortOrder)
+    .limit(pageSize + 1)
+    .offset(0)
+    .$castTo<{ id: string; cursor: string }>()
+    .execute()
+  const page = keys.slice(0, pageSize)
+  const isOnPage = sql<SqlBool>`${columns.id} = ANY (${page.map(({ id }) => id)}::uuid[])`
+  const items = page.length === 0 ? [] : await ordered.where(isOnPage).limit(pageSize).offset(0).execute()
+  return toCursorPage(items, keys.length > pageSize ? (page.at(-1)?.cursor ?? null) : null, request)
+}
+
+function sortColumnsOf(ordered: OrderedQuery<unknown>): SortColumns {
+  const node = ordered.toOperationNode()
+  const [time, id, ...others] = (SelectQueryNode.is(node) && node.orderBy?.items) || []
+  if (!time || !id || others.length > 0) throw new TypeError('a list sorts by a time and an id')
+  const isDescending = time.direction && RawNode.is(time.direction) && time.direction.sqlFragments[0] === 'desc'
+  return {
+    time: new ExpressionWrapper(time.orderBy),
+    id: new ExpressionWrapper(id.orderBy),
+    sortOrder: isDescending ? 'desc' : 'asc',
+  }
 }
 
 async function countUpTo<Tables, From extends keyof Tables>(

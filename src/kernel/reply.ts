@@ -24,6 +24,8 @@ export interface Page<T> {
   pagination: Pagination
   /** If true, `totalRecords` and `totalPages` are estimates, and the response has the header `X-Total-Estimated`. */
   isTotalEstimated?: boolean
+  /** Only in replies to requests with `before`: the cursor of the next page, or null at the end. */
+  nextCursor?: string | null
 }
 
 /** The number of records that match a list query. */
@@ -32,10 +34,25 @@ export interface Total {
   isEstimated: boolean
 }
 
-/** The requested page of a list; `currentPage` starts at 1. */
+/** The requested page of a list; `currentPage` starts at 1. With a cursor in `before`, it does not count. */
 export interface PageRequest {
   currentPage: number
   pageSize: number
+  before?: string | undefined
+}
+
+/** The cursor before the first record. */
+export const startCursor = 'start'
+
+/** A cursor is `start`, or the last record's creation time in microseconds and its id or number. */
+export const cursorPattern = /^(start|\d{1,16}_(\d{1,15}|[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}))$/
+
+/** Nothing is counted: the totals are lower bounds. A null `next` ends the list. */
+export function toCursorPage<T>(items: T[], next: string | null, { pageSize }: PageRequest): Page<T> {
+  const more = next === null ? 0 : 1
+  const total = { records: items.length + more, isEstimated: true }
+  const page = toPage(items, total, { currentPage: 1, pageSize })
+  return { ...page, pagination: { ...page.pagination, hasNext: more > 0 }, nextCursor: next }
 }
 
 export function offsetOf({ currentPage, pageSize }: PageRequest): number {

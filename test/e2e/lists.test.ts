@@ -10,7 +10,7 @@ const { workspace, mainUsd, savingsUsd, mainEur } = developmentIds
 
 type Item = Record<string, unknown>
 
-const conventions = ['currentPage', 'pageSize', 'sortBy', 'sortOrder', 'startTime', 'endTime']
+const conventions = ['currentPage', 'pageSize', 'before', 'sortBy', 'sortOrder', 'startTime', 'endTime']
 
 const lists = catalogue.flatMap(({ id, path, chains: on, query }) => {
   if (!(query instanceof z.ZodObject && 'startTime' in query.shape)) return []
@@ -51,6 +51,10 @@ const others: Record<string, string> = {
   action: 'nothing',
   targetId: unknownId,
   outcome: 'REFUSED',
+  requestId: 'nothing',
+  orderNo: 'nothing',
+  clientReference: 'nothing',
+  externalReference: 'nothing',
   proposalStatus: 'DONE',
   proposalKind: 'RESET_FACTOR',
 }

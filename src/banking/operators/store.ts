@@ -11,7 +11,6 @@ import {
   type Portal,
   toDate,
 } from '../../kernel/index.ts'
-import { type OrderReferences, selectOrderIds } from '../../ledger/index.ts'
 
 type Store = Database | Tx
 
@@ -124,13 +123,16 @@ const auditColumns = [
   'hash',
 ] as const
 
-/** An entry has the references of its target, if that is an order. */
-export interface AuditQuery extends PageRequest, OrderReferences {
+export interface AuditQuery extends PageRequest {
   actorId?: string | undefined
   workspaceId?: string | undefined
   action?: string | undefined
   targetId?: string | undefined
   requestId?: string | undefined
+  /** This and the references are those of the target, if it is an order. */
+  orderNo?: string | undefined
+  clientReference?: string | undefined
+  externalReference?: string | undefined
   outcome?: AuditOutcome | undefined
   from?: Instant | undefined
   to?: Instant | undefined
@@ -162,9 +164,18 @@ function findAudit(database: Database, query: AuditQuery) {
   if (query.requestId) found = found.where('requestId', '=', query.requestId)
   if (query.orderNo ?? query.clientReference ?? query.externalReference)
     // An array, because PostgreSQL would join a subquery by reading the log from its end.
-    found = found.where(sql<boolean>`target_biz_id = ANY (ARRAY(${selectOrderIds(database, query)}))`)
+    found = found.where(sql<boolean>`target_biz_id = ANY (ARRAY(${selectOrders(database, query)}))`)
   if (query.outcome) found = found.where('outcome', '=', query.outcome)
   if (query.from !== undefined) found = found.where('at', '>=', timestamptz(query.from))
   if (query.to !== undefined) found = found.where('at', '<=', timestamptz(query.to))
+  return found
+}
+
+/** Of any workspace, because only operators read the log. */
+function selectOrders(database: Database, { orderNo, clientReference, externalReference }: AuditQuery) {
+  let found = database.selectFrom('orders').select(sql<string>`biz_id::text`.as('id'))
+  if (orderNo) found = found.where('orderNo', '=', orderNo)
+  if (clientReference) found = found.where(sql<boolean>`data->>'clientReference' = ${clientReference}`)
+  if (externalReference) found = found.where(sql<boolean>`data->>'externalReference' = ${externalReference}`)
   return found
 }

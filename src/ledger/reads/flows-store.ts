@@ -2,11 +2,14 @@ import { sql } from 'kysely'
 import { type Database, readTotal, timestamptz } from '../../database/index.ts'
 import {
   type Instant,
+  invalid,
   type Money,
   money,
   type OrderId,
   offsetOf,
   type Page,
+  startCursor,
+  toCursorPage,
   toPage,
   type WalletId,
   type WorkspaceId,
@@ -56,7 +59,8 @@ export function readFlows(database: Database, query: FlowQuery): Promise<Flow[]>
 }
 
 export async function listFlows(database: Database, query: FlowQuery): Promise<Page<Flow>> {
-  const { flowType, direction, from, to } = query
+  const { flowType, direction, from, to, before } = query
+  if (before !== undefined) return listFlowsBehind(database, query, before)
   if (!flowType && !direction && from === undefined && to === undefined) return listAllFlows(database, query)
   const flows = await readFlows(database, query)
   return toPage(flows, await readTotal([matchingEntries(database, query)], flows.length, query), query)
@@ -151,6 +155,19 @@ async function listAllFlows(database: Database, query: FlowQuery): Promise<Page<
     .where('e.sequence', '>=', first)
     .where('e.sequence', '<', first + query.pageSize)
   return toPage(await withOrders(database, page, query), { records, isEstimated: false }, query)
+}
+
+/** The sequence numbers are in the order of the times. */
+async function listFlowsBehind(database: Database, query: FlowQuery, before: string): Promise<Page<Flow>> {
+  const { pageSize, sortOrder } = query
+  const [, last] = before.split('_')
+  if (before !== startCursor && !/^\d+$/.test(last ?? '')) throw invalid('before', 'the cursor of another list')
+  let page = selectFlows(matchingEntries(database, query)).orderBy('e.sequence', sortOrder)
+  if (before !== startCursor) page = page.where('e.sequence', sortOrder === 'asc' ? '>' : '<', Number(last))
+  const flows = await withOrders(database, page.limit(pageSize + 1).offset(0), query)
+  const items = flows.slice(0, pageSize)
+  const end = flows.length > pageSize ? items.at(-1) : undefined
+  return toCursorPage(items, end ? `0_${end.sequence}` : null, query)
 }
 
 async function lastSequence(database: Database, { wallet, workspace }: FlowQuery): Promise<number> {

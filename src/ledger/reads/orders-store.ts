@@ -1,12 +1,5 @@
-import {
-  type Expression,
-  type ExpressionBuilder,
-  type RawBuilder,
-  type SelectQueryBuilder,
-  type SqlBool,
-  sql,
-} from 'kysely'
-import { type Database, readTotal, type Tables, timestamptz } from '../../database/index.ts'
+import { type Expression, type ExpressionBuilder, type RawBuilder, type SqlBool, sql } from 'kysely'
+import { cursorOf, type Database, isBehind, readTotal, type Tables, timestamptz } from '../../database/index.ts'
 import {
   type AccountStatus,
   type Instant,
@@ -14,6 +7,7 @@ import {
   type OrderId,
   offsetOf,
   type Page,
+  toCursorPage,
   toIso,
   toPage,
   type WalletId,
@@ -24,7 +18,7 @@ import {
 } from '../../kernel/index.ts'
 import type { OrderType } from '../contract.ts'
 import { type Order, type OrderExpiry, storedOrder } from '../order.ts'
-import type { DueQuery, OrderQuery, OrderReferences } from './queries.ts'
+import type { DueQuery, OrderQuery } from './queries.ts'
 
 interface OrderMaker {
   workspaceKind: WorkspaceKind
@@ -76,17 +70,13 @@ export async function readOrderType(database: Database, id: OrderId): Promise<Or
   return row?.orderType
 }
 
-/** Selects the ids of orders of any workspace, as texts. For operators only. */
-export function selectOrderIds(database: Database, references: OrderReferences) {
-  return withReferences(database.selectFrom('orders'), references).select(sql<string>`biz_id::text`.as('id'))
-}
-
 export async function readOrders(database: Database, query: OrderQuery): Promise<ListedOrder[]> {
   return readPageOf(database, query, await orderSets(database, query))
 }
 
 export async function listOrders(database: Database, query: OrderQuery): Promise<Page<ListedOrder>> {
   const sets = await orderSets(database, query)
+  if (query.before !== undefined) return readOrdersBehind(database, query, sets)
   const orders = await readPageOf(database, query, sets)
   return toPage(orders, await readTotal(sets, orders.length, query), query)
 }
@@ -116,11 +106,8 @@ function isVisibleTo(workspace: WorkspaceId): OrderPredicate {
     ])
 }
 
-function toListedOrder({ order, ...maker }: OrderMaker & { order: unknown }): ListedOrder {
-  return {
-    ...storedOrder.parse(order),
-    ...maker,
-  }
+function toListedOrder({ order, workspaceKind, workspaceStatus, creatorStatus }: OrderMaker & { order: unknown }) {
+  return { ...storedOrder.parse(order), workspaceKind, workspaceStatus, creatorStatus }
 }
 
 type MatchingOrders = ReturnType<typeof matchingOrders>
@@ -131,17 +118,34 @@ async function readPageOf(
   query: OrderQuery,
   sets: readonly MatchingOrders[],
 ): Promise<ListedOrder[]> {
+  return (await readRows(database, query, sets)).map(toListedOrder)
+}
+
+/** Reads one more order, to know whether the page is the last one. */
+async function readOrdersBehind(
+  database: Database,
+  query: OrderQuery,
+  sets: readonly MatchingOrders[],
+): Promise<Page<ListedOrder>> {
+  const { pageSize } = query
+  const rows = await readRows(database, { ...query, currentPage: 1, pageSize: pageSize + 1 }, sets)
+  const page = rows.slice(0, pageSize)
+  const next = rows.length > pageSize ? (page.at(-1)?.cursor ?? null) : null
+  return toCursorPage(page.map(toListedOrder), next, query)
+}
+
+function readRows(database: Database, query: OrderQuery, sets: readonly MatchingOrders[]) {
   const page = sortedKeys(database, query, sets).limit(query.pageSize).offset(offsetOf(query))
-  const rows = await database
+  return database
     .selectFrom(page.as('page'))
     .innerJoin('orders', (join) =>
       join.onRef('orders.workspaceBizId', '=', 'page.workspaceBizId').onRef('orders.bizId', '=', 'page.bizId'),
     )
     .select(orderColumns)
+    .select(cursorOf({ time: sql.ref('page.sort_key'), id: sql.ref('page.bizId') }).as('cursor'))
     .orderBy('page.sort_key', query.sortOrder)
     .orderBy('page.bizId', query.sortOrder)
     .execute()
-  return rows.map(toListedOrder)
 }
 
 /** Each set contributes the keys from the start of the list to the end of the requested page. */
@@ -252,8 +256,9 @@ async function isWalletOf(database: Database, wallet: WalletId, workspace: Works
 }
 
 function matchingOrders(database: Database, query: OrderQuery) {
-  const { type, workspaceKind, statuses, expiry, from, to, data } = query
-  let found = withReferences(database.selectFrom('orders'), query).where('orderType', '=', type)
+  const { type, workspaceKind, statuses, expiry, from, to, data, before, sortOrder } = query
+  const { orderNo, clientReference, externalReference } = query
+  let found = database.selectFrom('orders').where('orderType', '=', type)
   if (statuses?.length === 0) return found.where(sql.lit(false))
   if (workspaceKind !== undefined) found = found.where('workspaceKind', '=', workspaceKind)
   if (statuses !== undefined) found = found.where(currentStatus(expiry), 'in', statuses)
@@ -261,22 +266,17 @@ function matchingOrders(database: Database, query: OrderQuery) {
     found = found.where('orders.status', 'in', storedStatuses(statuses, expiry))
   if (from !== undefined) found = found.where('createdAt', '>=', timestamptz(from))
   if (to !== undefined) found = found.where('createdAt', '<=', timestamptz(to))
-  // Only the creating workspace and operators can see the client reference.
-  if (query.clientReference !== undefined && query.workspace !== null)
-    found = found.where('workspaceBizId', '=', query.workspace)
-  if (data !== undefined) found = found.where(sql<boolean>`data @> ${JSON.stringify(data)}::jsonb`)
-  return found
-}
-
-function withReferences(
-  orders: SelectQueryBuilder<Tables, 'orders', object>,
-  { orderNo, clientReference, externalReference }: OrderReferences,
-) {
-  let found = orders
+  if (before !== undefined)
+    found = found.where(isBehind(before, { time: sql.ref('orders.createdAt'), id: sql.ref('orders.bizId'), sortOrder }))
   if (orderNo !== undefined) found = found.where('orderNo', '=', orderNo)
-  if (clientReference !== undefined) found = found.where(sql<boolean>`data->>'clientReference' = ${clientReference}`)
   if (externalReference !== undefined)
     found = found.where(sql<boolean>`data->>'externalReference' = ${externalReference}`)
+  if (clientReference !== undefined) {
+    found = found.where(sql<boolean>`data->>'clientReference' = ${clientReference}`)
+    // The recipient cannot see the sender's reference.
+    if (query.workspace !== null) found = found.where('workspaceBizId', '=', query.workspace)
+  }
+  if (data !== undefined) found = found.where(sql<boolean>`data @> ${JSON.stringify(data)}::jsonb`)
   return found
 }
 

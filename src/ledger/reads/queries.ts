@@ -28,6 +28,7 @@ export interface ListParameters extends PageRequest {
 export function toListParameters({
   currentPage,
   pageSize,
+  before,
   sortOrder,
   startTime,
   endTime,
@@ -35,13 +36,14 @@ export function toListParameters({
   return {
     currentPage,
     pageSize,
+    before,
     sortOrder,
     ...parseInterval({ startTime, endTime }),
   }
 }
 
 /** The numbers and references of an order that people know. Compared with the text as stored. */
-export interface OrderReferences {
+interface OrderReferences {
   orderNo?: string | undefined
   clientReference?: string | undefined
   externalReference?: string | undefined
