@@ -14,6 +14,7 @@ export {
 export { type ClientCode, type ErrorCode, isPorticoError, PorticoError } from './errors.ts'
 export type { SocketOptions } from './headers.ts'
 export type * from './methods.ts'
+export { iterate } from './operation-caller.ts'
 export type { Args, CallOptions, Progress, Result, WorkspaceCallOptions } from './operation-types.ts'
 export type { ApiClientOptions, ClientOptions, EdgeHeaders, HttpExchange, RetryRule, SealRule } from './options.ts'
 export type { TokenPair, Tokens } from './session/credentials.ts'

@@ -108,6 +108,42 @@ export function createMethods<Methods>(routes: readonly Route[], caller: AnyCall
   ) as Methods
 }
 
+interface ListArgs {
+  query?: object
+  signal?: AbortSignal
+}
+
+interface ListPage<Item> {
+  items: readonly Item[]
+  pagination: { hasNext: boolean }
+  nextCursor?: string | null | undefined
+}
+
+/** The largest page takes the fewest requests. */
+const pageSize = 100
+
+/**
+ * Yields each record of a list, page by page: `for await (const order of iterate(client.listTransfers, { query }))`.
+ * Records that are added meanwhile neither repeat nor hide others. Needs the default `sortBy`. Rejects like a call of the
+ * method.
+ */
+export async function* iterate<Args extends [args?: ListArgs], Item>(
+  list: (...args: Args) => Promise<ListPage<Item>>,
+  ...[args]: Args
+): AsyncGenerator<Item, void, undefined> {
+  for (let before: string | null = 'start'; before !== null; ) {
+    // The caller's arguments with two more fields of the query, which every paged list takes.
+    const next = [{ ...args, query: { pageSize, ...args?.query, before } }] as unknown as Args
+    const page: ListPage<Item> = await list(...next)
+    for (const item of page.items) {
+      args?.signal?.throwIfAborted()
+      yield item
+    }
+    if (page.nextCursor === undefined && page.pagination.hasNext) throw new TypeError('the list does not take `before`')
+    before = page.nextCursor ?? null
+  }
+}
+
 function hasAuthorization({ headers = {} }: AnyArgs): boolean {
   return Object.keys(headers).some((name) => name.toLowerCase() === 'authorization')
 }

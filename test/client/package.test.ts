@@ -121,7 +121,11 @@ describe('the package portico-client', () => {
   it("has types that a browser project checks without Node's, also with TypeScript before 5.7", {
     timeout: 120_000,
   }, async () => {
-    const programs = { usage, comparison, ...(await examplesIn(['src/client/README.md', 'docs/guides/front-end.md'])) }
+    const programs = {
+      usage,
+      comparison,
+      ...(await examplesIn(['src/client/README.md', 'docs/guides/front-end.md', 'docs/guides/lists.md'])),
+    }
     for (const [name, text] of Object.entries(programs)) await writeFile(join(folder, `${name}.ts`), text)
     const browser = {
       lib: ['DOM', 'ES2023'],

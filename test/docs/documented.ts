@@ -30,6 +30,12 @@ export const documented: Documented[] = [
     adds: ({ url, operationsUrl }) => ` ${url} ${operationsUrl}`,
     prints: /^TRF-\S+: Completed\nWALLET\.INSUFFICIENT_FUNDS: insufficient funds$/m,
   },
+  {
+    file: 'docs/guides/lists.md',
+    begins: 'npx node examples/client/list.mjs',
+    adds: ({ url, operationsUrl }) => ` ${url} ${operationsUrl}`,
+    prints: /^\d+ transfers$/m,
+  },
   { file: 'docs/quickstart.md', begins: 'curl -s http://127.0.0.1:9090/explain/', prints: /^\[\]$/ },
   {
     file: 'docs/guides/service-behind-portico.md',
