@@ -46,7 +46,8 @@ export function listQuery<const S extends readonly [string, ...string[]], F exte
     })
     .refine(isForward, { path: ['endTime'], message: 'endTime is before startTime' })
     .superRefine((query, context) => {
-      const { before, sortBy, currentPage } = Position.parse(query)
+      // Another field of the query can be invalid.
+      const { before, sortBy, currentPage } = Position.safeParse(query).data ?? {}
       if (before === undefined) return
       // A record whose sort field changes could move past the cursor.
       if (sortBy !== sortable[0]) context.addIssue({ code: 'custom', path: ['sortBy'] })
