@@ -29,6 +29,9 @@ export interface PayoutAccount {
   network: string | null
 }
 
+/** Letters of another script can look like those of another bank. */
+const bankCodeForm = /^[A-Z0-9]+$/
+
 /**
  * A stored account has no kind. It can have faults: it is older than a check, or the setting has changed. Payouts to it
  * stay possible, and its spellings are still one account.
@@ -45,7 +48,7 @@ export function identifyAccount(
       : identifyAddress(accountNumber, listed?.addresses ?? [{ form: 'text' }])
   const isLive = kind === 'LIVE'
   const reasons = {
-    bankCode: bankCode !== null && canonicalBankCode(bankCode) === '' ? 'invalid_format' : null,
+    bankCode: bankCode !== null && !bankCodeForm.test(canonicalBankCode(bankCode)) ? 'invalid_format' : null,
     network: network !== null && !listed ? 'unknown' : isLive && listed?.test ? 'test_network' : null,
     accountNumber: isLive && found.isTest ? 'test_network' : found.fault,
   }

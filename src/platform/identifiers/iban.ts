@@ -25,3 +25,12 @@ export function isIban(text: string): boolean {
   const digits = `${text.slice(4)}${text.slice(0, 4)}`.replaceAll(/[A-Z]/g, (letter) => String(parseInt(letter, 36)))
   return BigInt(digits) % 97n === 1n
 }
+
+/** Returns the first valid IBAN within a longer text. Expects upper case without separators. */
+export function containedIban(text: string): string | undefined {
+  for (const { index } of text.matchAll(/(?=[A-Z]{2}\d{2})/g)) {
+    const candidate = text.slice(index, index + (lengths.get(text.slice(index, index + 2)) ?? 0))
+    if (isIban(candidate)) return candidate
+  }
+  return undefined
+}

@@ -47,6 +47,15 @@ test('identifyAccount: reports every fault', () => {
   ])
 })
 
+test.each(['C\u041eBADEFF', '\u0660\u0662\u0661000021', '\u4e2d\u884c'])(
+  'withdrawalChannels.create 400 VALIDATION.INVALID_PARAMETER: the bank code %j looks like another one',
+  (bankCode) => {
+    const fields = { ...crypto, channelType: 'BANK', bankCode, network: null, accountNumber: '0532013000' } as const
+    const faults = [{ name: 'bankCode', reason: 'invalid_format' }]
+    expect(identifyAccount(defaultNetworks, fields, 'LIVE').faults).toEqual(faults)
+  },
+)
+
 test('identifyAccount: masks the number without its bank code', () => {
   const fields = { ...crypto, channelType: 'BANK', bankCode: 'COBADEFF', network: null } as const
   expect(identifyAccount(defaultNetworks, { ...fields, accountNumber: '12-34' }, 'LIVE').masked).toBe('****4')

@@ -63,6 +63,24 @@ it.each([
   expect(identify(number)).toEqual({ canonical, fault: null })
 })
 
+it.each(['IBAN DE89 3704 0044 0532 0130 00', 'iban: DE89370400440532013000', 'ＩＢＡＮ\u00a0DE89-37040044-0532013000'])(
+  'identifyBankAccount: %j is the IBAN without its label',
+  (number) => {
+    expect(identify(number)).toEqual({ canonical: 'DE89370400440532013000', fault: null })
+  },
+)
+
+it('identifyBankAccount: the checksum of an IBAN with a label is checked', () => {
+  expect(identify('IBAN DE88 3704 0044 0532 0130 00').fault).toBe('invalid_checksum')
+})
+
+it.each(['0DE89370400440532013000', 'Konto DE89 3704 0044 0532 0130 00', 'XDE89370400440532013000X'])(
+  'identifyBankAccount: %j hides an IBAN, which stays its identity',
+  (number) => {
+    expect(identify(number)).toEqual({ canonical: 'DE89370400440532013000', fault: 'invalid_format' })
+  },
+)
+
 it.each(['123', '1 2-3', 'Контo1234', '--- ---'])('identifyBankAccount: %j has an invalid format', (number) => {
   expect(identify(number).fault).toBe('invalid_format')
 })
@@ -75,6 +93,11 @@ it.each([
   ['COBA DE FF', 'COBADEFF'],
   ['COBA\u00a0DE\u200bFF', 'COBADEFF'],
   ['ＣＯＢＡＤＥＦＦ', 'COBADEFF'],
+  ['BIC COBADEFF', 'COBADEFF'],
+  ['SWIFT: cobadeffxxx', 'COBADEFF'],
+  ['BIC/SWIFT-Code: COBADEFF', 'COBADEFF'],
+  ['BICKDEFF', 'BICKDEFF'],
+  ['BIC', 'BIC'],
   ['20-00-00', '200000'],
   ['021 000 021', '021000021'],
   ['HDFC0000123', 'HDFC0000123'],
