@@ -1,6 +1,6 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import { type Database, type Tx, timestamptz } from '../../database/index.ts'
-import { addMs, days, type Instant, toDate, type WorkspaceId } from '../../kernel/index.ts'
+import { type AccountId, addMs, days, type Instant, toDate, type WorkspaceId } from '../../kernel/index.ts'
 import { type WarningDays, warningDays } from './rules.ts'
 import type { ApiKeyScope } from './store.ts'
 
@@ -57,12 +57,28 @@ export async function workspaceNameOf(database: Database, id: WorkspaceId): Prom
   return (await workspace.executeTakeFirstOrThrow()).name
 }
 
+/** Whether the account is a member of the workspace whose membership is not suspended. */
+export async function isActiveMember(database: Database, id: AccountId, workspace: WorkspaceId): Promise<boolean> {
+  const membership = database
+    .selectFrom('memberships')
+    .select('accountBizId')
+    .where('workspaceBizId', '=', workspace)
+    .where('accountBizId', '=', id)
+    .where('suspendedAt', 'is', null)
+  return (await membership.executeTakeFirst()) !== undefined
+}
+
 /** A key that was created with less time to live than a stage gets no warning of it. */
 function needsWarning(expiry: Expiry): RawBuilder<SqlBool> {
   const stage = stageOf(expiry)
   return sql<SqlBool>`(api_key_status = 'ACTIVE' AND ${endsWithin(expiry, first)}
     AND created_at < ${endOf(expiry)} - ${stage} * interval '24 hours'
-    AND (warned_days IS NULL OR warned_days > ${stage}))`
+    AND (warned_days IS NULL OR warned_days > ${stage} OR ${hasMoved(expiry)}))`
+}
+
+/** Whether the key ends later than announced: the maximum lifetime was extended. The day exceeds any clock skew. */
+function hasMoved(expiry: Expiry): RawBuilder<SqlBool> {
+  return sql<SqlBool>`${endOf(expiry)} - (warned_days + 1) * interval '24 hours' > ${timestamptz(expiry.at)}`
 }
 
 function stageOf(expiry: Expiry): RawBuilder<WarningDays> {

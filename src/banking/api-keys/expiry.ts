@@ -14,7 +14,7 @@ import {
 } from '../../kernel/index.ts'
 import { enqueueJobs, type JobKind } from '../../platform/jobs/index.ts'
 import type { Mailer } from '../../platform/mail/index.ts'
-import { claimWarning, type Expiry, listKeysToWarnOf, workspaceNameOf } from './expiry-store.ts'
+import { claimWarning, type Expiry, isActiveMember, listKeysToWarnOf, workspaceNameOf } from './expiry-store.ts'
 import { type ApiKeySettings, endOfLife, statusAt } from './rules.ts'
 import { keyById } from './store.ts'
 
@@ -59,7 +59,7 @@ export interface ExpiryMailPorts {
   signInUrl(portal: Portal): string
 }
 
-/** Sends nothing if the key has been disabled or deleted since. */
+/** Sends nothing if the key has been disabled or deleted since, or if the recipient has left the workspace. */
 export function expiryMailJob({ database, accounts, clock, mailer, settings, signInUrl }: ExpiryMailPorts): JobKind {
   return {
     name: mailJob,
@@ -70,6 +70,7 @@ export function expiryMailJob({ database, accounts, clock, mailer, settings, sig
       const end = key && endOfLife(key, settings)
       const recipient = await accounts.read('CONSUMER', recipientId)
       if (!recipient || !end || statusAt(key, clock.now(), settings) !== 'ACTIVE') return
+      if (!(await isActiveMember(database, recipientId, key.workspaceBizId))) return
       const values = {
         key: `${key.apiKeyName} (${key.keyPrefix})`,
         workspace: await workspaceNameOf(database, key.workspaceBizId),

@@ -136,3 +136,35 @@ test('apiKeys.list 200: expiresSoon for the last 30 days of a key that can be us
     ]),
   )
 })
+
+test('apiKeys.warnOfExpiry: after the maximum life was extended, the new end is announced', async () => {
+  await create('Extended', null)
+  settings.maxLifeMs = days(60)
+  world.clock.advance(days(59.5))
+  expect(await warn()).toContain(mailOf('Extended'))
+  settings.maxLifeMs = days(120)
+  const warned: number[] = []
+  for (let day = 60; day <= 120; day++) {
+    if ((await warn()).includes(mailOf('Extended'))) warned.push(day)
+    world.clock.advance(days(1))
+  }
+  expect(warned).toEqual([91, 114, 120])
+  settings.maxLifeMs = null
+})
+
+test('apiKeys.mailExpiry: an owner who has left the workspace gets no mail', async () => {
+  await create('Left', days(31))
+  world.clock.advance(days(2))
+  const { bizId } = await world.database
+    .selectFrom('api_keys')
+    .select('bizId')
+    .where('apiKeyName', '=', 'Left')
+    .executeTakeFirstOrThrow()
+  const former = await world.account('former@example.test')
+  mails.length = 0
+  const send = keys.mailJobs.find(({ name }) => name === 'apiKeys.mailExpiry')
+  const facts = { jobId: '', attempt: 1, signal, drop: () => undefined }
+  await send?.work({ recipientId: former, workspaceBizId: workspace, bizId }, facts)
+  expect(mails).toEqual([])
+  expect(await warn()).toContain(mailOf('Left'))
+})
