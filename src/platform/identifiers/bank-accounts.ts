@@ -20,7 +20,7 @@ export function canonicalBankCode(text: string): string {
 
 /**
  * The canonical form of an IBAN is the IBAN, regardless of the bank code. That of another number is the canonical bank
- * code, a blank, and the letters and digits of the number. A number that begins as an IBAN does must be one. The only text
+ * code, a blank, and the letters and digits of the number, both without leading zeros. A number that begins as an IBAN does must be one. The only text
  * that can precede it is `IBAN`: a stored number that contains one is identified by it.
  */
 export function identifyBankAccount(account: { bankCode: string; accountNumber: string }): Identified {
@@ -28,6 +28,11 @@ export function identifyBankAccount(account: { bankCode: string; accountNumber: 
   if (looksLikeIban(number)) return { canonical: number, fault: isIban(number) ? null : 'invalid_checksum' }
   const iban = containedIban(number)
   if (iban !== undefined) return { canonical: iban, fault: 'invalid_format' }
-  const canonical = `${canonicalBankCode(account.bankCode)} ${number}`
+  const canonical = [canonicalBankCode(account.bankCode), number].map(withoutLeadingZeros).join(' ')
   return { canonical, fault: /^[A-Z0-9]{4,}$/.test(number) ? null : 'invalid_format' }
+}
+
+/** Forms and banks fill a number up to their own length. */
+function withoutLeadingZeros(text: string): string {
+  return /^\d+$/.test(text) ? text.replace(/^0+(?=\d)/, '') : text
 }

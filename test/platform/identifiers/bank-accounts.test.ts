@@ -55,12 +55,21 @@ it('identifyBankAccount: rejects check digits 99, which have the remainder of 02
 })
 
 it.each([
-  ['0532013000', 'COBADEFF 0532013000'],
-  ['05-32 01.30:00', 'COBADEFF 0532013000'],
+  ['0532013000', 'COBADEFF 532013000'],
+  ['05-32 01.30:00', 'COBADEFF 532013000'],
+  ['532013000', 'COBADEFF 532013000'],
+  ['0000-0532013000', 'COBADEFF 532013000'],
+  ['0000', 'COBADEFF 0'],
+  ['00A12', 'COBADEFF 00A12'],
   ['us12345678', 'COBADEFF US12345678'],
   ['Konto1234', 'COBADEFF KONTO1234'],
 ])('identifyBankAccount: %s without an IBAN is identified with the bank', (number, canonical) => {
   expect(identify(number)).toEqual({ canonical, fault: null })
+})
+
+it('identifyBankAccount: leading zeros of a bank code of digits do not make another account', () => {
+  expect(identify('12345678', '021000021')).toEqual(identify('12345678', '21 000 021'))
+  expect(identify('12345678', '021000021')).not.toEqual(identify('12345678', '210000210'))
 })
 
 it.each(['IBAN DE89 3704 0044 0532 0130 00', 'iban: DE89370400440532013000', 'ＩＢＡＮ\u00a0DE89-37040044-0532013000'])(
