@@ -34,6 +34,7 @@ describe('identity of payout accounts', () => {
       'GB82\u00a0WEST\u00a01234\u00a05698\u00a07654\u00a032',
       '\u200bGB82-WEST-1234-5698-7654-32\ufeff',
       'ＧＢ８２ＷＥＳＴ１２３４５６９８７６５４３２',
+      'IBAN: GB82 WEST 1234 5698 7654 32',
     ])
       expect(codeOf(await post({ accountNumber: spelling }))).toEqual(conflict)
   })
@@ -43,6 +44,8 @@ describe('identity of payout accounts', () => {
     expect((await post({ accountNumber, bankCode: 'COBADEFF' })).status).toBe(200)
     for (const bankCode of ['cobadeff', 'COBADEFFXXX', 'COBA DE FF', 'COBADEFF370'])
       expect(codeOf(await post({ accountNumber: '0532\u00a0013000', bankCode }))).toEqual(conflict)
+    for (const padded of ['532013000', '000 0532 013000'])
+      expect(codeOf(await post({ accountNumber: padded, bankCode: 'BIC: COBADEFF' }))).toEqual(conflict)
     expect((await post({ accountNumber, bankCode: 'DEUTDEFF' })).status).toBe(200)
   })
 
@@ -63,6 +66,8 @@ describe('identity of payout accounts', () => {
       'accountNumber;reason=invalid_checksum',
     ],
     ['an IBAN that is too short', { accountNumber: 'DE8937040044' }, 'accountNumber;reason=invalid_checksum'],
+    ['an IBAN behind other text', { accountNumber: '0GB82WEST12345698765432' }, 'accountNumber;reason=invalid_format'],
+    ['a bank code in letters of another script', { bankCode: 'C\u041eBADEFF' }, 'bankCode;reason=invalid_format'],
     ['a bank code without letters or digits', { bankCode: '---' }, 'bankCode;reason=invalid_format'],
   ])('withdrawalChannels.create 400 accountNumber, bankCode: %s', async (_name, changed, fields) => {
     expect(await outcome(post(changed))).toEqual([400, fields])
