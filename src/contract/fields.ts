@@ -30,11 +30,12 @@ const nonBlank = `^\\s*[^${control}\\s][^${control}]*$`
 const visible = /[^\s\p{Default_Ignorable_Code_Point}\u2800]/u
 
 /** Text in a request: `min` to `max` characters, trimmed and in NFC. Text without a visible character is rejected. */
-export function text(max: number, min = 1) {
+export function text(max: number, min = 1, clean = (value: string): string => value) {
   return z
     .string()
     .max(max * 2)
     .normalize('NFC')
+    .overwrite(clean)
     .trim()
     .min(min)
     .max(max)
@@ -60,10 +61,15 @@ const deceptive = new RegExp(
 )
 
 /** Text on one line, such as a name: no line breaks, no tabs and no deceptive characters. */
-export function line(max: number, min = 1) {
-  return text(max, min)
+export function line(max: number, min = 1, clean?: (value: string) => string) {
+  return text(max, min, clean)
     .refine((value) => printableLine.test(value) && !deceptive.test(value))
     .meta({ pattern: min > 0 ? `^\\s*[^${lineControl}\\s][^${lineControl}]*$` : `^[^${lineControl}]*$` })
+}
+
+/** A `line` that web pages copy with invisible characters, such as a reference. They are removed. */
+export function pastedLine(max: number, min = 1) {
+  return line(max, min, (value) => value.replaceAll(/[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu, ''))
 }
 
 /** A reason for a decision. */
@@ -225,7 +231,7 @@ export const orderNoFilter = {
     .optional(),
 }
 export const clientReferenceFilter = { clientReference: line(64).optional() }
-export const externalReferenceFilter = { externalReference: line(128).optional() }
+export const externalReferenceFilter = { externalReference: pastedLine(128).optional() }
 
 /** Filters of an operator's list over all workspaces. */
 export const workspaceFilters = { workspaceId: id.optional(), workspaceKind: codeOf(workspaceKind).optional() }

@@ -8,10 +8,10 @@ import {
   decimal,
   externalReferenceFilter,
   id,
-  line,
   memberReason,
   orderFields,
   orNone,
+  pastedLine,
   reason,
   statusHistory,
   text,
@@ -277,7 +277,7 @@ export const confirmRecharge = operation({
   purpose: ({ recharge_id: order, receivedAmount: amount }) => ({ order, amount }),
   body: z
     .strictObject({
-      externalReference: orNone(line(128, 0)).meta({
+      externalReference: orNone(pastedLine(128, 0)).meta({
         description:
           'Reference of the payment in the bank statement. It confirms one recharge per channel. Only letters and digits are compared. Required for an expired recharge.',
       }),
@@ -295,7 +295,7 @@ export const allowRechargeReference = operation({
   id: 'recharges.allowReference',
   path: '/recharges/{recharge_id}/allow-reference',
   summary: 'Allow a recharge a reference that is already used',
-  body: z.strictObject({ externalReference: line(128), reason }),
+  body: z.strictObject({ externalReference: pastedLine(128), reason }),
 })
 
 export const rejectRecharge = operation({

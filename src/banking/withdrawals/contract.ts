@@ -7,9 +7,9 @@ import {
   decimal,
   externalReferenceFilter,
   id,
-  line,
   orderFields,
   orNone,
+  pastedLine,
   statusHistory,
   text,
   timestamp,
@@ -227,7 +227,7 @@ export const completeWithdrawal = operation({
   id: 'withdrawals.complete',
   path: '/withdrawals/{withdrawal_id}/complete',
   summary: 'Mark a withdrawal as paid and debit the wallet',
-  body: z.strictObject({ externalReference: orNone(line(128, 0)) }).optional(),
+  body: z.strictObject({ externalReference: orNone(pastedLine(128, 0)) }).optional(),
 })
 
 export const failWithdrawal = operation({

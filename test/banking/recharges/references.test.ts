@@ -76,3 +76,12 @@ test('recharges.confirm: a replica of the previous release cannot use a referenc
   await confirmWithoutKey('Sepa 2026-18')
   await close()
 })
+
+test.each(['SEPA\u00ad2026\u200b-17', '\u2066SEPA2026-17\u2069', '\ufeffSEPA2026\u200d-17'])(
+  'recharges.confirm, allowReference 200: %j is read without its invisible characters',
+  (externalReference) => {
+    const read = { externalReference: 'SEPA2026-17' }
+    expect(contract.confirmRecharge.body.parse({ externalReference })).toEqual(read)
+    expect(contract.allowRechargeReference.body.parse({ externalReference, reason: 'Rent' })).toMatchObject(read)
+  },
+)
