@@ -68,7 +68,7 @@ describe('policies', () => {
       'api-key:read': ['apiKeys.availablePermissions', 'apiKeys.list', 'apiKeys.read'],
       'audit:read': ['operators.listAuditLog', 'operators.verifyAuditLog'],
       'exchange-rate:manage': ['exchanges.confirmRate', 'exchanges.setRate', 'exchanges.unsetRate'],
-      'exchange-rate:read': ['exchanges.listRates'],
+      'exchange-rate:read': ['exchanges.listAll', 'exchanges.listRates'],
       'exchange:create': ['exchanges.create', 'exchanges.quote'],
       'exchange:read': ['exchanges.list', 'exchanges.read', 'exchanges.readQuote'],
       'export:create': ['exports.create'],
@@ -105,6 +105,7 @@ describe('policies', () => {
       'transfer:read': [
         'transfers.completed',
         'transfers.list',
+        'transfers.listAll',
         'transfers.listOfWallet',
         'transfers.listPending',
         'transfers.read',

@@ -203,6 +203,14 @@ export const createExchange = operation({
   ],
 })
 
+export const listAllExchanges = operation({
+  ...orders.listAll,
+  id: 'exchanges.listAll',
+  path: '/exchanges',
+  summary: 'List the exchanges of all workspaces',
+  policy: { ...operator, permission: 'exchange-rate:read' },
+})
+
 const rates = { path: '/exchange-rates', chains: ['system'], refuses: [] } as const
 
 export const listExchangeRates = operation({

@@ -30,9 +30,14 @@ export function createHandlers(ports: ExchangesPorts & { words: Words }): Handle
 
     listExchanges: async (request) => {
       const { query, workspace } = request
-      const { sourceCurrency, targetCurrency } = query
-      const data = { ...(sourceCurrency && { sourceCurrency }), ...(targetCurrency && { targetCurrency }) }
-      return mapPage(await orders.page(query, workspace.id, { data }), (order) => orders.show(order, request))
+      const found = await orders.page(query, workspace.id, toCurrencies(query))
+      return mapPage(found, (order) => orders.show(order, request))
+    },
+
+    listAllExchanges: async (request) => {
+      const { query } = request
+      const found = await orders.page(query, null, toCurrencies(query))
+      return mapPage(found, (order) => orders.showToOperator(order, request))
     },
 
     listExchangeRates: async () => (await listRates(ports)).map(toRateView),
@@ -50,6 +55,11 @@ export function createHandlers(ports: ExchangesPorts & { words: Words }): Handle
     unsetExchangeRate: async (request) =>
       toRateView(await unsetExchangeRate(ports, toPair(request.body), auditContextOf(request))),
   })
+}
+
+function toCurrencies(query: { sourceCurrency?: string | undefined; targetCurrency?: string | undefined }) {
+  const { sourceCurrency, targetCurrency } = query
+  return { data: { ...(sourceCurrency && { sourceCurrency }), ...(targetCurrency && { targetCurrency }) } }
 }
 
 function toPair({ sourceCurrency, targetCurrency }: { sourceCurrency: string; targetCurrency: string }) {

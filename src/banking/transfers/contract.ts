@@ -204,6 +204,13 @@ export const isTransferCompleted = operation({
   malformedParam: 'VALIDATION.INVALID_PARAMETER',
 })
 
+export const listAllTransfers = operation({
+  ...orders.listAll,
+  id: 'transfers.listAll',
+  path: '/transfers',
+  summary: 'List the transfers of all workspaces',
+})
+
 export const listPendingTransfers = operation({
   ...orders.listAll,
   id: 'transfers.listPending',

@@ -8,6 +8,7 @@ import {
   type HandlerTable,
   type Instant,
   mapPage,
+  type Request,
   type Words,
   type WorkspaceId,
 } from '../../kernel/index.ts'
@@ -31,9 +32,18 @@ export interface TransfersPorts {
   ): Promise<void>
 }
 
+type OperatorList = Request<typeof contract.listAllTransfers> | Request<typeof contract.listPendingTransfers>
+
 export function createHandlers(ports: TransfersPorts): HandlerTable {
   const { ledger, rules, approvalLifeMs, words, assertNotHeld } = ports
   const orders = createOrders(contract.transfers, { ledger, words }, toTransferView)
+  /** The filter by a workspace selects the transfers that it received, too. */
+  const listForOperator = async (request: OperatorList, more: { statuses?: readonly string[] } = {}) => {
+    const { workspaceId, ...query } = request.query
+    const participant = workspaceId === undefined ? undefined : bizId<'workspace'>(workspaceId)
+    const found = await orders.page(query, null, { participant, ...more })
+    return mapPage(found, (order) => orders.showToOperator(order, request))
+  }
   return createHandlerTable(contract, {
     listTransfers: orders.list,
     readTransfer: orders.read,
@@ -75,12 +85,8 @@ export function createHandlers(ports: TransfersPorts): HandlerTable {
     isTransferCompleted: async ({ params, workspace }) =>
       (await orders.find(bizId<'order'>(params.order_id), workspace.id)).status === 'COMPLETED',
 
-    listPendingTransfers: async (request) => {
-      const { workspaceId, ...query } = request.query
-      const participant = workspaceId === undefined ? undefined : bizId<'workspace'>(workspaceId)
-      const found = await orders.page(query, null, { participant, statuses: waitingStatuses(contract.transfers) })
-      return mapPage(found, (order) => orders.showToOperator(order, request))
-    },
+    listAllTransfers: (request) => listForOperator(request),
+    listPendingTransfers: (request) => listForOperator(request, { statuses: waitingStatuses(contract.transfers) }),
 
     approveTransfer: orders.move('approve', async (_, __, read) => approvedPostings(await read())),
 

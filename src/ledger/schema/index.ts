@@ -5,7 +5,7 @@ import { entries } from './entries.ts'
 import { databaseClock, execute } from './execute.ts'
 import { holds } from './holds.ts'
 import { idempotency } from './idempotency.ts'
-import { orderLists, orderReferences } from './order-lists.ts'
+import { operatorLists, orderLists, orderReferences } from './order-lists.ts'
 import { orderJson, orders, ordersGuard } from './orders.ts'
 import { sandbox } from './sandbox.ts'
 import type {} from './tables.ts'
@@ -120,4 +120,5 @@ export const migrations = [
   sqlMigration('009-database-clock', databaseClock),
   sqlMigration('010-closed-wallets', [objectionToClosed]),
   sqlMigration('011-order-references', orderReferences),
+  sqlMigration('012-operator-lists', operatorLists),
 ]

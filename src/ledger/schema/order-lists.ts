@@ -1,7 +1,8 @@
 /** Indexes of the first version that those of this migration replace. */
 const replaced = ['orders_list', 'orders_received', 'orders_source', 'orders_target', 'orders_open', 'orders_of_all']
 
-const operatorTypes = `order_type NOT IN ('TRANSFER', 'EXCHANGE')`
+const instantTypes = `('TRANSFER', 'EXCHANGE')`
+const operatorTypes = `order_type NOT IN ${instantTypes}`
 const isReceived = 'counterparty_workspace_biz_id IS NOT NULL'
 
 /**
@@ -44,6 +45,20 @@ const indexesByReference: Record<string, string> = {
     WHERE data->>'externalReference' IS NOT NULL`,
 }
 
+/** For operators, who find recharges by letters and digits, and list transfers and exchanges, too. */
+const indexesForOperators: Record<string, string> = {
+  orders_reference_key: `((data->>'referenceKey'), workspace_biz_id, created_at, biz_id)
+    WHERE data->>'referenceKey' IS NOT NULL`,
+  orders_instant_of_kind: `(order_type, workspace_kind, created_at, biz_id) INCLUDE (status)
+    WHERE order_type IN ${instantTypes}`,
+  orders_instant_of_kind_changed: `(order_type, workspace_kind, updated_at, biz_id) WHERE order_type IN ${instantTypes}`,
+}
+
+/** PostgreSQL takes no statistics from partial indexes, and assumes that each reference has 1 of 200 orders. */
+const referenceStatistics = ['clientReference', 'externalReference', 'referenceKey'].map(
+  (field) => `CREATE STATISTICS IF NOT EXISTS orders_${field.toLowerCase()} ON (data->>'${field}') FROM orders`,
+)
+
 /** The kind of a workspace never changes. */
 const kindOfOrder = [
   `ALTER TABLE orders ADD COLUMN workspace_kind text NOT NULL DEFAULT 'LIVE'`,
@@ -79,6 +94,8 @@ export const orderLists = [
 ]
 
 export const orderReferences = create(indexesByReference)
+
+export const operatorLists = [...create(indexesForOperators), ...referenceStatistics]
 
 function create(definitions: Record<string, string>): string[] {
   return Object.entries(definitions).map(([name, text]) => `CREATE INDEX IF NOT EXISTS ${name} ON orders ${text}`)

@@ -59,13 +59,32 @@ describe('orders by what people have in hand', needsStore(), () => {
     }
   })
 
-  test('exchanges.list 200: finds an exchange by orderNo; it has no client reference', async () => {
-    const { data, web } = world
+  test('transfers.listAll 200: an operator finds a completed transfer; a member cannot use this list', async () => {
+    const { bizId, orderNo } = await transfer('INV-OPERATOR')
+    expect(await operators('/transfers', { clientReference: 'INV-OPERATOR' })).toEqual([bizId])
+    expect(await operators('/transfers', { orderNo, transferStatus: 'COMPLETED' })).toEqual([bizId])
+    expect((await world.web('GET', `/transfers${query({ orderNo })}`)).status).toBe(404)
+  })
+
+  test('exchanges.list, listAll 200: find an exchange by orderNo; it has no client reference', async () => {
+    const { data, web, system } = world
     const pair = { sourceCurrency: 'USD', targetCurrency: 'EUR', amount: '10.00', fixedSide: 'SOURCE' }
     const { quoteBizId } = await data(web('POST', '/exchanges/quote', pair))
     const { bizId, orderNo } = await data(web('POST', '/exchanges', { quoteBizId }))
-    expect(await mine('/exchanges', { orderNo })).toEqual([bizId])
-    expect(codeOf(await web('GET', '/exchanges?clientReference=x'))).toEqual(invalid)
+    for (const find of [mine, operators]) {
+      expect(await find('/exchanges', { orderNo, sourceCurrency: 'USD', targetCurrency: 'EUR' })).toEqual([bizId])
+      expect(await find('/exchanges', { orderNo, sourceCurrency: 'EUR' })).toEqual([])
+      expect(await find('/exchanges', { orderNo, exchangeStatus: 'PROCESSING' })).toEqual([])
+    }
+    const { items } = await data(system('GET', `/exchanges${query({ orderNo })}`))
+    const [{ workspaceBizId, ...exchange }] = items
+    expect(exchange).toMatchObject({ workspaceKind: { code: 'LIVE' }, creatorStatus: { code: 'ACTIVE' } })
+    expect(await operators('/exchanges', { orderNo, workspaceId: workspaceBizId, workspaceKind: 'LIVE' })).toEqual([
+      bizId,
+    ])
+    expect(await operators('/exchanges', { orderNo, workspaceId: bizId })).toEqual([])
+    for (const call of [web, system]) expect(codeOf(await call('GET', '/exchanges?clientReference=x'))).toEqual(invalid)
+    expect((await data(system('GET', '/exchanges?before=start'))).nextCursor).toBe(null)
   })
 
   test('operators.listAuditLog 200: by the references of an order, and by requestId', async () => {
