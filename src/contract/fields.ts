@@ -222,8 +222,8 @@ export const operatorOrderFields = {
 }
 
 /**
- * Filters of lists of orders by the number and the references that people know. They match the whole text as stored. A
- * list has the filters of the fields that its orders have.
+ * Filters of lists of orders by the number and the references that people know. They match the whole text. A list
+ * has the filters of the fields that its orders have.
  */
 export const orderNoFilter = {
   orderNo: line(64)

@@ -11,6 +11,7 @@ import {
   type Portal,
   toDate,
 } from '../../kernel/index.ts'
+import { canonicalReference } from '../../platform/identifiers/index.ts'
 
 type Store = Database | Tx
 
@@ -176,6 +177,8 @@ function selectOrders(database: Database, { orderNo, clientReference, externalRe
   let found = database.selectFrom('orders').select(sql<string>`biz_id::text`.as('id'))
   if (orderNo) found = found.where('orderNo', '=', orderNo)
   if (clientReference) found = found.where(sql<boolean>`data->>'clientReference' = ${clientReference}`)
-  if (externalReference) found = found.where(sql<boolean>`data->>'externalReference' = ${externalReference}`)
-  return found
+  if (!externalReference) return found
+  const byText = found.where(sql<boolean>`data->>'externalReference' = ${externalReference}`)
+  const key = canonicalReference(externalReference)
+  return key === '' ? byText : byText.union(found.where(sql<boolean>`data->>'referenceKey' = ${key}`))
 }

@@ -16,6 +16,7 @@ import {
   type WorkspaceStatus,
   workspaceKind,
 } from '../../kernel/index.ts'
+import { canonicalReference } from '../../platform/identifiers/index.ts'
 import type { OrderType } from '../contract.ts'
 import { type Order, type OrderExpiry, storedOrder } from '../order.ts'
 import type { DueQuery, OrderQuery } from './queries.ts'
@@ -95,6 +96,17 @@ export async function listDueOrders(database: Database, query: DueQuery): Promis
     .limit(limit)
     .execute()
   return rows.map((row) => row.bizId)
+}
+
+/** Disjoint sets: orders with this text, and recharges whose reference has the same letters and digits. */
+function externalReferenceSets(text: string): RawBuilder<boolean>[] {
+  const isText = sql<boolean>`data->>'externalReference' = ${text}`
+  const key = canonicalReference(text)
+  if (key === '') return [isText]
+  return [
+    isText,
+    sql<boolean>`(data->>'referenceKey' = ${key} AND data->>'externalReference' IS DISTINCT FROM ${text})`,
+  ]
 }
 
 /** A workspace sees the orders that it created, and completed orders of which it is the counterparty. */
@@ -202,9 +214,11 @@ function currentStatus(expiry: OrderQuery['expiry']) {
  * has the order of the list.
  */
 async function orderSets(database: Database, query: OrderQuery): Promise<MatchingOrders[]> {
-  const { wallet } = query
+  const { wallet, externalReference } = query
   const sets = wallet === undefined ? partySets(query) : await walletSets(database, query, wallet)
-  return sets.map((isMember) => matchingOrders(database, query).where(isMember))
+  const found = sets.map((isMember) => matchingOrders(database, query).where(isMember))
+  if (externalReference === undefined) return found
+  return found.flatMap((set) => externalReferenceSets(externalReference).map((hasReference) => set.where(hasReference)))
 }
 
 function partySets(query: OrderQuery): OrderPredicate[] {
@@ -257,7 +271,7 @@ async function isWalletOf(database: Database, wallet: WalletId, workspace: Works
 
 function matchingOrders(database: Database, query: OrderQuery) {
   const { type, workspaceKind, statuses, expiry, from, to, data, before, sortOrder } = query
-  const { orderNo, clientReference, externalReference } = query
+  const { orderNo, clientReference } = query
   let found = database.selectFrom('orders').where('orderType', '=', type)
   if (statuses?.length === 0) return found.where(sql.lit(false))
   if (workspaceKind !== undefined) found = found.where('workspaceKind', '=', workspaceKind)
@@ -269,8 +283,6 @@ function matchingOrders(database: Database, query: OrderQuery) {
   if (before !== undefined)
     found = found.where(isBehind(before, { time: sql.ref('orders.createdAt'), id: sql.ref('orders.bizId'), sortOrder }))
   if (orderNo !== undefined) found = found.where('orderNo', '=', orderNo)
-  if (externalReference !== undefined)
-    found = found.where(sql<boolean>`data->>'externalReference' = ${externalReference}`)
   if (clientReference !== undefined) {
     found = found.where(sql<boolean>`data->>'clientReference' = ${clientReference}`)
     // The recipient cannot see the sender's reference.

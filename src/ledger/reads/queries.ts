@@ -42,7 +42,7 @@ export function toListParameters({
   }
 }
 
-/** The numbers and references of an order that people know. Compared with the text as stored. */
+/** The numbers and references of an order that people know. Compared with the text as stored, or with `referenceKey`. */
 interface OrderReferences {
   orderNo?: string | undefined
   clientReference?: string | undefined

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { afterAll, expect, test } from 'vitest'
+import { listAuditLog } from '../../../src/banking/operators/store.ts'
 import * as contract from '../../../src/banking/recharges/contract.ts'
 import { migrations } from '../../../src/banking/recharges/schema/index.ts'
-import { inTransaction, sqlState } from '../../../src/database/index.ts'
+import { type Database, inTransaction, sqlState } from '../../../src/database/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { everyStore } from '../../ledger/stores.ts'
 import { openRecharges } from './world.ts'
@@ -64,16 +65,10 @@ test('recharges.confirm: a replica of the previous release cannot use a referenc
     ...{ as: systemIds.next<'account'>(), params: { recharge_id: await create() } },
     body: { externalReference: 'Sepa 2026-17' },
   })
-  const confirmWithoutKey = async (externalReference: string) => {
-    const data = JSON.stringify({ externalReference })
-    await sql`
-      UPDATE orders SET status = 'COMPLETED', version = version + 1, data = data || ${data}::jsonb,
-             history = history || '{"status": "COMPLETED"}'::jsonb
-       WHERE biz_id = ${await create()}`.execute(database)
-  }
+  const confirmAgain = async (text: string) => confirmWithoutKey(database, await create(), text)
   for (const text of ['SEPA202617', 'sepa\u00a02026 17', 'ＳＥＰＡ２０２６－１７'])
-    expect(await confirmWithoutKey(text).catch(sqlState)).toBe('PR002')
-  await confirmWithoutKey('Sepa 2026-18')
+    expect(await confirmAgain(text).catch(sqlState)).toBe('PR002')
+  await confirmAgain('Sepa 2026-18')
   await close()
 })
 
@@ -85,3 +80,46 @@ test.each(['SEPA\u00ad2026\u200b-17', '\u2066SEPA2026-17\u2069', '\ufeffSEPA2026
     expect(contract.allowRechargeReference.body.parse({ externalReference, reason: 'Rent' })).toMatchObject(read)
   },
 )
+test('recharges.list, listAll 200: found by a reference as the bank statement writes it, not by others', async () => {
+  const { database, wallet, openWallet, call, close } = await openRecharges()
+  const [maker, checker] = [systemIds.next<'account'>(), systemIds.next<'account'>()]
+  const create = async () => {
+    const body = { walletBizId: wallet.id, channelCode: 'TOKEN', amount: '10.00' }
+    return (await call(contract.createRecharge, { as: maker, workspace: wallet.workspace, body })).bizId
+  }
+  const [id, withoutKey] = [await create(), await create()]
+  await call(contract.confirmRecharge, {
+    ...{ as: checker, params: { recharge_id: id } },
+    body: { externalReference: 'Sepa 2026-17' },
+  })
+  await confirmWithoutKey(database, withoutKey, '---')
+  const stranger = await openWallet('USD')
+  const idsIn = ({ items }: { items: { bizId: string }[] }) => items.map(({ bizId }) => bizId)
+  const find = async (externalReference: string) => {
+    const member = { as: maker, query: { externalReference } }
+    const log = { ...{ currentPage: 1, pageSize: 20, sortOrder: 'asc' as const }, externalReference }
+    return {
+      member: idsIn(await call(contract.listRecharges, { ...member, workspace: wallet.workspace })),
+      stranger: idsIn(await call(contract.listRecharges, { ...member, workspace: stranger.workspace })),
+      operator: idsIn(await call(contract.listAllRecharges, { as: checker, query: { externalReference } })),
+      log: [...new Set((await listAuditLog(database, log)).items.map(({ targetId }) => targetId))],
+    }
+  }
+  const only = (found: string) => ({ member: [found], stranger: [], operator: [found], log: [found] })
+  for (const text of ['Sepa 2026-17', 'SEPA202617', 'sepa\u00a02026 17', 'ＳＥＰＡ２０２６－１７', 'Sepa-20-26/17'])
+    expect(await find(text), text).toEqual(only(id))
+  const none = { member: [], stranger: [], operator: [], log: [] }
+  for (const text of ['Sepa 2026-1', '+', '-- -']) expect(await find(text), text).toEqual(none)
+  expect(await find('---')).toMatchObject({ member: [withoutKey], stranger: [], operator: [withoutKey] })
+  await close()
+})
+
+/** A replica of the release before `referenceKey`. */
+async function confirmWithoutKey(database: Database, id: string, externalReference: string): Promise<void> {
+  const data = JSON.stringify({ externalReference })
+  const step = JSON.stringify({ status: 'COMPLETED', at: '2026-08-01T00:00:00.000Z', actorBizId: null, reason: null })
+  await sql`
+    UPDATE orders SET status = 'COMPLETED', version = version + 1, data = data || ${data}::jsonb,
+           history = history || ${step}::jsonb
+     WHERE biz_id = ${id}`.execute(database)
+}
