@@ -71,9 +71,10 @@ export function thrownMessage({ code, detail: { cause } }: Refusal): string | un
   return code === 'SYSTEM.INTERNAL_ERROR' && cause !== undefined ? messageOf(cause) : undefined
 }
 
-/** Returns VALIDATION.INVALID_PARAMETER for one input. */
-export function invalid(field: string, internal?: string): Refusal {
-  return new Refusal('VALIDATION.INVALID_PARAMETER', { field, internal: internal ?? `invalid ${field}` })
+/** Returns VALIDATION.INVALID_PARAMETER for one input. `reason` is for `X-Portico-Fields`. Default: `invalid`. */
+export function invalid(field: string, internal?: string, reason?: string): Refusal {
+  const fields = reason === undefined ? {} : { fields: [{ name: field, reason }] }
+  return new Refusal('VALIDATION.INVALID_PARAMETER', { field, internal: internal ?? `invalid ${field}`, ...fields })
 }
 
 /** Returns RESOURCE.NOT_FOUND. */
@@ -81,9 +82,9 @@ export function notFound(internal?: string): Refusal {
   return new Refusal('RESOURCE.NOT_FOUND', internal ? { internal } : {})
 }
 
-/** Returns STATE.CONFLICT. */
-export function conflict(internal: string): Refusal {
-  return new Refusal('STATE.CONFLICT', { internal })
+/** Returns STATE.CONFLICT. The message names `field`, whose value another resource has. */
+export function conflict(internal: string, field?: string): Refusal {
+  return new Refusal('STATE.CONFLICT', { internal, ...(field !== undefined && { field }) })
 }
 
 /** Returns ACCESS.PERMISSION_DENIED. */

@@ -37,6 +37,8 @@ describe('identity of payout accounts', () => {
       'IBAN: GB82 WEST 1234 5698 7654 32',
     ])
       expect(codeOf(await post({ accountNumber: spelling }))).toEqual(conflict)
+    const { message } = (await post({ accountNumber })).body
+    expect(message).toBe('this value conflicts with another resource: accountNumber')
   })
 
   test('withdrawalChannels.create 409: another number is one account per bank, by the BIC of 8', async () => {

@@ -126,7 +126,7 @@ export async function createApiKey(
     const { key, ...secret } = generateKey(randomness, digest)
     const owner = { bizId: ids.next<'apiKey'>(), workspaceBizId: access.id, createdBy: auditContext.accountId }
     const row = await insertKey(tx, { ...input, ...secret, ...owner, expiresAt }, auditContext.at)
-    if (!row) throw conflict('another API key has this name')
+    if (!row) throw conflict('another API key has this name', 'apiKeyName')
     const addresses = replacesWhitelist(row, settings) ? { replacesIpWhitelist: true } : {}
     const detail = { permissions: input.permissionCodes.join(','), ...addresses }
     await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: row.bizId, detail })

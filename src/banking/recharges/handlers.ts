@@ -39,7 +39,7 @@ export function createHandlers(ports: RechargesPorts & { words: Words }): Handle
   })
   /** The bank statement proves the payment, so it needs no other proof. */
   const confirmExpired = orders.move('confirmExpired', async (request: Confirmation, { key }, read) => {
-    if (!request.body?.externalReference) throw invalid('externalReference', 'required after the expiry')
+    if (!request.body?.externalReference) throw invalid('externalReference', 'required after the expiry', 'missing')
     const { change, receipt, recharge } = toConfirmation(request, await read())
     return { ...change, usage: usageOf(recharge, receipt), within: withReference(ports, key) }
   })
@@ -47,7 +47,7 @@ export function createHandlers(ports: RechargesPorts & { words: Words }): Handle
     receivedUsage(channels.get(details.channelCode), charge.amount)
   const toConfirmation = ({ body }: Confirmation, order: Order) => {
     const externalReference = body?.externalReference ?? null
-    if (referenceRequired && externalReference === null) throw invalid('externalReference', 'required')
+    if (referenceRequired && externalReference === null) throw invalid('externalReference', 'required', 'missing')
     const recharge = toRecharge(order)
     const receipt = computeReceipt(recharge, channels.get(recharge.details.channelCode), body?.receivedAmount)
     const change = {

@@ -133,7 +133,7 @@ export function confirmedPostings(order: Order, { amount, net, fee }: Charge) {
 /** Throws VALIDATION.INVALID_PARAMETER for a reference without letters and digits. */
 export function referenceData(externalReference: string) {
   const referenceKey = canonicalReference(externalReference)
-  if (referenceKey === '') throw invalid('externalReference', 'no letters or digits')
+  if (referenceKey === '') throw invalid('externalReference', 'no letters or digits', 'invalid_format')
   return { externalReference, referenceKey }
 }
 

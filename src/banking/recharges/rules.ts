@@ -131,6 +131,6 @@ export function computeReceipt(announced: Charge, channel: Channel | undefined, 
   if (channel?.settings.currency !== currency)
     throw new Refusal('CHANNEL.NOT_AVAILABLE', { internal: 'no tariff for the received amount' })
   const charge = chargeOf(channel.tariff, amount)
-  if (charge.net.minor <= 0n) throw invalid('receivedAmount', 'the fee exceeds the amount')
+  if (charge.net.minor <= 0n) throw invalid('receivedAmount', 'the fee exceeds the amount', 'too_small')
   return { charge, isAsAnnounced: false }
 }

@@ -125,7 +125,7 @@ export async function createRole(ports: RolePorts, input: CreateRoleInput, conte
       { ...input, workspaceBizId: access.id, bizId: ids.next<'role'>() },
       auditContext.at,
     )
-    if (!role) throw conflict('another role has this name')
+    if (!role) throw conflict('another role has this name', 'roleName')
     await recordGrants(tx, role, role.permissionCodes, grantedBy(context))
     const { accountId: actorId, at } = auditContext
     const gives = members.powerOf(grant)
@@ -154,7 +154,7 @@ export function updateRole(
     const { members, notices } = ports
     members.assertSteppedUpFor(grantorOf(context), grantOf(role))
     if (changes.roleName !== undefined && (await isNameTaken(tx, role, changes.roleName)))
-      throw conflict('another role has this name')
+      throw conflict('another role has this name', 'roleName')
     const { accountId: actorId, at } = context.auditContext
     const about = `${role.roleName} → ${changes.roleName}`
     const gives = members.powerOf(grantOf(role))

@@ -78,7 +78,7 @@ export function createWallet(
     await ports.members.assertAccess(tx, auditContext.accountId, access)
     const opening = { workspaceId: access.id, currency, name, at: auditContext.at }
     const wallet = await openMissingWallet(ports, tx, opening)
-    if (!wallet) throw conflict(`the workspace has a wallet in ${currency}`)
+    if (!wallet) throw conflict(`the workspace has a wallet in ${currency}`, 'currency')
     await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: wallet, detail: { currency } })
     return readWallet({ ledger: ports.ledger.within(tx) }, { wallet, workspace: access.id })
   })

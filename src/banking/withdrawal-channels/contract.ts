@@ -59,8 +59,10 @@ const WithdrawalChannelRequest = z
     bankCode: pasted(32).optional().meta({ description: 'Required for a BANK account, not allowed otherwise' }),
     network: pasted(32).optional().meta({ description: 'Required for a CRYPTO address, not allowed otherwise' }),
   })
-  .refine((body) => (body.bankCode !== undefined) === (body.channelType === 'BANK'), { path: ['bankCode'] })
-  .refine((body) => (body.network !== undefined) === (body.channelType === 'CRYPTO'), { path: ['network'] })
+  .refine((body) => body.bankCode !== undefined || body.channelType !== 'BANK', missing('bankCode'))
+  .refine((body) => body.bankCode === undefined || body.channelType === 'BANK', { path: ['bankCode'] })
+  .refine((body) => body.network !== undefined || body.channelType !== 'CRYPTO', missing('network'))
+  .refine((body) => body.network === undefined || body.channelType === 'CRYPTO', { path: ['network'] })
 
 const WithdrawalChannel = z.object({
   bizId,
@@ -191,6 +193,10 @@ export const revealWithdrawalChannel = operation({
 
 function ofChannel({ withdrawal_channel_id: withdrawalChannel }: ConfirmedTexts): Purpose {
   return { payee: { withdrawalChannel } }
+}
+
+function missing(field: string) {
+  return { path: [field], params: { reason: 'missing' } }
 }
 
 /** Without the width and the invisible characters of pasted text, so that operators read what is compared. */

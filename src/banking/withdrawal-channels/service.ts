@@ -277,7 +277,7 @@ function openAccount({ networks, secretBox }: ChannelsPorts, { bizId, accountSea
 }
 
 function duplicate(): Refusal {
-  return conflict('the workspace already has this account')
+  return conflict('the workspace already has this account', 'accountNumber')
 }
 
 type Key = CommandContext<WorkspaceId>['key']

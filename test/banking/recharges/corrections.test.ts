@@ -148,6 +148,15 @@ describe('payments that differ from their recharge', () => {
     expect((await confirm(proved, { ...confirmation(), receivedAmount: '9' })).netAmount).toBe('9.00')
   })
 
+  test.each([
+    ['an amount within its fee', { receivedAmount: '0.30' }, [{ name: 'receivedAmount', reason: 'too_small' }]],
+    ['no reference', { externalReference: null }, [{ name: 'externalReference', reason: 'missing' }]],
+    ['a reference without letters', { externalReference: '-' }, [{ name: 'externalReference', reason: 'invalid_format' }]],
+  ])('recharges.confirm 400 VALIDATION.INVALID_PARAMETER: %s, with the reason', async (_, changed, fields) => {
+    const id = await create('FEE', '20.00')
+    await expect(confirm(id, { ...confirmation(), ...changed })).rejects.toMatchObject({ detail: { fields } })
+  })
+
   test('recharges.confirm 200: receivedAmount is null if it equals the announced amount, and nobody is informed', async () => {
     fixture.notices.length = 0
     expect((await confirm(await create(), { ...confirmation(), receivedAmount: '10' })).receivedAmount).toBeNull()

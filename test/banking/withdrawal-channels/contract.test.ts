@@ -11,3 +11,13 @@ test('withdrawalChannels.create: a pasted account has no invisible characters an
     accountNumber: 'DE89 3704 0044 0532 0130 00',
   })
 })
+
+test.each([
+  [{ bankCode: undefined }, 'bankCode', 'missing'],
+  [{ network: 'BTC' }, 'network', undefined],
+  [{ channelType: 'CRYPTO', bankCode: undefined }, 'network', 'missing'],
+  [{ channelType: 'CRYPTO', network: 'BTC' }, 'bankCode', undefined],
+])('withdrawalChannels.create 400: %j names %s as %s', (changed, field, reason) => {
+  const { error } = createWithdrawalChannel.body.safeParse(payoutAccount(changed))
+  expect(error?.issues).toMatchObject([{ path: [field], ...(reason && { params: { reason } }) }])
+})

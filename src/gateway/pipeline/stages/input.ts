@@ -86,7 +86,8 @@ function keyOf({ headers: received, idempotencyKey, requestId }: Call): string {
   const { field } = headers.idempotencyKey
   if (idempotencyKey !== null) return idempotencyKey
   if (received.has(field)) throw invalid(field, 'not one RFC 9651 string of 1 to 255 characters')
-  if (!received.has(headers.requestId.field)) throw invalid(headers.requestId.field)
+  if (!received.has(headers.requestId.field))
+    throw invalid(headers.requestId.field, 'send Idempotency-Key or X-Request-Id', 'missing')
   return requestId
 }
 
