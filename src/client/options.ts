@@ -80,8 +80,8 @@ export interface ClientOptions<P extends Portal, Added extends readonly object[]
    * localStorage shares a sign-in between tabs. After another tab has signed in a different account, calls fail with
    * `CLIENT.SIGNED_IN_ELSEWHERE` until the page is reloaded.
    *
-   * A duplicated tab copies sessionStorage. If both tabs use its refresh token more than 30 s apart, the gateway
-   * assumes a theft and ends both sessions.
+   * A duplicated tab copies sessionStorage. If one tab uses the copied refresh token after the other has used its
+   * successor, the gateway assumes a theft and ends both sessions.
    */
   storage?: Storage
   /** Default: `sensitive`. */

@@ -151,7 +151,11 @@ describe('payments that differ from their recharge', () => {
   test.each([
     ['an amount within its fee', { receivedAmount: '0.30' }, [{ name: 'receivedAmount', reason: 'too_small' }]],
     ['no reference', { externalReference: null }, [{ name: 'externalReference', reason: 'missing' }]],
-    ['a reference without letters', { externalReference: '-' }, [{ name: 'externalReference', reason: 'invalid_format' }]],
+    [
+      'a reference without letters',
+      { externalReference: '-' },
+      [{ name: 'externalReference', reason: 'invalid_format' }],
+    ],
   ])('recharges.confirm 400 VALIDATION.INVALID_PARAMETER: %s, with the reason', async (_, changed, fields) => {
     const id = await create('FEE', '20.00')
     await expect(confirm(id, { ...confirmation(), ...changed })).rejects.toMatchObject({ detail: { fields } })

@@ -34,10 +34,10 @@ describe('recharges', () => {
     const body = { fileBizId: systemIds.next() }
     await fixture.call(contract.submitRechargeProof, { ...as(), ...paramsOf(bizId), body })
     for (const refused of [
-      fixture.call(contract.confirmRecharge, { as: maker, ...paramsOf(bizId), body: confirmation() }),
-      fixture.call(contract.rejectRecharge, { as: maker, ...paramsOf(bizId), body: reason }),
+      () => fixture.call(contract.confirmRecharge, { as: maker, ...paramsOf(bizId), body: confirmation() }),
+      () => fixture.call(contract.rejectRecharge, { as: maker, ...paramsOf(bizId), body: reason }),
     ])
-      expect(await refusalOf(refused)).toBe('ACCESS.PERMISSION_DENIED')
+      expect(await refusalOf(refused())).toBe('ACCESS.PERMISSION_DENIED')
     await fixture.call(contract.confirmRecharge, { as: checker, ...paramsOf(bizId), body: confirmation() })
     expect(await fixture.available(fixture.wallet)).toBe('10.00')
   })
