@@ -25,6 +25,7 @@ uses \`workspaceId\`, and the type that it returns. An editor shows the refusals
 | API | \`createApiClient({ … })\`. The API key determines the workspace. |
 
 \`required\`: a call without \`workspaceId\` does not compile. \`optional\`: the default is the account's default workspace.
+\`readOwnSession\` has no default: without \`workspaceId\`, the permissions of a member are an empty list.
 
 ${sections
   .map(

@@ -22,7 +22,7 @@ const RightsOptions = z.object({
 const rightsOptions: Command['options'] = { email: { type: 'string' }, permissions: { type: 'string' } }
 const rightsHelp = [
   '  --email address          operator; unless `proposals` is off, it and all who manage operators get a mail',
-  '  --permissions a,b        permissions, such as recharge:read,recharge:confirm',
+  '  --permissions a,b        permissions, such as recharge:read,recharge:approve',
   '',
 ]
 

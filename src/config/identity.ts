@@ -45,7 +45,7 @@ export const tokens = z.strictObject({
     'Time in milliseconds for which a used refresh token returns the same successor again, if its response was lost. It ends as soon as the successor is used. Later use counts as theft and ends the session.',
   ),
   clockSkewMs: lifetimeMs(0).describe(
-    'Maximum clock difference in milliseconds between replicas, or between the gateway and a domain service, at which tokens are still accepted.',
+    'Maximum clock difference in milliseconds between replicas, or between the gateway and a domain service, at which expired tokens are still accepted. Tokens that are not valid yet are accepted for at least 5 s.',
   ),
   keyPublicationMs: lifetimeMs(0).describe(
     'Time in milliseconds for which a new signing key is published in the JWK Set before it signs tokens. It must be longer than the time for which verifiers cache the JWK Set.',

@@ -56,7 +56,8 @@ export const readOwnSession = operation({
   id: 'sessions.self',
   path: '/security/self',
   summary: 'Get the account, its permissions, and when its session ends',
-  description: 'Does not count as activity, so it does not prolong the session.',
+  description:
+    'Does not count as activity, so it does not prolong the session. Send `X-Workspace-Id` for the permissions of a member.',
   policy: { ...own, workspace: 'optional' },
   describesCaller: true,
   reply: OwnSession,
