@@ -32,7 +32,8 @@ export async function checkDeployment(
   onProgress: (done: number, all: number) => void,
 ): Promise<Result[]> {
   const endpoints = operations.flatMap((operation) => operation.chains.map((chainId) => ({ operation, chainId })))
-  const plan = checks.map((check) => ({
+  const applicable = checks.filter(({ withoutEdge }) => target.edgeHeaders || !withoutEdge)
+  const plan = applicable.map((check) => ({
     check,
     endpoints: endpoints.filter(
       ({ operation, chainId }) => isReachable(target, chainId) && check.applies(operation, chainId),
