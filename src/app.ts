@@ -3,6 +3,7 @@ import type { Backends } from './backends/index.ts'
 import type { Configuration } from './config/index.ts'
 import {
   type AccessCache,
+  type AllowedOrigins,
   accessCodeStage,
   addressGuardStage,
   authenticateStage,
@@ -27,6 +28,7 @@ import {
   relayEventsStage,
   relaySocketsStage,
   requiredHeadersStage,
+  type SessionCookies,
   type Stage,
   secureChannelStage,
   skipReauthorization,
@@ -50,6 +52,8 @@ export interface PipelineParts {
   backends: Backends
   recorded: RecordedCommands
   streams: OpenStreams
+  cookies: SessionCookies
+  origins: AllowedOrigins
   durations: Durations
   onSocketClosed(closed: ClosedSocket): void
   onTransferRefused(): void
@@ -64,8 +68,10 @@ export type Pipeline = Record<string, Stage>
 /** Every stage in order (docs/decisions/0002). */
 export function gatewayPipeline(parts: PipelineParts): Pipeline {
   const { settings, limits, channel, authentication, stepUps, access, backends, streams, durations, tracing } = parts
+  const { cookies, origins } = parts
   const resolveClient = createClientResolver(settings.portals)
-  const authenticate = authenticateStage(authentication, resolveClient)
+  const authenticationParts = { authentication, cookies, origins, resolveClient }
+  const authenticate = authenticateStage(authenticationParts)
   const workspace = workspaceStage(access)
   const permission = permissionStage(settings.mfa)
   const reauthorize = reauthorizeAfter([authenticate, workspace, permission], settings.access.leaseMs, durations)
@@ -75,7 +81,7 @@ export function gatewayPipeline(parts: PipelineParts): Pipeline {
   const findStepUp =
     binding === 'purpose'
       ? spendStepUpBy(stepUps)
-      : findStepUpBy(authenticateStage(authentication, resolveClient, 'store'), stepUpMs)
+      : findStepUpBy(authenticateStage(authenticationParts, 'store'), stepUpMs)
   const serve = recordCommandsStage(parts.recorded, dispatchStage(backends.backendOf))
   const relayEvents = relayEventsStage({ streams, checkCaller, maxBufferedBytes, durations }, serve)
   const relaySockets = relaySocketsStage(
@@ -88,7 +94,7 @@ export function gatewayPipeline(parts: PipelineParts): Pipeline {
     ...(tracing && { trace: tracing.traceStage(({ edgeTrusted }) => edgeTrusted) }),
     portalAccessCode: accessCodeStage(settings.portals, resolveClient),
     addressGuard: addressGuardStage(limits, settings),
-    requiredHeaders: requiredHeadersStage(settings),
+    requiredHeaders: requiredHeadersStage(settings, origins),
     clientHash: clientHashStage,
     authenticate,
     workspace,

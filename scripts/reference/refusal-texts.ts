@@ -23,6 +23,10 @@ export const refusalTexts: Readonly<Record<Code, RefusalText>> = {
     cause: 'The operation needs a workspace. The request names none, or the account has no default workspace.',
     action: 'Send `X-Workspace-Id`.',
   },
+  'ACCESS.COOKIE_INVALID': {
+    cause: 'The request has two session cookies, a malformed one, or one together with `Authorization`.',
+    action: 'Send no token in cookie mode. Do not set the cookie in scripts or at an edge.',
+  },
   'REQUEST.MALFORMED': {
     cause: 'The request broke off before its end.',
     action: 'Retry on a new connection.',
@@ -60,8 +64,9 @@ export const refusalTexts: Readonly<Record<Code, RefusalText>> = {
     action: 'Call from an allowed address, or change the list.',
   },
   'ACCESS.ORIGIN_NOT_ALLOWED': {
-    cause: 'The `Origin` of a WebSocket handshake is neither that of `publicUrl` nor listed in `streams.origins`.',
-    action: 'Open the WebSocket from a page of the portal, or add the origin to the configuration.',
+    cause:
+      'A request with a session cookie, or a WebSocket handshake, comes from a page whose origin is neither that of `publicUrl` nor listed in `portals.<portal>.origins`.',
+    action: 'Call from a page of the portal, or add the origin to the configuration.',
   },
   'ACCESS.STEP_UP_REQUIRED': {
     cause: 'The operation needs a second factor that was verified recently.',

@@ -135,11 +135,6 @@ export const streamSettings = z.strictObject({
     .describe(
       'Maximum number of open event streams and WebSockets per client address and replica, for operations without a token. Further requests get 429.',
     ),
-  origins: z
-    .array(httpUrl.refine(isOrigin, 'an origin such as https://portal.example'))
-    .describe(
-      'Origins of pages that can open WebSockets, in addition to the origin of `publicUrl`. Handshakes from other pages get 403. Handshakes without an `Origin` header, from clients other than browsers, are accepted.',
-    ),
   idleTimeoutMs: timeoutMs(100).describe(
     'Time in milliseconds after which an event stream or a WebSocket is closed if neither side sends anything. Services must send a comment or a ping more often. For raw operations and `passThrough` prefixes, the maximum time for which a service can send nothing: afterwards, the client gets 504, or the connection is closed if the response has already started.',
   ),
@@ -155,8 +150,3 @@ export const streamSettings = z.strictObject({
 })
 
 export type StreamSettings = z.output<typeof streamSettings>
-
-/** Browsers send origins in exactly this form. */
-function isOrigin(text: string): boolean {
-  return URL.parse(text)?.origin === text
-}

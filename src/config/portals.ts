@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { z } from 'zod'
 import type { Portal, RateGroup, RateGroups } from '../kernel/index.ts'
 import { links } from './identity.ts'
-import { cidr, coverInternet, lifetimeMs, mailDomain } from './values.ts'
+import { cidr, coverInternet, httpUrl, isOrigin, lifetimeMs, mailDomain } from './values.ts'
 
 /** The digest of an empty text would match requests without an access code. */
 const codeDigest = z
@@ -132,6 +132,23 @@ const portal = z.strictObject({
     })
     .describe('Second factors for sign-ins and step-ups.'),
   links: links,
+  origins: z
+    .array(httpUrl.refine(isOrigin, 'an origin such as https://portal.example'))
+    .describe(
+      'Origins of pages that can call the portal from a browser, in addition to the origin of `publicUrl`. Their scripts can read replies (CORS), and they can open WebSockets. Requests with the session cookie from pages of any other origin get 403.',
+    ),
+  cookie: z
+    .strictObject({
+      sameSite: z
+        .enum(['strict', 'lax'])
+        .describe(
+          '`strict` sends the cookie only with requests from pages of the same site. `lax` also sends it when a link on another site opens a page, so that a server that renders pages sees the session.',
+        ),
+      persistent: z
+        .boolean()
+        .describe('Whether the cookie stays when the browser is closed, until the session expires.'),
+    })
+    .describe('The cookie of browser sessions. It is always `HttpOnly`, and `Secure` unless `publicUrl` is http.'),
 })
 
 export const portalSettings = z

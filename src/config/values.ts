@@ -108,6 +108,11 @@ export const httpUrl = z
   .refine(isWithoutUser, 'a URL without credentials')
 
 /** A URL to which paths are appended. */
+/** Browsers send origins in exactly this form. */
+export function isOrigin(text: string): boolean {
+  return URL.parse(text)?.origin === text
+}
+
 export const baseUrl = httpUrl.refine(isBare, 'a URL without a query or fragment')
 
 /** The query may contain a key. */

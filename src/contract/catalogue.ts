@@ -58,7 +58,16 @@ export interface Catalogue {
   readonly rateGroups: ReadonlyMap<string, RateRules>
 }
 
-const servedByGateway = new Set(['secureChannel', 'auth', 'registration', 'password', 'mfa', 'sessions', 'ipWhitelist'])
+const servedByGateway = new Set([
+  'secureChannel',
+  'auth',
+  'registration',
+  'password',
+  'mfa',
+  'sessions',
+  'ipWhitelist',
+  'browserSessions',
+])
 
 export function rateGroupsOf(contract: object): RateGroups {
   return 'rateGroups' in contract ? (contract.rateGroups as RateGroups) : {}

@@ -93,12 +93,16 @@ const bodyRefusals: readonly Code[] = [
 
 export function listImpliedRefusals(operation: Operation, chainId: ChainId): Code[] {
   const { policy } = operation
-  const isBehindPortal = chains[chainId].perimeter === 'portal'
+  const { perimeter } = chains[chainId]
+  const isBehindPortal = perimeter === 'portal'
+  const takesCookie = perimeter !== 'machine' && (policy.caller === 'account' || operation.describesCaller === true)
   const rules: [boolean, readonly Code[]][] = [
     [isBehindPortal, ['ACCESS.PORTAL_MISMATCH']],
     [true, ['VALIDATION.INVALID_PARAMETER', 'ACCESS.RATE_LIMITED', ...bodyRefusals]],
     [isSealable(operation, chains[chainId]), ['SECURE_CHANNEL.INVALID_PAYLOAD']],
     [policy.caller === 'account', ['ACCESS.TOKEN_MISSING', 'ACCESS.TOKEN_INVALID', 'ACCESS.IP_NOT_ALLOWED']],
+    [takesCookie, ['ACCESS.COOKIE_INVALID', 'ACCESS.ORIGIN_NOT_ALLOWED', 'ACCESS.IP_NOT_ALLOWED']],
+    [operation.startsBrowserSession === true, ['ACCESS.ORIGIN_NOT_ALLOWED']],
     [policy.workspace !== 'none', ['ACCESS.WORKSPACE_REQUIRED', 'ACCESS.PERMISSION_DENIED', 'WORKSPACE.NOT_ACTIVE']],
     [policy.permission !== null, ['ACCESS.PERMISSION_DENIED']],
     [policy.stepUp !== false, ['ACCESS.STEP_UP_REQUIRED']],

@@ -20,6 +20,7 @@ import * as wallets from '../banking/wallets/contract.ts'
 import * as withdrawalChannels from '../banking/withdrawal-channels/contract.ts'
 import * as withdrawals from '../banking/withdrawals/contract.ts'
 import * as workspaces from '../banking/workspaces/contract.ts'
+import * as browserSessions from '../identity/browser-sessions/contract.ts'
 import * as ipWhitelist from '../identity/ip-whitelist/contract.ts'
 import * as auth from '../identity/login/contract.ts'
 import * as mfa from '../identity/mfa/contract.ts'
@@ -29,7 +30,16 @@ import * as secureChannel from '../identity/secure-channel/contract.ts'
 import * as sessions from '../identity/sessions/contract.ts'
 
 /** In the order of the OpenAPI document. */
-export const identityContracts = { auth, registration, password, mfa, sessions, ipWhitelist, secureChannel }
+export const identityContracts = {
+  auth,
+  browserSessions,
+  registration,
+  password,
+  mfa,
+  sessions,
+  ipWhitelist,
+  secureChannel,
+}
 
 /** First what a new user needs, operators last. */
 export const bankingContracts = {

@@ -9,6 +9,7 @@
  * - `sockets/` relays WebSockets.
  * - `operations/` contains the operations listener and the public reference pages.
  */
+export { createCors } from './http/cors.ts'
 export { createErrorHandler } from './http/error-handler.ts'
 export { closeListener } from './http/graceful-shutdown.ts'
 export { createParseErrorLog, type ParseError } from './http/parse-errors.ts'
@@ -25,7 +26,9 @@ export { type AccessCache, createAccessCache, invalidateAccess } from './pipelin
 export type { Stage } from './pipeline/call.ts'
 export { createClientResolver } from './pipeline/client-address.ts'
 export { OpenStreams } from './pipeline/open-streams.ts'
+export { type AllowedOrigins, createAllowedOrigins } from './pipeline/origins.ts'
 export { createRouter, type PrefixRoute } from './pipeline/router.ts'
+export { createSessionCookies, type SessionCookies } from './pipeline/session-cookie.ts'
 export * from './pipeline/stages/index.ts'
 export type { ClosedSocket } from './sockets/relay.ts'
 export { relaySocketsStage } from './sockets/relay-stage.ts'

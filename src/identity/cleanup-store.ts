@@ -16,6 +16,7 @@ interface ExpiredRows {
     | 'password_tokens'
     | 'login_failures'
     | 'refresh_tokens'
+    | 'former_cookies'
     | 'sessions'
     | 'known_devices'
     | 'shown_secrets'
@@ -47,6 +48,7 @@ export async function deleteExpired(
     { table: 'step_ups', column: 'expiresAt', before: recently },
     { table: 'shown_secrets', column: 'expiresAt', before: now },
     { table: 'refresh_tokens', column: 'expiresAt', before: recently },
+    { table: 'former_cookies', column: 'expiresAt', before: recently },
     { table: 'sessions', column: 'expiresAt', before: addMs(now, -sessionRetentionMs) },
     { table: 'known_devices', column: 'lastSeenAt', before: addMs(now, -knownDevices.retentionMs) },
   ]

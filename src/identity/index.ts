@@ -1,7 +1,8 @@
 /*
  * Operations that the gateway serves itself: sign-in, sessions, second factors, passwords, registration, IP whitelists
  * and the secure channel. Each folder imports only from folders before it in this order: accounts, notices, tokens,
- * codes, devices, lockout, attempts, sessions, step-ups, mfa, passwords, ip-whitelist, login, registration. The secure channel
+ * codes, devices, lockout, attempts, sessions, step-ups, mfa, passwords, ip-whitelist, login, browser-sessions,
+ * registration. The secure channel
  * imports none of them. Start with `createIdentity`, then read a capability's `contract.ts`, `handlers.ts` and
  * `service.ts`.
  */
@@ -11,6 +12,7 @@ import type { AuthenticationPort, ChannelPort, StepUpPort } from '../gateway/pip
 import type { AccountId, AssertionSigner, HandlerTable, Portal, SessionId } from '../kernel/index.ts'
 import type { JobKind } from '../platform/jobs/index.ts'
 import { type ProvidedAccount, provideAccount } from './accounts/service.ts'
+import { browserSessionHandlers } from './browser-sessions/handlers.ts'
 import { deleteExpired } from './cleanup-store.ts'
 import { createAddressGuard } from './ip-whitelist/guard.ts'
 import { ipWhitelistHandlers } from './ip-whitelist/handlers.ts'
@@ -55,7 +57,7 @@ export { SigningKeys } from './tokens/signing-keys.ts'
 export interface Identity {
   handlers: HandlerTable
   channel: ChannelPort
-  authentication: Pick<AuthenticationPort, 'accessToken'>
+  authentication: Omit<AuthenticationPort, 'apiKey'>
   stepUps: StepUpPort
   signer: AssertionSigner
   /** RFC 7517, section 5. */
@@ -96,6 +98,7 @@ export async function createIdentity(ports: IdentityPorts, settings: IdentitySet
   const tables: HandlerTable[] = [
     channel.handlers,
     loginHandlers(services),
+    browserSessionHandlers(services),
     registrationHandlers(services),
     passwordHandlers(services),
     mfaHandlers(services),
@@ -108,6 +111,7 @@ export async function createIdentity(ports: IdentityPorts, settings: IdentitySet
     channel: channel.port,
     authentication: {
       accessToken: (credential) => authenticator.authenticate(credential),
+      sessionCookie: (credential) => authenticator.authenticateCookie(credential),
     },
     stepUps: createStepUps(ports),
     signer: createAssertionSigner(keys, clock, ids, settings.tokens.issuer),

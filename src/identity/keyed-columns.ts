@@ -46,6 +46,14 @@ export const keyedColumns: KeyedColumns = {
   digests: [
     { label: 'sessions', table: 'sessions', column: 'clientDigest', expiresAt: 'expiresAt', endedAt: 'endedAt' },
     {
+      label: 'browser sessions',
+      table: 'sessions',
+      column: 'cookieDigest',
+      expiresAt: 'expiresAt',
+      endedAt: 'endedAt',
+    },
+    { label: 'former cookies', table: 'former_cookies', column: 'cookieDigest', expiresAt: 'expiresAt' },
+    {
       label: 'refresh tokens',
       table: 'refresh_tokens',
       column: 'tokenDigest',

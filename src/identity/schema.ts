@@ -8,7 +8,7 @@ import { lockout } from './lockout/schema.ts'
 import { formerFactors, issuedFactors, mfa, shownSecrets } from './mfa/schema.ts'
 import { passwords, undoLinks } from './passwords/schema.ts'
 import { secureChannel } from './secure-channel/schema.ts'
-import { loginHistory, sessions } from './sessions/schema.ts'
+import { cookies, loginHistory, sessions } from './sessions/schema.ts'
 import { stepUps } from './step-ups/schema.ts'
 import { tokens } from './tokens/schema.ts'
 
@@ -33,4 +33,5 @@ export const migrations = [
   sqlMigration('004-step-ups', stepUps),
   sqlMigration('005-issued-factors', issuedFactors),
   sqlMigration('006-shown-once', [...shownSecrets, ...earlierCodes]),
+  sqlMigration('007-browser-sessions', cookies),
 ]

@@ -8,6 +8,7 @@ export const pipelineCodes = {
   'VALIDATION.INVALID_PARAMETER': { status: 400 },
   'SECURE_CHANNEL.INVALID_PAYLOAD': { status: 400 },
   'ACCESS.WORKSPACE_REQUIRED': { status: 400 },
+  'ACCESS.COOKIE_INVALID': { status: 400 },
   'REQUEST.MALFORMED': { status: 400 },
   'ACCESS.TOKEN_MISSING': { status: 401 },
   'ACCESS.TOKEN_INVALID': { status: 401 },

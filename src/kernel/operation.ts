@@ -115,9 +115,11 @@ export interface Operation {
   withoutEntry?: true
   /**
    * Describes the caller. The request does not count as activity of its session, and has a workspace only if it names
-   * one.
+   * one. If the policy is anonymous, the caller is that of the browser's session cookie, or null.
    */
   describesCaller?: true
+  /** The reply sets the browser's session cookie, so only pages of allowed origins can call the operation. */
+  startsBrowserSession?: true
   /**
    * Whether the audit log also records requests that are refused for lack of a step-up or by a limit. It always records
    * commands that are refused for lack of a permission.

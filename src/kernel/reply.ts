@@ -130,6 +130,22 @@ export function checkedTextOf(reply: unknown): string | undefined {
   return typeof reply === 'object' && reply !== null ? checkedTexts.get(reply) : undefined
 }
 
+const sessionCookies = new WeakMap<object, string | null>()
+
+/**
+ * Lets the gateway set the browser's session cookie with this reply. Null deletes the cookie, and undefined keeps it. Only
+ * identity calls this.
+ */
+export function withSessionCookie<T extends object>(reply: T, value: string | null | undefined): T {
+  if (value !== undefined) sessionCookies.set(reply, value)
+  return reply
+}
+
+/** Undefined if the reply does not change the cookie. */
+export function sessionCookieOf(reply: unknown): string | null | undefined {
+  return typeof reply === 'object' && reply !== null ? sessionCookies.get(reply) : undefined
+}
+
 export const successCode = '2000'
 export const successMessage = 'Success'
 

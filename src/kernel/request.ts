@@ -14,6 +14,8 @@ export interface Caller {
   steppedUpAt: Instant | null
   /** An operator's permissions on the SYSTEM portal. Empty for other callers. */
   permissions: ReadonlySet<Permission>
+  /** The keyed digest of the browser's session cookie, if the request has one. */
+  cookieDigest?: Uint8Array
 }
 
 /** The workspace of a request, and the caller's permissions in it. */
@@ -69,7 +71,7 @@ export interface Request<O extends Operation> extends RequestContext {
   params: OperationTypes<O>['params']
   query: OperationTypes<O>['query']
   body: OperationTypes<O>['body']
-  caller: O['policy']['caller'] extends 'account' ? Caller : null
+  caller: O['policy']['caller'] extends 'account' ? Caller : O extends { describesCaller: true } ? Caller | null : null
   workspace: O['policy']['workspace'] extends 'none'
     ? null
     : O extends { describesCaller: true }

@@ -46,7 +46,7 @@ describe('a WebSocket in Chromium', needs(chromiumPath, 'Chromium is not install
       adjust: (settings) => {
         settings.operations = ['test/harness/ticker.yaml']
         settings.backends = { ...settings.backends, ticker: upstreamAt(service.url, { audience: 'ticker' }) }
-        settings.streams.origins = [origin]
+        settings.portals.CONSUMER.origins = [origin]
       },
     })
     edge = await startEdge(port, () => portico.url)

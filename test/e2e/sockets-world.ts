@@ -34,7 +34,7 @@ interface Sent {
   url?: string
 }
 
-export async function startSocketsWorld(streams: Partial<StreamSettings>) {
+export async function startSocketsWorld(streams: Partial<StreamSettings>, origins: string[] = []) {
   const service = await startSocketService()
   const durations = createMovableDurations()
   const portico = await startPortico({
@@ -45,6 +45,7 @@ export async function startSocketsWorld(streams: Partial<StreamSettings>) {
       const ticker = upstreamAt(`${service.url}/base`, { audience: 'ticker', breaker })
       settings.backends = { ...settings.backends, ticker }
       Object.assign(settings.streams, streams)
+      settings.portals.CONSUMER.origins = origins
     },
   })
   portico.expectFault(({ operation }) => /^ticker\./.test(String(operation)))

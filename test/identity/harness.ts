@@ -134,12 +134,22 @@ const Erased = z.custom<Request<Operation>>(() => true)
 
 /** Parses the body and validates the reply, like the pipeline. */
 export async function call<O extends Operation>(
+  ...[identity, operation, request, body, caller]: Parameters<typeof invoke<O>>
+): Promise<z.output<Extract<O['reply'], z.ZodType>>> {
+  const schema = operation.reply as Extract<O['reply'], z.ZodType>
+  return schema.parse(await invoke(identity, operation, request, body, caller)) as z.output<
+    Extract<O['reply'], z.ZodType>
+  >
+}
+
+/** Returns the reply as the handler wrote it, which can set a cookie. */
+export async function invoke<O extends Operation>(
   identity: Identity,
   operation: O,
   request: RequestContext,
   body: unknown = null,
   caller: Caller | null = null,
-): Promise<z.output<Extract<O['reply'], z.ZodType>>> {
+): Promise<unknown> {
   const handler = identity.handlers.get(operation.id)
   if (!handler) throw new Error(`no handler for ${operation.id}`)
   const full = {
@@ -151,9 +161,7 @@ export async function call<O extends Operation>(
     caller,
     workspace: null,
   }
-  const reply = await handler(Erased.parse({ ...full, idempotency: null, upload: null }))
-  const schema = operation.reply as Extract<O['reply'], z.ZodType>
-  return schema.parse(reply) as z.output<Extract<O['reply'], z.ZodType>>
+  return handler(Erased.parse({ ...full, idempotency: null, upload: null }))
 }
 
 export function jobRunner(at: Harness) {

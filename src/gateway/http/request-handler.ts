@@ -29,6 +29,7 @@ import {
   hasUnreadBody,
   watchDisconnect,
 } from './connection.ts'
+import type { Cors } from './cors.ts'
 import { toRefusal } from './error-handler.ts'
 import type { RefusalContext, ResponseWriter } from './response-writer.ts'
 import type { UpgradeHandler } from './server.ts'
@@ -38,6 +39,8 @@ export interface RequestHandlerPorts {
   stages: readonly Stage[]
   limitUncounted: LimitUncounted
   responses: ResponseWriter
+  /** Null in a domain service. */
+  cors: Cors | null
   clock: Clock
   ids: Ids
   metrics: Metrics
@@ -54,11 +57,20 @@ export function createRequestHandler(ports: RequestHandlerPorts) {
   }
   return {
     chains: (request: HttpRequest, response: HttpResponse, next: NextFunction): Promise<void> | void =>
-      isChainUrl(request.url) ? handle(request, response) : next(),
+      isChainUrl(request.url) ? handleFromPage(ports, request, response) : next(),
     admitToPage: (request: HttpRequest, response: HttpResponse) => admitToPage(ports, request, response),
     notFoundHandler: handle,
     upgrades,
   }
+}
+
+/** Preflights reach no operation. They share the address limit. */
+async function handleFromPage(ports: RequestHandlerPorts, request: HttpRequest, response: HttpResponse): Promise<void> {
+  const { cors } = ports
+  if (!cors?.isPreflight(request)) {
+    cors?.setHeaders(request, response)
+    await handleRequest(ports, request, response, null)
+  } else if (await admitToPage(ports, request, response)) cors.respond(request, response)
 }
 
 interface Upgrade {

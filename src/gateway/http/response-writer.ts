@@ -18,6 +18,7 @@ import {
   wholeSeconds,
 } from '../../kernel/index.ts'
 import type { Call } from '../pipeline/call.ts'
+import type { SessionCookies } from '../pipeline/session-cookie.ts'
 import { type DownloadPace, sendStreamBody } from './stream-body.ts'
 
 type HeaderRecord = Record<string, string>
@@ -44,6 +45,8 @@ export interface ResponseWriterPorts {
   clock: Clock
   words: Words
   catalogue: Pick<Catalogue, 'numericCode' | 'statusOf'>
+  /** Null in a domain service. */
+  cookies: Pick<SessionCookies, 'format'> | null
   securityHeaders: HeaderRecord
   /** Whether an envelope names the field, for a gateway that calls this service. */
   includesField: boolean
@@ -96,10 +99,11 @@ export function createResponseWriter(ports: ResponseWriterPorts): ResponseWriter
   }
 }
 
-function renderSuccess({ clock }: ResponseWriterPorts, call: Call, data: string): EnvelopeResponse {
+function renderSuccess({ clock, cookies }: ResponseWriterPorts, call: Call, data: string): EnvelopeResponse {
   const sealed: SealedReply | null = call.sealReply && { payload: call.sealReply(data) }
   const content = sealed ? JSON.stringify(sealed) : data
   const headers = [...rateLimitHeaders(call.limit), ...keyHeader(call)]
+  headers.push(...cookieHeader(cookies, call))
   if (call.isTotalEstimated) headers.push('x-total-estimated', 'true')
   return {
     status: 200,
@@ -117,6 +121,15 @@ function rateLimitHeaders(spent: Call['limit']): string[] {
   const { name, limit, windowMs, remaining, resetMs } = spent
   const policy = `"${name}";q=${limit};w=${Math.round(windowMs / 1000)}`
   return ['ratelimit-policy', policy, 'ratelimit', `"${name}";r=${remaining};t=${wholeSeconds(resetMs)}`]
+}
+
+/** Sign-outs of sessions that have tokens delete no cookie. */
+function cookieHeader(
+  cookies: ResponseWriterPorts['cookies'],
+  { portal, sessionCookie: value, hasSessionCookie }: Call,
+): string[] {
+  if (!cookies || portal === null || value === undefined || (value === null && !hasSessionCookie)) return []
+  return ['set-cookie', cookies.format(portal, value)]
 }
 
 /** Shows the client that this key, and not X-Request-Id, identifies its command. */
@@ -156,11 +169,10 @@ function flatten(headers: HeaderRecord): string[] {
   return Object.entries(headers).flat()
 }
 
-/** An edge that allows other origins need not know the header: it is exposed to their scripts. */
 function fieldHeaders({ code, detail: { field, fields } }: Refusal): string[] {
   if (code !== 'VALIDATION.INVALID_PARAMETER' || field === undefined) return []
   const listed = formatInvalidFields(fields ?? [{ name: field, reason: 'invalid' }])
-  return listed === '' ? [] : ['x-portico-fields', listed, 'access-control-expose-headers', 'X-Portico-Fields']
+  return listed === '' ? [] : ['x-portico-fields', listed]
 }
 
 /** The detail can quote a request, and a header cannot contain every character. */

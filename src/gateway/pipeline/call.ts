@@ -145,6 +145,10 @@ export class Call implements IncomingRequest {
   sealReply: ((text: string) => string) | null = null
   /** Set by the `authenticate` stage. */
   caller: Caller | null = null
+  /** Whether the browser's session cookie authenticates the call. Set by the `authenticate` stage. */
+  hasSessionCookie = false
+  /** Set by dispatch: the new value of the cookie, null to delete it, or undefined to keep it. */
+  sessionCookie: string | null | undefined = undefined
   /** Set by the `stepUp` stage: when the step-up that this call has spent was verified. */
   steppedUpAt: Instant | null = null
   /** Set by the `stepUp` stage: why there is no step-up. Only operators see it. */

@@ -39,6 +39,11 @@ export class Headers {
     return this.#first(name)
   }
 
+  /** Repeated headers are joined, as an edge must do for HTTP/2 (RFC 9113, section 8.2.3). */
+  cookies(): string {
+    return this.#headers.cookie ?? ''
+  }
+
   /** Returns the first value, or ''. Use it only for display and never for a decision. */
   informative(name: string): string {
     return this.#first(name) ?? ''

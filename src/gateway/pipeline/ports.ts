@@ -54,9 +54,18 @@ export interface Credential {
   isPassive?: boolean | undefined
 }
 
+/** The token is the value of the cookie. */
+export interface CookieCredential extends Credential {
+  portal: Portal
+  /** For the audit log. */
+  operationId: string
+  requestId: string
+}
+
 /** Throws ACCESS.TOKEN_INVALID or ACCESS.IP_NOT_ALLOWED. */
 export interface AuthenticationPort {
   accessToken(credential: Credential): MaybePromise<Caller>
+  sessionCookie(credential: CookieCredential): MaybePromise<Caller>
   /** Undefined if the token is not an API key. */
   apiKey(credential: Credential): Promise<{ caller: Caller; workspace: WorkspaceAccess }> | undefined
 }

@@ -1,5 +1,5 @@
 import { batch, commitWith, inTransaction, type LastStatements, type Tx } from '../../database/index.ts'
-import { type Code, Refusal, type RequestContext, type SessionId } from '../../kernel/index.ts'
+import { type AccountId, type Code, Refusal, type RequestContext, type SessionId } from '../../kernel/index.ts'
 import { spendOneOf } from '../../platform/crypto/index.ts'
 import { type Account, accountLocked, recordLastLogin } from '../accounts/store.ts'
 import { spendAttempt, takeTry } from '../attempts/store.ts'
@@ -9,7 +9,7 @@ import { factorOf, type PresentedFactor } from '../mfa/verify.ts'
 import { noticeQueued } from '../notices/service.ts'
 import { type LoginFailure, recordFailedLogin, recordLogin } from '../sessions/history-store.ts'
 import type { TokenPair } from '../sessions/refresh.ts'
-import { type StartedSession, startSession } from '../sessions/service.ts'
+import { type SessionKind, type StartedSession, startSession } from '../sessions/service.ts'
 import { sessionNotFound } from '../tokens/rules.ts'
 import { findLogin, type LoginPorts, type PendingLogin } from './service.ts'
 
@@ -25,33 +25,44 @@ const failures = new Map<Code, LoginFailure>([
   ['ACCESS.IP_NOT_ALLOWED', 'IP_NOT_ALLOWED'],
 ])
 
+export type LoginCompletion = PresentedFactor & { sessionId: string }
+
+/** Throws what `finishLogin` throws. */
+export async function completeLogin(
+  ports: LoginPorts,
+  completion: LoginCompletion,
+  context: RequestContext,
+): Promise<CompletedLogin> {
+  const { portal, clientHash } = context
+  const { accountId, sessionId, secret, expiresAt, isNewDevice } = await finishLogin(
+    ports,
+    completion,
+    context,
+    'tokens',
+  )
+  const access = await ports.tokens.issue({ portal, accountId, sessionId, clientHash, sessionExpiresAt: expiresAt })
+  const refreshExpiresIn = Math.floor((expiresAt - ports.clock.now()) / 1_000)
+  return { ...access, refreshToken: secret, refreshExpiresIn, sessionId, isNewDevice }
+}
+
 /**
  * Throws AUTH.SESSION_NOT_FOUND, AUTH.CODE_INVALID, AUTH.MFA_METHOD_NOT_ALLOWED, ACCESS.IP_NOT_ALLOWED or
  * ACCESS.RATE_LIMITED.
  */
-export async function completeLogin(
+export async function finishLogin(
   ports: LoginPorts,
-  { sessionId, ...factor }: PresentedFactor & { sessionId: string },
+  { sessionId, ...factor }: LoginCompletion,
   context: RequestContext,
-): Promise<CompletedLogin> {
-  const { addressGuard, clock, sessionCache, tokens } = ports
-  const { portal, clientIp, clientHash } = context
+  kind: SessionKind,
+): Promise<FinishedLogin & { accountId: AccountId }> {
   const login = await findCountedLogin(ports, sessionId, context)
   const { account } = login
-  const started = await recordingFailure(ports, account, factor, context, async () => {
-    await addressGuard.assertAllowed({ ...account, accountId: account.id }, clientIp)
-    return verifyAndFinish(ports, login, factor, context)
+  const finished = await recordingFailure(ports, account, factor, context, async () => {
+    await ports.addressGuard.assertAllowed({ ...account, accountId: account.id }, context.clientIp)
+    return verifyAndFinish(ports, login, factor, context, kind)
   })
-  for (const id of started.displaced) sessionCache.invalidate(id)
-  const { sessionId: id, expiresAt: sessionExpiresAt } = started
-  const access = await tokens.issue({ portal, accountId: account.id, sessionId: id, clientHash, sessionExpiresAt })
-  return {
-    ...access,
-    refreshToken: started.refreshToken,
-    refreshExpiresIn: Math.floor((sessionExpiresAt - clock.now()) / 1_000),
-    sessionId: id,
-    isNewDevice: started.isNewDevice,
-  }
+  for (const id of finished.displaced) ports.sessionCache.invalidate(id)
+  return { ...finished, accountId: account.id }
 }
 
 /** A changed client hash uses up a try, like a wrong code. */
@@ -103,12 +114,13 @@ async function verifyAndFinish(
   login: PendingLogin,
   factor: PresentedFactor,
   context: RequestContext,
+  kind: SessionKind,
 ): Promise<FinishedLogin> {
   const { database, lockout } = ports
   const subject = lockout.loginSubject(context.portal, login.account.email, login.device.known)
   return lockout.countIfRefused(subject, 'AUTH.CODE_INVALID', async () => {
     await assertTryLeft(ports, [login.digest], context)
-    return inTransaction(database, (tx) => finish(ports, tx, login, factor, subject, context))
+    return inTransaction(database, (tx) => finish(ports, tx, login, factor, subject, context, kind))
   })
 }
 
@@ -123,6 +135,7 @@ async function finish(
   factor: PresentedFactor,
   subject: FailureSubject,
   context: RequestContext,
+  kind: SessionKind,
 ): Promise<LastStatements<FinishedLogin>> {
   const { clock, digest, ids, lockout } = ports
   const { portal } = context
@@ -139,7 +152,7 @@ async function finish(
   if (account?.status !== 'ACTIVE') throw sessionNotFound('the account is not active')
   if (!isSpent) throw sessionNotFound('the attempt is spent')
   if (!(await verify(tx, account))) throw new Refusal('AUTH.CODE_INVALID')
-  const { started, statements } = startSession(ports, account, context, now)
+  const { started, statements } = startSession(ports, account, context, now, kind)
   const ofNewDevice = [deleteOldestDevices(id), noticeQueued(tx, ids, account, 'NEW_DEVICE', context, now)]
   const last = [
     statements,

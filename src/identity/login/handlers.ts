@@ -1,9 +1,18 @@
-import { accountStatus, createHandlerTable, type HandlerTable, type Locale, type Words } from '../../kernel/index.ts'
+import type { z } from 'zod'
+import {
+  accountStatus,
+  createHandlerTable,
+  type HandlerTable,
+  type Locale,
+  type RequestContext,
+  type Words,
+  withSessionCookie,
+} from '../../kernel/index.ts'
 import { assertEmailAccepted } from '../accounts/service.ts'
 import { toMethodView } from '../mfa/view.ts'
 import { refreshTokens } from '../sessions/refresh.ts'
 import { logout } from '../sessions/service.ts'
-import { completeLogin } from './complete.ts'
+import { completeLogin, type LoginCompletion } from './complete.ts'
 import * as contract from './contract.ts'
 import {
   type InitiatedLogin,
@@ -31,15 +40,26 @@ export function loginHandlers(ports: LoginPorts): HandlerTable {
       return { mfaMethod: toMethodView(words, method, request.locale), ...sent }
     },
     completeLogin: async (request) => {
-      const { sessionId, mfaMethod: method, code } = request.body
-      const complete = () => completeLogin(ports, { sessionId, method, code }, request)
-      const completed = await concurrency.laterSteps.runLimited(complete, placeOf(ports, request))
-      ports.networks.add(request.clientIp)
+      const completed = await asLaterStep(ports, request, () =>
+        completeLogin(ports, completionOf(request.body), request),
+      )
       return { ...completed, tokenType: 'Bearer' }
     },
     refreshToken: (request) => refreshTokens(ports, request.body.refreshToken, request),
-    logout: async (request) => ({ success: true, terminatedSessions: await logout(ports, request) }),
+    logout: async (request) =>
+      withSessionCookie({ success: true, terminatedSessions: await logout(ports, request) }, null),
   })
+}
+
+/** Queues the last step of a sign-in. Its network is served first from then on. */
+export async function asLaterStep<T>(ports: LoginPorts, context: RequestContext, work: () => Promise<T>): Promise<T> {
+  const result = await ports.concurrency.laterSteps.runLimited(work, placeOf(ports, context))
+  ports.networks.add(context.clientIp)
+  return result
+}
+
+export function completionOf(body: z.output<typeof contract.completeLogin.body>): LoginCompletion {
+  return { sessionId: body.sessionId, method: body.mfaMethod, code: body.code }
 }
 
 function toInitiatedLoginView(

@@ -1,4 +1,4 @@
-import { createHandlerTable, type HandlerTable, toIso } from '../../kernel/index.ts'
+import { createHandlerTable, type HandlerTable, toIso, withSessionCookie } from '../../kernel/index.ts'
 import { ownAccount } from '../accounts/service.ts'
 import type { CallerContext } from '../ports.ts'
 import { revokeAuthenticator, setupAuthenticator, verifyAuthenticator } from './authenticator.ts'
@@ -45,8 +45,9 @@ export function mfaHandlers(ports: MfaPorts): HandlerTable {
     }),
     stepUp: async (request) => {
       const { mfaMethod: method, code, purpose } = request.body
-      await stepUp(ports, { method, code }, purpose, request)
-      return { success: true, expiresIn: Math.floor(ports.settings.mfa.stepUpMs / 1_000) }
+      const cookie = await stepUp(ports, { method, code }, purpose, request)
+      const reply = { success: true, expiresIn: Math.floor(ports.settings.mfa.stepUpMs / 1_000) }
+      return withSessionCookie(reply, cookie)
     },
   })
 }

@@ -17,6 +17,7 @@ import { type CodeOwner, readCodeSentAt, renewCode } from '../codes/store.ts'
 import type { Lockout } from '../lockout/service.ts'
 import type { CallerContext } from '../ports.ts'
 import { recordStepUp } from '../sessions/activity-store.ts'
+import { rotateCookie } from '../sessions/cookie.ts'
 import { assertSession, type OwnSession } from '../sessions/rules.ts'
 import type { SessionPorts } from '../sessions/service.ts'
 import type { IdentitySettings } from '../settings.ts'
@@ -106,19 +107,19 @@ export async function sendStepUpCode(
 
 /**
  * Verifies a second factor and records the step-up: for the purpose, or with `mfa.binding: session` for the session.
- * Throws the refusals of `verifyCode` and `parsePurpose`.
+ * Returns the new cookie of a browser session. Throws the refusals of `verifyCode` and `parsePurpose`.
  */
 export async function stepUp(
   ports: MfaPorts,
   factor: PresentedFactor,
   requested: StepUpPurpose | undefined,
   context: CallerContext,
-): Promise<void> {
+): Promise<string | undefined> {
   const { mfa } = ports.settings
   const session = assertSession(context.caller)
   const { sessionId } = session
   const purpose = await requestedPurpose(ports, requested, context.caller)
-  await verifyCode(ports, session, context, async (tx) => {
+  const { cookie } = await verifyCode(ports, session, context, async (tx) => {
     const now = ports.clock.now()
     const account = await ownAccount(tx, context.caller)
     const code = stepUpCodeOwner(session, purpose, mfa)
@@ -138,9 +139,10 @@ export async function stepUp(
         ...(purpose && { operation: purpose.operation.id, purposeDigest: purpose.digest }),
       },
     })
-    return true
+    return { cookie: await rotateCookie(ports, tx, context.caller, now) }
   })
   ports.sessionCache.invalidate(sessionId)
+  return cookie
 }
 
 function toMfaEntries(settings: IdentitySettings, account: Account, { otp, backup }: StoredFactors): MfaEntry[] {

@@ -1,4 +1,10 @@
-import { createHandlerTable, type HandlerTable, summarizeSuspended, toIso } from '../../kernel/index.ts'
+import {
+  createHandlerTable,
+  type HandlerTable,
+  summarizeSuspended,
+  toIso,
+  withSessionCookie,
+} from '../../kernel/index.ts'
 import { factorMethod } from '../mfa/recovery/young.ts'
 import { toMethodView } from '../mfa/view.ts'
 import * as contract from './contract.ts'
@@ -33,13 +39,10 @@ export function passwordHandlers(ports: PasswordPorts): HandlerTable {
     },
     changePassword: async (request) => {
       const { suspendCredentials = false, ...body } = request.body
-      const { ended, suspended, changedAt } = await changePassword(ports, { ...body, suspendCredentials }, request)
-      return {
-        success: true,
-        terminatedSessions: ended,
-        passwordChangedAt: toIso(changedAt),
-        ...(suspended && { suspendedCredentials: suspended }),
-      }
+      const changed = await changePassword(ports, { ...body, suspendCredentials }, request)
+      const { ended, suspended, changedAt, cookie } = changed
+      const reply = { success: true, terminatedSessions: ended, passwordChangedAt: toIso(changedAt) }
+      return withSessionCookie(suspended ? { ...reply, suspendedCredentials: suspended } : reply, cookie)
     },
   })
 }

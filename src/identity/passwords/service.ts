@@ -22,6 +22,7 @@ import { deleteDevices } from '../devices/store.ts'
 import type { Lockout } from '../lockout/service.ts'
 import { queueNotice } from '../notices/service.ts'
 import type { CallerContext, IdentityPorts } from '../ports.ts'
+import { rotateCookie } from '../sessions/cookie.ts'
 import { assertSession } from '../sessions/rules.ts'
 import type { SessionPorts } from '../sessions/service.ts'
 import { endOldestSessions } from '../sessions/store.ts'
@@ -63,6 +64,8 @@ export interface ChangedPassword {
   ended: number
   suspended: Record<string, number> | undefined
   changedAt: Instant
+  /** The new cookie of a browser session. */
+  cookie: string | undefined
 }
 
 /**
@@ -89,11 +92,12 @@ export async function changePassword(
   await assertPasswordAllowed(ports, newPassword, account)
   const hash = await passwords.hash(newPassword)
   const changedAt = clock.now()
-  const { ended, suspended } = await inTransaction(database, (tx) =>
+  const { ended, suspended, cookie } = await inTransaction(database, (tx) =>
     replacePassword(ports, tx, account, { hash, suspends }, context, changedAt),
   )
   for (const id of ended) sessionCache.invalidate(id)
-  return { ended: ended.length, suspended, changedAt }
+  if (cookie !== undefined && context.caller.sessionId) sessionCache.invalidate(context.caller.sessionId)
+  return { ended: ended.length, suspended, changedAt, cookie }
 }
 
 export function rehashPassword(
@@ -139,13 +143,14 @@ function wrongPassword(internal: string): Refusal {
 }
 
 async function replacePassword(
-  { digest, ids, suspendCredentials }: PasswordPorts,
+  ports: PasswordPorts,
   tx: Tx,
   account: Account,
   { hash, suspends }: { hash: string; suspends: boolean },
   context: CallerContext,
   at: Instant,
 ) {
+  const { digest, ids, suspendCredentials } = ports
   const { portal, accountId, sessionId } = assertSession(context.caller)
   await lockAccount(tx, portal, accountId)
   // A concurrent change was faster.
@@ -159,5 +164,6 @@ async function replacePassword(
   const detail = { sessions: ended.length, ...suspended?.detail }
   await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: accountId, detail })
   await queueNotice(tx, ids, account, 'PASSWORD_CHANGED', context, at)
-  return { ended, suspended: suspended?.counts }
+  const cookie = await rotateCookie(ports, tx, context.caller, at)
+  return { ended, suspended: suspended?.counts, cookie }
 }

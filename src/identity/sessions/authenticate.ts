@@ -1,23 +1,42 @@
 import { timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { isDatabaseUnavailable, run } from '../../database/index.ts'
-import type { Credential } from '../../gateway/pipeline/ports.ts'
-import { addMs, type Caller, type MaybePromise, type Permission, Refusal, thenSync } from '../../kernel/index.ts'
+import { inTransaction, isDatabaseUnavailable, run } from '../../database/index.ts'
+import type { CookieCredential, Credential } from '../../gateway/pipeline/ports.ts'
+import {
+  addMs,
+  areWithin,
+  type Caller,
+  type MaybePromise,
+  type Permission,
+  Refusal,
+  type SessionId,
+  thenSync,
+} from '../../kernel/index.ts'
+import { recordRefusal, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
 import type { AddressGuard } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import type { AccessTokens } from '../tokens/jwt.ts'
 import type { AccessClaims } from '../tokens/rules.ts'
 import type { VerifiedTokens } from '../tokens/verified-tokens.ts'
 import { recordActivity } from './activity-store.ts'
-import { hasExpired } from './rules.ts'
+import { readReplacedAt, readSessionIdOfCookie } from './cookie-store.ts'
+import { hasExpired, isEqual } from './rules.ts'
 import type { SessionPorts } from './service.ts'
-import type { OpenSession } from './store.ts'
+import { endSession, type OpenSession } from './store.ts'
+
+/** How long a replaced cookie is accepted, because tabs of a browser send requests at the same time. */
+const cookieGraceMs = 10_000
 
 export interface AuthenticatorPorts extends SessionPorts {
   settings: IdentitySettings
   tokens: Pick<AccessTokens, 'clientClaims'>
   verifiedTokens: VerifiedTokens
   addressGuard: AddressGuard
+}
+
+interface KnownCookie {
+  sessionId: SessionId
+  digests: readonly Uint8Array[]
 }
 
 const noPermissions: ReadonlySet<Permission> = new Set()
@@ -29,12 +48,15 @@ export class SessionAuthenticator {
   readonly #activityIntervalMs: number
   /** A keyed digest takes as long as all other checks of a request together, and a client's hash rarely changes. */
   readonly #clientClaims: LRUCache<string, readonly string[]>
+  /** Sessions and digests by the value of their cookie. A digest takes as long as all other checks. */
+  readonly #cookies: LRUCache<string, KnownCookie>
 
   constructor(ports: AuthenticatorPorts) {
     this.#ports = ports
     this.#settings = ports.settings.sessions
     this.#activityIntervalMs = Math.min(this.#settings.activityIntervalMs, this.#settings.idleMs / 30)
     this.#clientClaims = new LRUCache({ max: this.#settings.cacheSize })
+    this.#cookies = new LRUCache({ max: this.#settings.cacheSize })
   }
 
   /** Throws ACCESS.TOKEN_INVALID or ACCESS.IP_NOT_ALLOWED. */
@@ -44,15 +66,80 @@ export class SessionAuthenticator {
       if (!claims) throw invalidToken('the token is not valid')
       this.#assertBound(claims, credential)
       return thenSync(sessionCache.find(claims.portal, claims.sessionId, credential), (session) => {
+        const open = this.#assertOpen(session)
+        if (open.accountId !== claims.accountId) throw invalidToken('the session belongs to another account')
         const clientIp = credential.resolveClientIp?.(claims.portal) ?? credential.clientIp
-        return this.#admit(this.#assertOpen(session, claims), clientIp, credential)
+        return this.#admit(open, clientIp, credential)
       })
     })
   }
 
+  /**
+   * Ends the session if the value was replaced more than a few seconds ago, because two parties then hold the cookie.
+   * Throws ACCESS.TOKEN_INVALID or ACCESS.IP_NOT_ALLOWED.
+   */
+  authenticateCookie(credential: CookieCredential): MaybePromise<Caller> {
+    const known = this.#cookies.get(credential.token)
+    return known ? this.#authenticateKnown(known, credential) : this.#identify(credential)
+  }
+
+  async #identify(credential: CookieCredential): Promise<Caller> {
+    const { database, digest } = this.#ports
+    const { token: value, portal } = credential
+    const digests = digest.candidates('session-cookie', value)
+    const sessionId = await readSessionIdOfCookie(database, portal, digests)
+    if (sessionId === undefined) throw invalidToken('unknown cookie')
+    const known = { sessionId, digests }
+    this.#cookies.set(value, known)
+    return this.#authenticateKnown(known, credential)
+  }
+
+  #authenticateKnown(known: KnownCookie, credential: CookieCredential): MaybePromise<Caller> {
+    return thenSync(this.#ports.sessionCache.find(credential.portal, known.sessionId, credential), (found) => {
+      const session = this.#assertOpen(found)
+      const { cookieDigest } = session
+      const current = cookieDigest && known.digests.find((each) => isEqual(each, cookieDigest))
+      // A repeated check has the value of the request, which may have been replaced since.
+      if (!current && !credential.receivedAt) return this.#admitReplaced(known, session, credential)
+      return this.#admitClient(session, credential, current ?? undefined)
+    })
+  }
+
+  async #admitReplaced(known: KnownCookie, session: OpenSession, credential: CookieCredential): Promise<Caller> {
+    const { clock, database } = this.#ports
+    const replacedAt = await readReplacedAt(database, session, known.digests)
+    // The cached session can be older than the value.
+    if (replacedAt === undefined && !credential.bypassCache)
+      return this.#authenticateKnown(known, { ...credential, bypassCache: true })
+    if (replacedAt === undefined) throw invalidToken('the cookie does not belong to the session')
+    if (areWithin(cookieGraceMs, replacedAt, clock.now())) return this.#admitClient(session, credential)
+    await this.#endStolen(session, credential)
+    throw invalidToken('the cookie was replaced before: its session was ended')
+  }
+
+  #admitClient(session: OpenSession, credential: CookieCredential, cookieDigest?: Uint8Array): MaybePromise<Caller> {
+    const client = Buffer.from(session.clientDigest).toString('base64url')
+    if (!this.#clientClaimsOf(credential.clientHash).some((claim) => isEqualText(client, claim)))
+      throw invalidToken('the cookie belongs to another client')
+    return thenSync(this.#admit(session, credential.clientIp, credential), (caller) =>
+      cookieDigest ? { ...caller, cookieDigest } : caller,
+    )
+  }
+
+  async #endStolen(session: OpenSession, credential: CookieCredential): Promise<void> {
+    const { clock, database, sessionCache } = this.#ports
+    const now = clock.now()
+    await inTransaction(database, async (tx) => {
+      if (!(await endSession(tx, session, 'COOKIE_REUSED', now))) return
+      const event = { workspaceId: null, targetId: session.id, detail: { reason: 'COOKIE_REUSED' } }
+      await recordRefusal(tx, unauthenticatedAuditContext(session.accountId, credential, now), event)
+    })
+    sessionCache.invalidate(session.id)
+  }
+
   #assertBound(claims: AccessClaims, { portal, clientHash }: Credential): void {
     if (portal !== null && claims.portal !== portal) throw invalidToken('the token belongs to another portal')
-    if (!this.#clientClaimsOf(clientHash).some((claim) => isEqual(claims.client, claim)))
+    if (!this.#clientClaimsOf(clientHash).some((claim) => isEqualText(claims.client, claim)))
       throw invalidToken('the token belongs to another client')
   }
 
@@ -64,9 +151,8 @@ export class SessionAuthenticator {
     return possible
   }
 
-  #assertOpen(session: OpenSession | undefined, claims: AccessClaims): OpenSession {
+  #assertOpen(session: OpenSession | undefined): OpenSession {
     if (!session) throw invalidToken('the session has ended')
-    if (session.accountId !== claims.accountId) throw invalidToken('the session belongs to another account')
     if (session.accountStatus !== 'ACTIVE') throw invalidToken('the account is not active')
     if (hasExpired(session, this.#ports.clock.now())) throw invalidToken('the session has expired')
     return session
@@ -107,7 +193,7 @@ function invalidToken(internal: string): Refusal {
   return new Refusal('ACCESS.TOKEN_INVALID', { internal })
 }
 
-function isEqual(a: string, b: string): boolean {
+function isEqualText(a: string, b: string): boolean {
   return a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
 }
 

@@ -33,7 +33,7 @@ const LoginHistoryEntry = z.object({
   failureReason: z.string().nullable(),
 })
 
-const OwnSession = z.object({
+export const OwnSession = z.object({
   accountBizId: bizId,
   portal: z.enum(portals),
   idleExpiresAt: timestamp.meta({ description: 'When the session ends without further requests.' }),

@@ -1,5 +1,10 @@
+import { timingSafeEqual } from 'node:crypto'
 import { isValidAt } from '../../database/index.ts'
 import { type AccountId, type Caller, type Instant, type Portal, Refusal, type SessionId } from '../../kernel/index.ts'
+
+export function isEqual(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && timingSafeEqual(a, b)
+}
 
 export interface OwnSession {
   portal: Portal

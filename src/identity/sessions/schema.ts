@@ -5,6 +5,7 @@ export type SessionEndReason =
   | 'LOGOUT'
   | 'DISPLACED'
   | 'REFRESH_REUSED'
+  | 'COOKIE_REUSED'
   | 'TERMINATED'
   | 'PASSWORD_CHANGED'
   | 'ACCOUNT_CLOSED'
@@ -23,6 +24,17 @@ interface SessionsTable {
   steppedUpAt: NullableTimestamp
   endedAt: NullableTimestamp
   endReason: SessionEndReason | null
+  /** The keyed digest of the browser's cookie. Null for a session that has tokens. */
+  cookieDigest: Uint8Array | null
+}
+
+/** Values of cookies that a newer one has replaced. */
+interface FormerCookiesTable {
+  cookieDigest: Uint8Array
+  portal: Portal
+  sessionBizId: SessionId
+  replacedAt: Timestamp
+  expiresAt: Timestamp
 }
 
 interface LoginHistoryTable {
@@ -39,6 +51,7 @@ interface LoginHistoryTable {
 declare module '../../database/tables.ts' {
   interface Tables {
     sessions: SessionsTable
+    former_cookies: FormerCookiesTable
     login_history: LoginHistoryTable
   }
 }
@@ -62,6 +75,20 @@ export const sessions = [
   )`,
   `CREATE INDEX sessions_live ON sessions (account_biz_id, login_at) WHERE ended_at IS NULL`,
   `CREATE INDEX sessions_expiry ON sessions (expires_at)`,
+]
+
+export const cookies = [
+  `ALTER TABLE sessions ADD COLUMN cookie_digest bytea`,
+  `CREATE UNIQUE INDEX sessions_cookie ON sessions (cookie_digest) WHERE cookie_digest IS NOT NULL`,
+  `CREATE TABLE former_cookies (
+    cookie_digest bytea PRIMARY KEY,
+    portal text NOT NULL,
+    session_biz_id uuid NOT NULL REFERENCES sessions ON DELETE CASCADE,
+    replaced_at timestamptz NOT NULL,
+    expires_at timestamptz NOT NULL
+  )`,
+  `CREATE INDEX former_cookies_session ON former_cookies (session_biz_id)`,
+  `CREATE INDEX former_cookies_expiry ON former_cookies (expires_at)`,
 ]
 
 export const loginHistory = [

@@ -146,9 +146,13 @@ export async function logout({ database, clock, sessionCache }: SessionPorts, co
   return ended ? 1 : 0
 }
 
+/** What the client holds. */
+export type SessionKind = 'tokens' | 'cookie'
+
 export interface StartedSession {
   sessionId: SessionId
-  refreshToken: string
+  /** The refresh token, or the value of the cookie. */
+  secret: string
   expiresAt: Instant
 }
 
@@ -165,6 +169,7 @@ export function startSession(
   account: Account,
   { clientHash, clientIp, userAgent }: RequestContext,
   now: Instant,
+  kind: SessionKind,
 ): { started: StartedSession; statements: Statements<[SessionId[], ...unknown[]]> } {
   const { portal, id: accountId } = account
   const ending = {
@@ -178,15 +183,17 @@ export function startSession(
   const clientDigest = digest('client-hash', clientHash)
   const expiresAt = addMs(now, settings.sessions.absoluteMs)
   const idleExpiresAt = addMs(now, settings.sessions.idleMs)
-  const session = { id: sessionId, portal, accountId, clientDigest, clientIp, userAgent, idleExpiresAt, expiresAt }
-  const refreshToken = mintToken(randomness)
-  const first = { digest: digest('refresh-token', refreshToken), portal, sessionId, parent: null, expiresAt }
+  const secret = mintToken(randomness)
+  const times = { idleExpiresAt, expiresAt }
+  const cookieDigest = kind === 'cookie' ? digest('session-cookie', secret) : null
+  const session = { id: sessionId, portal, accountId, clientDigest, clientIp, userAgent, ...times, cookieDigest }
+  const first = { digest: digest('refresh-token', secret), portal, sessionId, parent: null, expiresAt }
   const statements = together([
     endOldestSessions(ending, now),
     insertSession(session, now),
-    insertRefreshToken(first, now),
-  ])
-  return { started: { sessionId, refreshToken, expiresAt }, statements }
+    ...(kind === 'tokens' ? [insertRefreshToken(first, now)] : []),
+  ] as const)
+  return { started: { sessionId, secret, expiresAt }, statements }
 }
 
 function assertExists(found: SessionConfiguration | undefined): SessionConfiguration {

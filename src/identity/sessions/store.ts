@@ -33,6 +33,9 @@ export interface OpenSession {
   lastActivityAt: Instant
   idleExpiresAt: Instant
   expiresAt: Instant
+  clientDigest: Uint8Array
+  /** Null for a session that has tokens. */
+  cookieDigest: Uint8Array | null
 }
 
 const columns = [
@@ -46,6 +49,8 @@ const columns = [
   'sessions.lastActivityAt',
   'sessions.idleExpiresAt',
   'sessions.expiresAt',
+  'sessions.clientDigest',
+  'sessions.cookieDigest',
 ] as const
 
 const findOpenSession = statement((store, param: Param<{ portal: Portal; id: SessionId }>) =>
@@ -101,6 +106,7 @@ export interface NewSession {
   userAgent: string
   idleExpiresAt: Instant
   expiresAt: Instant
+  cookieDigest: Uint8Array | null
 }
 
 type Times = 'idleExpiresAt' | 'expiresAt'
@@ -121,6 +127,7 @@ const insertRow = statement((store, param: Param<InsertedSession>) =>
     steppedUpAt: null,
     endedAt: null,
     endReason: null,
+    cookieDigest: param('cookieDigest'),
   }),
 )
 

@@ -27,7 +27,12 @@ export interface AuditContext<Account extends AccountId | null = AccountId> {
 /** The request has no token, but its operation may have identified the account by other means. */
 export function unauthenticatedAuditContext<Account extends AccountId | null>(
   accountId: Account,
-  { operationId, portal, requestId, clientIp }: RequestContext,
+  {
+    operationId,
+    portal,
+    requestId,
+    clientIp,
+  }: Pick<RequestContext, 'operationId' | 'portal' | 'requestId' | 'clientIp'>,
   at: Instant,
 ): AuditContext<Account> {
   return { operationId, accountId, apiKeyId: null, portal, at, requestId, clientIp }

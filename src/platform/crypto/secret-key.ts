@@ -59,6 +59,7 @@ export type DigestPurpose =
   | 'login-failures'
   | 'mail-quota'
   | 'password-token'
+  | 'session-cookie'
   | 'backup-code'
   | 'api-key'
   | 'withdrawal-account'

@@ -10,7 +10,7 @@ import { key, path, type SocketsWorld, startSocketsWorld, workspace } from '../s
 const maxPerAccount = 3
 let world: SocketsWorld
 beforeAll(async () => {
-  world = await startSocketsWorld({ maxPerAccount, origins: ['https://portal.example'] })
+  world = await startSocketsWorld({ maxPerAccount }, ['https://portal.example'])
 })
 afterEach(() => world.reset())
 afterAll(() => world?.stop())

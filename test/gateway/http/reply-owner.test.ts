@@ -31,6 +31,7 @@ const writer = createResponseWriter({
   words,
   catalogue: bankingCatalogue,
   securityHeaders: {},
+  cookies: null,
   includesField: false,
   downloadPace: null,
 })
@@ -47,6 +48,7 @@ beforeEach(() => {
 })
 
 const handler = createRequestHandler({
+  cors: null,
   router: createRouter(catalogue),
   stages: [
     (call) => {

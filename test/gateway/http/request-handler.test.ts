@@ -47,10 +47,12 @@ const responses = createResponseWriter({
   words,
   catalogue: bankingCatalogue,
   securityHeaders: {},
+  cookies: null,
   includesField: false,
   downloadPace: null,
 })
 const handler = createRequestHandler({
+  cors: null,
   router: createRouter(catalogue),
   stages: [(call) => behave(call)],
   limitUncounted: (request) => limitUncounted(request),
@@ -284,6 +286,7 @@ test.each([
     words,
     catalogue: bankingCatalogue,
     securityHeaders: {},
+    cookies: null,
     includesField: false,
     downloadPace: null,
     ...(includesHint === undefined ? {} : { includesHint }),

@@ -18,24 +18,63 @@ import {
 import type { AccessCache } from '../access-cache.ts'
 import type { Call, Stage } from '../call.ts'
 import type { ResolveClient } from '../client-address.ts'
+import type { AllowedOrigins } from '../origins.ts'
 import type { AuthenticationPort, Credential } from '../ports.ts'
+import type { SessionCookie, SessionCookies } from '../session-cookie.ts'
 
 const bearerPattern = /^bearer +(.+)$/i
 
 /** Where authentication reads the session. Policies that require a step-up always read the store. */
 type SessionSource = 'cache' | 'store'
 
-export function authenticateStage(
-  authentication: Pick<AuthenticationPort, 'accessToken' | 'apiKey'>,
-  resolveClient: ResolveClient,
-  source: SessionSource = 'cache',
-): Stage {
+export interface AuthenticationParts {
+  authentication: AuthenticationPort
+  cookies: Pick<SessionCookies, 'read'>
+  origins: Pick<AllowedOrigins, 'assertOwnPage'>
+  resolveClient: ResolveClient
+}
+
+export function authenticateStage(parts: AuthenticationParts, source: SessionSource = 'cache'): Stage {
+  const { authentication, cookies, origins, resolveClient } = parts
   return (call) => {
-    if (call.operation.policy.caller === 'anonymous') return
-    const credential = toCredential(call, resolveClient, source)
+    const { policy, describesCaller, startsBrowserSession } = call.operation
+    if (startsBrowserSession) origins.assertOwnPage(call)
+    if (policy.caller === 'anonymous' && !describesCaller) return
+    const cookie = call.chain.perimeter === 'machine' ? undefined : cookies.read(call)
+    if (cookie) {
+      const authenticate = () => authenticateCookie(parts, call, cookie, source)
+      return policy.caller === 'anonymous' ? orNobody(authenticate) : authenticate()
+    }
+    if (policy.caller === 'anonymous') return
+    const credential = toCredential(call, readBearerToken(call), resolveClient, source)
     const byKey = call.chain.perimeter === 'machine' ? authentication.apiKey(credential) : undefined
     if (byKey) return byKey.then(({ caller, workspace }) => setCaller(call, caller, workspace))
     return thenSync(authentication.accessToken(credential), (caller) => setCaller(call, caller, null))
+  }
+}
+
+function authenticateCookie(
+  { authentication, origins, resolveClient }: AuthenticationParts,
+  call: Call,
+  { portal, value }: SessionCookie,
+  source: SessionSource,
+): MaybePromise<void> {
+  if (call.portal === null) resolveClient(call, portal)
+  call.portal = portal
+  call.hasSessionCookie = true
+  origins.assertOwnPage(call)
+  const { operation, requestId } = call
+  const credential = toCredential(call, value, resolveClient, source)
+  const caller = authentication.sessionCookie({ ...credential, portal, operationId: operation.id, requestId })
+  return thenSync(caller, (found) => setCaller(call, found, null))
+}
+
+/** A session that has ended is no caller. */
+async function orNobody(authenticate: () => MaybePromise<void>): Promise<void> {
+  try {
+    await authenticate()
+  } catch (error) {
+    if (!(error instanceof Refusal && error.code === 'ACCESS.TOKEN_INVALID')) throw error
   }
 }
 
@@ -129,10 +168,10 @@ function requestedWorkspace({ headers: received }: Call): string | null {
   return received.optional(headers.workspaceId.field)?.toLowerCase() ?? null
 }
 
-function toCredential(call: Call, resolveClient: ResolveClient, source: SessionSource): Credential {
+function toCredential(call: Call, token: string, resolveClient: ResolveClient, source: SessionSource): Credential {
   const { portal, clientHash, clientIp } = call
   const credential: Credential = {
-    token: readBearerToken(call),
+    token,
     portal,
     clientHash,
     clientIp,

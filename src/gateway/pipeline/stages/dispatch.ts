@@ -9,6 +9,7 @@ import {
   Refusal,
   SocketReply,
   StreamReply,
+  sessionCookieOf,
 } from '../../../kernel/index.ts'
 import { type Call, clientDisconnected, isCommand, type Stage } from '../call.ts'
 
@@ -40,6 +41,7 @@ export function dispatchStage(backendOf: (operation: Operation) => Backend): Sta
       throw toDeclared(call, backend, error)
     })
     const { reply: schema } = call.operation
+    call.sessionCookie = sessionCookieOf(reply)
     if (isRecord(reply) && reply.isTotalEstimated === true) call.isTotalEstimated = true
     if (typeof schema !== 'string' && !isBytes(reply)) call.reply = serializer.serialize(schema, reply, call, backend)
     else if (schema === 'socket' && reply instanceof SocketReply) call.reply = reply

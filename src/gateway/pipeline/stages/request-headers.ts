@@ -4,6 +4,7 @@ import { type Chain, invalid, parseLocale, portalOfChain, Refusal } from '../../
 import type { Call, Stage } from '../call.ts'
 import { parseAddress, type ResolveClient } from '../client-address.ts'
 import type { Headers } from '../headers.ts'
+import type { AllowedOrigins } from '../origins.ts'
 
 export function localeHeaderOf({ perimeter }: Chain): string {
   return perimeter === 'self' ? headers.acceptLanguage.field : headers.locale.field
@@ -31,12 +32,10 @@ export function edgeStage(resolveClient: ResolveClient): Stage {
 }
 
 /** Other stages check the access code, the client hash and the body's media type. */
-export function requiredHeadersStage({
-  portals,
-  publicUrl,
-  streams,
-}: Pick<Configuration, 'portals' | 'publicUrl' | 'streams'>): Stage {
-  const origins = new Set([new URL(publicUrl).origin, ...streams.origins])
+export function requiredHeadersStage(
+  { portals }: Pick<Configuration, 'portals'>,
+  origins: Pick<AllowedOrigins, 'allows'>,
+): Stage {
   return (call) => {
     assertOrigin(call, origins)
     if (call.chain.perimeter !== 'portal') return assertRequestId(call)
@@ -61,9 +60,9 @@ export function clientHashStage(call: Call): void {
  * Throws ACCESS.ORIGIN_NOT_ALLOWED. Browsers enforce no same-origin policy for WebSockets, but always send Origin.
  * Other clients may omit it.
  */
-function assertOrigin(call: Call, allowed: ReadonlySet<string>): void {
+function assertOrigin(call: Call, origins: Pick<AllowedOrigins, 'allows'>): void {
   const origin = call.handshake ? call.headers.optional('origin') : undefined
-  if (origin !== undefined && !allowed.has(origin)) throw new Refusal('ACCESS.ORIGIN_NOT_ALLOWED')
+  if (origin !== undefined && !origins.allows(origin, call.portal)) throw new Refusal('ACCESS.ORIGIN_NOT_ALLOWED')
 }
 
 function assertRequestId(call: Call): void {

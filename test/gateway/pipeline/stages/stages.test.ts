@@ -6,9 +6,12 @@ import { createRole } from '../../../../src/banking/roles/contract.ts'
 import { createTransfer, listTransfers } from '../../../../src/banking/transfers/contract.ts'
 import { invalidateAccess } from '../../../../src/gateway/pipeline/access-cache.ts'
 import type { Call } from '../../../../src/gateway/pipeline/call.ts'
+import type { ResolveClient } from '../../../../src/gateway/pipeline/client-address.ts'
 import { Headers } from '../../../../src/gateway/pipeline/headers.ts'
 import { OpenStreams } from '../../../../src/gateway/pipeline/open-streams.ts'
+import { createAllowedOrigins } from '../../../../src/gateway/pipeline/origins.ts'
 import type { Credential } from '../../../../src/gateway/pipeline/ports.ts'
+import { createSessionCookies } from '../../../../src/gateway/pipeline/session-cookie.ts'
 import {
   accessCodeStage,
   authenticateStage,
@@ -45,15 +48,23 @@ function caller(portal: Portal): Caller {
   }
 }
 
+function never(): never {
+  throw new Error('no request comes')
+}
+
+const browserParts = {
+  cookies: createSessionCookies(testSettings({})),
+  origins: createAllowedOrigins(testSettings({})),
+}
+
 test('stages run in order: authentication and permission precede the body', () => {
-  const never = () => {
-    throw new Error('no request comes')
-  }
   const pipeline = gatewayPipeline({
     settings: testSettings({}),
     limits: { spendAll: never, admit: never, addressKey: never, networkKey: never },
     channel: { open: never, sealer: never },
-    authentication: { accessToken: never, apiKey: never },
+    authentication: { accessToken: never, sessionCookie: never, apiKey: never },
+    cookies: { read: never, format: never },
+    origins: { allows: never, assertOwnPage: never },
     stepUps: { spend: never },
     access: { enter: never, identify: never, invalidate: never },
     backends: { backendOf: never, replace: never, close: never },
@@ -127,8 +138,12 @@ describe('repeated headers, of which readers may use different values', () => {
   })
 
   test('401 ACCESS.TOKEN_INVALID for two tokens', async () => {
-    const accessToken = async () => caller('CONSUMER')
-    const stage = authenticateStage({ accessToken, apiKey: () => undefined }, () => undefined)
+    const authentication = {
+      accessToken: async () => caller('CONSUMER'),
+      sessionCookie: never,
+      apiKey: () => undefined,
+    }
+    const stage = authenticateStage({ ...browserParts, authentication, resolveClient: () => undefined })
     const run = async (second: string) => stage(twice('authorization', 'Bearer one', second))
     expect(await refusalOf(run('Bearer two'))).toBe('ACCESS.TOKEN_INVALID')
   })
@@ -216,7 +231,7 @@ describe('the required headers of a portal', () => {
   const { portals } = settings
   portals.CONSUMER.edge = { kind: 'cloudflare', trustedProxies: [] }
   portals.SYSTEM.edge = { kind: 'direct', trustedProxies: [] }
-  const requiredHeaders = requiredHeadersStage(settings)
+  const requiredHeaders = requiredHeadersStage(settings, createAllowedOrigins(settings))
   const good = {
     'x-request-id': 'one',
     'x-locale': 'en',
@@ -304,11 +319,13 @@ describe('authentication', () => {
       seen.push(credential)
       return caller('SYSTEM')
     },
+    sessionCookie: never,
     apiKey: () => undefined,
   }
-  const stage = authenticateStage(authentication, (call, portal) => {
+  const resolveClient: ResolveClient = (call, portal) => {
     call.clientIp = `of ${portal}`
-  })
+  }
+  const stage = authenticateStage({ ...browserParts, authentication, resolveClient })
   const run = async (authorization: string, operation: Operation = listTransfers, chainId: ChainId = 'system') => {
     const call = callOf(operation, chainId, { authorization })
     Object.assign(call, { portal: chainId === 'self' ? null : 'SYSTEM', clientHash: 'hash', clientIp: '203.0.113.9' })
@@ -332,7 +349,11 @@ describe('authentication', () => {
   test('an API key is accepted on the machine chain only', async () => {
     let lookups = 0
     const apiKey = (): undefined => void lookups++
-    const byKey = authenticateStage({ ...authentication, apiKey }, () => undefined)
+    const byKey = authenticateStage({
+      ...browserParts,
+      authentication: { ...authentication, apiKey },
+      resolveClient: () => undefined,
+    })
     for (const [chainId, times] of [
       ['consumer', 0],
       ['self', 0],

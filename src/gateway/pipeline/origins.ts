@@ -1,0 +1,39 @@
+import type { Configuration } from '../../config/index.ts'
+import { type Portal, portals, Refusal } from '../../kernel/index.ts'
+import type { Call } from './call.ts'
+
+export interface AllowedOrigins {
+  /** Whether a page of the origin may call the portal. Null means either portal. */
+  allows(origin: string, portal: Portal | null): boolean
+  /**
+   * For a request that a cookie authenticates, or that sets one. Browsers send `Sec-Fetch-Site` with every request, and
+   * scripts cannot set it. Throws ACCESS.ORIGIN_NOT_ALLOWED.
+   */
+  assertOwnPage(call: Pick<Call, 'headers' | 'portal' | 'handshake'>): void
+}
+
+export function createAllowedOrigins(settings: Pick<Configuration, 'publicUrl' | 'portals'>): AllowedOrigins {
+  const own = new URL(settings.publicUrl).origin
+  const originsOf = (portal: Portal) => new Set([own, ...settings.portals[portal].origins])
+  const allowed: Record<Portal, ReadonlySet<string>> = {
+    CONSUMER: originsOf('CONSUMER'),
+    SYSTEM: originsOf('SYSTEM'),
+  }
+  const allows = (origin: string, portal: Portal | null): boolean =>
+    (portal === null ? portals : [portal]).some((each) => allowed[each].has(origin))
+  return {
+    allows,
+    assertOwnPage: ({ headers, portal, handshake }) => {
+      const [site, origin] = [headers.optional('sec-fetch-site'), headers.optional('origin')]
+      if (origin !== undefined && !allows(origin, portal)) throw notAllowed(`origin ${origin}`)
+      // Not all browsers send Sec-Fetch-Site with a WebSocket handshake, but all send Origin.
+      if (site === 'same-origin' || (handshake && site === undefined && origin !== undefined)) return
+      const isListed = origin !== undefined && origin !== own
+      if (!isListed || (site !== 'same-site' && site !== 'cross-site')) throw notAllowed(`sec-fetch-site ${site}`)
+    },
+  }
+}
+
+function notAllowed(internal: string): Refusal {
+  return new Refusal('ACCESS.ORIGIN_NOT_ALLOWED', { internal })
+}

@@ -1,0 +1,69 @@
+import type { Configuration } from '../../config/index.ts'
+import { type Portal, portals, Refusal } from '../../kernel/index.ts'
+import type { Call } from './call.ts'
+
+export interface SessionCookie {
+  portal: Portal
+  value: string
+}
+
+export interface SessionCookies {
+  /**
+   * Undefined without the cookie of the call's portal. Throws ACCESS.COOKIE_INVALID if there are two, if the value is
+   * malformed, or if the request also has a token.
+   */
+  read(call: Pick<Call, 'headers' | 'portal'>): SessionCookie | undefined
+  /** Returns the value of Set-Cookie (RFC 6265, section 4.1). Null deletes the cookie. */
+  format(portal: Portal, value: string | null): string
+}
+
+/** 256 bits in base64url. */
+const valuePattern = /^[A-Za-z0-9_-]{43}$/
+
+export function createSessionCookies(
+  settings: Pick<Configuration, 'publicUrl' | 'portals' | 'sessions'>,
+): SessionCookies {
+  // Only development has a public URL without TLS. Some browsers refuse the prefix and `Secure` there.
+  const isSecure = settings.publicUrl.startsWith('https:')
+  const nameOf = (portal: Portal) => `${isSecure ? '__Host-' : ''}portico-${portal.toLowerCase()}`
+  const names: Record<Portal, string> = { CONSUMER: nameOf('CONSUMER'), SYSTEM: nameOf('SYSTEM') }
+  return {
+    read: ({ headers, portal }) => {
+      if (!headers.has('cookie')) return undefined
+      const pairs = parsePairs(headers.cookies())
+      const possible = portal === null ? portals : [portal]
+      const found = possible.flatMap((each) =>
+        pairs.filter(([name]) => name === names[each]).map(([, value]) => ({ portal: each, value })),
+      )
+      const [cookie] = found
+      if (!cookie) return undefined
+      if (found.length > 1) throw cookieInvalid('two session cookies')
+      if (!valuePattern.test(cookie.value)) throw cookieInvalid('a malformed session cookie')
+      if (headers.has('authorization')) throw cookieInvalid('a session cookie and a token')
+      return cookie
+    },
+    format: (portal, value) => {
+      const { sameSite, persistent } = settings.portals[portal].cookie
+      const maxAge = value === null ? 0 : persistent ? Math.floor(settings.sessions.absoluteMs / 1_000) : null
+      return [
+        `${names[portal]}=${value ?? ''}`,
+        'Path=/',
+        'HttpOnly',
+        `SameSite=${sameSite === 'lax' ? 'Lax' : 'Strict'}`,
+        ...(isSecure ? ['Secure'] : []),
+        ...(maxAge === null ? [] : [`Max-Age=${maxAge}`]),
+      ].join('; ')
+    },
+  }
+}
+
+function parsePairs(header: string): [name: string, value: string][] {
+  return header.split(';').map((pair) => {
+    const at = pair.indexOf('=')
+    return [pair.slice(0, Math.max(0, at)).trim(), pair.slice(at + 1).trim()]
+  })
+}
+
+function cookieInvalid(internal: string): Refusal {
+  return new Refusal('ACCESS.COOKIE_INVALID', { internal })
+}

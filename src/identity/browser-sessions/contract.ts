@@ -1,0 +1,51 @@
+import * as z from 'zod'
+import { anonymous, everyPortal } from '../../contract/policies.ts'
+import { operation } from '../../kernel/index.ts'
+import { completeLogin, logout } from '../login/contract.ts'
+import { OwnSession } from '../sessions/contract.ts'
+
+export const summary = 'Sessions of browsers in an HttpOnly cookie, so that no token reaches the page.'
+
+const path = '/auth/browser-session'
+
+export const startBrowserSession = operation({
+  ...completeLogin,
+  id: 'browserSessions.start',
+  path,
+  summary: 'Complete a sign-in and set the session cookie',
+  description:
+    'The body is that of `POST /auth/login/complete`. The page must come from the origin of `publicUrl` or from one of ' +
+    '`portals.<portal>.origins`.',
+  startsBrowserSession: true,
+  reply: z.object({
+    sessionId: z.string(),
+    isNewDevice: z.boolean(),
+    expiresIn: z.int().meta({ description: 'Seconds until the session ends in any case.' }),
+    idleExpiresIn: z.int().meta({ description: 'Seconds until the session ends without further requests.' }),
+  }),
+})
+
+const optional = { chains: everyPortal, body: 'none', describesCaller: true, refuses: [] } as const
+
+export const readBrowserSession = operation({
+  ...optional,
+  id: 'browserSessions.read',
+  method: 'GET',
+  path,
+  summary: 'Get whether the browser is signed in, and its session',
+  description: 'Does not count as activity, so it does not prolong the session.',
+  policy: { ...anonymous, workspace: 'optional' },
+  reply: OwnSession.partial().extend({
+    signedIn: z.boolean().meta({ description: 'The other fields are present only if it is true.' }),
+  }),
+})
+
+export const endBrowserSession = operation({
+  ...optional,
+  id: 'browserSessions.end',
+  method: 'POST',
+  path: `${path}/end`,
+  summary: 'End the session of the browser and delete its cookie',
+  policy: anonymous,
+  reply: logout.reply,
+})
