@@ -8,22 +8,30 @@ import { buildSocketProtocols, type SocketOptions } from './headers.ts'
 import type { ApiMethods, ConsumerMethods, SystemMethods } from './methods.ts'
 import { createMethods, GatewayCaller } from './operation-caller.ts'
 import type { OperationCaller, OperationsOf } from './operation-types.ts'
-import { type ApiClientOptions, type ClientOptions, resolveOptions } from './options.ts'
+import { type ApiClientOptions, type ClientOptions, resolveOptions, type SessionMode } from './options.ts'
 import { listRoutes, portalChains } from './routes.ts'
+import { type CookieSession, CookieSessions } from './session/cookie-session.ts'
 import { createClientHash, createTokenStore } from './session/credentials.ts'
 import { type ClientSession, createSession } from './session/session.ts'
-import { type SignedIn, type SignIn, signIn, signOut } from './session/sign-in.ts'
-import { memoryStorage, withMemoryFallback } from './session/storage.ts'
+import {
+  type SignedIn,
+  type SignIn,
+  type StartedBrowserSession,
+  signIn,
+  signInByCookie,
+  signOut,
+} from './session/sign-in.ts'
+import { memoryStorage, pageStorage, withMemoryFallback } from './session/storage.ts'
 import { createTabLock } from './session/tab-lock.ts'
 import { createTransport } from './transport.ts'
 
-export interface ClientFrame {
-  /** Signs in and stores the tokens. The client renews them. */
-  signIn(input: SignIn): Promise<SignedIn>
+export interface ClientFrame<M extends SessionMode = 'tokens'> {
+  /** Signs in. Stores the tokens, which the client renews, or has the gateway set the cookie. */
+  signIn(input: SignIn): Promise<M extends 'cookie' ? StartedBrowserSession : SignedIn>
   signOut(): Promise<void>
   /** Closes the secure channel. The user remains signed in. */
   close(): Promise<void>
-  readonly session: ClientSession
+  readonly session: M extends 'cookie' ? CookieSession : ClientSession
   /** Tokens and channel sessions are bound to this X-Client-Hash. */
   clientHash(): Promise<string>
   /**
@@ -44,33 +52,45 @@ interface MethodsByPortal {
 export type Operations<P extends Portal, Added extends readonly object[] = []> = MethodsByPortal[P] &
   OperationsOf<(typeof portalChains)[P][number], Added[number]>
 
-export type Client<P extends Portal, Added extends readonly object[] = []> = Operations<P, Added> & ClientFrame
+export type Client<
+  P extends Portal,
+  Added extends readonly object[] = [],
+  M extends SessionMode = 'tokens',
+> = Operations<P, Added> & ClientFrame<M>
 
 /**
  * Creates the client of one portal. A call rejects with a PorticoError, its signal's reason, or a TypeError for an
  * invalid request. A client has one sign-in, so servers create one per user.
  */
-export function createClient<const P extends Portal, const Added extends readonly object[] = []>(
-  options: ClientOptions<P, Added>,
-): Client<P, Added> {
+export function createClient<
+  const P extends Portal,
+  const Added extends readonly object[] = [],
+  const M extends SessionMode = 'tokens',
+>(options: ClientOptions<P, Added, M>): Client<P, Added, M> {
   const settings = resolveOptions(options)
-  const { now = Date.now } = options
-  const storage = options.storage ? withMemoryFallback(options.storage) : memoryStorage()
-  const lock = createTabLock(options.storage !== undefined)
+  const { now = Date.now, onSignedOut = () => undefined } = options
+  const isCookie = options.session === 'cookie'
+  const given = options.storage ?? (isCookie ? pageStorage() : undefined)
+  const storage = given ? withMemoryFallback(given) : memoryStorage()
+  const lock = createTabLock(given !== undefined)
   const key = (name: string): string => `portico:${options.portal}:${name}`
   const store = createTokenStore(storage, key('tokens'), now)
   const ownHash = createClientHash(options.clientHash ?? null, storage, key('client-hash'), lock)
   const clientHash = async (): Promise<string> => (await store.read())?.clientHash ?? ownHash()
+  const cookie = isCookie
+    ? new CookieSessions({ caller: () => caller, storage, key: key('account'), onSignedOut })
+    : null
   const routes = listRoutes(portalChains[options.portal], options.contract)
   const caller: OperationCaller = new GatewayCaller({
     settings,
     routes,
-    transport: createTransport(settings.fetch),
+    transport: createTransport(settings),
     clientHash,
-    tokens: () => ({
-      current: async () => (await session.fresh())?.accessToken ?? null,
-      replace: async (accessToken) => (await session.renew({ accessToken })) !== null,
-    }),
+    tokens: () =>
+      cookie ?? {
+        current: async () => (await session.fresh())?.accessToken ?? null,
+        replace: async (accessToken) => accessToken !== null && (await session.renew({ accessToken })) !== null,
+      },
     channels: () => channels,
   })
   const channels = createChannelCache((hash) => openChannel(caller, hash, now), now)
@@ -81,24 +101,25 @@ export function createClient<const P extends Portal, const Added extends readonl
     lockName: key('refresh'),
     now,
     refresh: async (token) => (await caller.answer(refreshToken, { body: { refreshToken: token } })).data,
-    onSignedOut: options.onSignedOut ?? (() => undefined),
+    onSignedOut,
   })
-  const frame: ClientFrame = {
-    signIn: (input) => signIn(caller, session, input),
-    signOut: () => signOut(caller, session),
+  const frame = {
+    signIn: (input: SignIn) => (cookie ? signInByCookie(caller, cookie, input) : signIn(caller, session, input)),
+    signOut: () => (cookie ? cookie.end() : signOut(caller, session)),
     close: async () => {
       const channel = await channels.take()
       if (channel) await closeChannel(caller, channel)
     },
-    session,
+    session: cookie ?? session,
     clientHash,
-    socketProtocols: async (socket = {}) => {
-      const accessToken = (await session.fresh())?.accessToken ?? null
+    socketProtocols: async (socket: SocketOptions = {}) => {
+      const accessToken = cookie ? null : ((await session.fresh())?.accessToken ?? null)
       return buildSocketProtocols(settings, { clientHash: await clientHash(), accessToken }, socket)
     },
     answer: caller.answer,
   }
-  return Object.assign(createMethods<Operations<P, Added>>(routes, caller), frame)
+  // The mode of the options determines the types of `signIn` and `session`.
+  return Object.assign(createMethods<Operations<P, Added>>(routes, caller), frame) as Client<P, Added, M>
 }
 
 /** The methods of the api chain, and `answer`. */
@@ -115,7 +136,7 @@ export function createApiClient<const Added extends readonly object[] = []>(
   const caller: OperationCaller<'api'> = new GatewayCaller<'api'>({
     settings,
     routes,
-    transport: createTransport(settings.fetch),
+    transport: createTransport(settings),
     clientHash: async () => null,
     tokens: () => ({ current: async () => options.apiKey, replace: async () => false }),
     channels: () => null,

@@ -16,8 +16,17 @@ export type { SocketOptions } from './headers.ts'
 export type * from './methods.ts'
 export { iterate } from './operation-caller.ts'
 export type { Args, CallOptions, Progress, Result, WorkspaceCallOptions } from './operation-types.ts'
-export type { ApiClientOptions, ClientOptions, EdgeHeaders, HttpExchange, RetryRule, SealRule } from './options.ts'
+export type {
+  ApiClientOptions,
+  ClientOptions,
+  EdgeHeaders,
+  HttpExchange,
+  RetryRule,
+  SealRule,
+  SessionMode,
+} from './options.ts'
+export type { CookieSession, SessionState } from './session/cookie-session.ts'
 export type { TokenPair, Tokens } from './session/credentials.ts'
 export type { ClientSession } from './session/session.ts'
-export type { SignedIn, SignIn } from './session/sign-in.ts'
+export type { SignedIn, SignIn, StartedBrowserSession } from './session/sign-in.ts'
 export type { Storage } from './session/storage.ts'

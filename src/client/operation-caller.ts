@@ -22,11 +22,11 @@ export interface CallerPorts {
   channels(): ChannelCache | null
 }
 
-interface TokenSource {
-  /** Null without a sign-in. */
+export interface TokenSource {
+  /** Null without a sign-in, and in cookie mode. */
   current(): Promise<string | null>
   /** Returns false if the token cannot be renewed. */
-  replace(rejected: string): Promise<boolean>
+  replace(rejected: string | null): Promise<boolean>
 }
 
 export class GatewayCaller<C extends ChainId = 'consumer'> implements OperationCaller<C> {
@@ -77,6 +77,13 @@ export class GatewayCaller<C extends ChainId = 'consumer'> implements OperationC
     }
   }
 
+  /** A call without a token can be refused for the lack of one, unless the cookie replaces it. */
+  private hasEnded(error: unknown, token: string | null): boolean {
+    if (token !== null) return isPorticoError(error, 'ACCESS.TOKEN_INVALID', '4010')
+    const isCookie = this.ports.settings.credentials === 'include'
+    return isCookie && isPorticoError(error, 'ACCESS.TOKEN_INVALID', 'ACCESS.TOKEN_MISSING', '4010')
+  }
+
   /** Without a channel, the call fails. It is never sent as plain text. */
   private async openChannel({ id }: Operation, clientHash: string | null): Promise<Channel> {
     const channel = clientHash === null ? null : await this.ports.channels()?.get(clientHash)
@@ -86,8 +93,7 @@ export class GatewayCaller<C extends ChainId = 'consumer'> implements OperationC
 
   /** Returns false if neither token nor channel can be renewed. */
   private async recover(error: unknown, token: string | null, channel: Channel | null): Promise<boolean> {
-    if (token !== null && isPorticoError(error, 'ACCESS.TOKEN_INVALID', '4010'))
-      return this.ports.tokens().replace(token)
+    if (this.hasEnded(error, token)) return this.ports.tokens().replace(token)
     if (!channel || !isPorticoError(error, 'SECURE_CHANNEL.INVALID_PAYLOAD')) return false
     this.ports.channels()?.invalidate(channel)
     return true

@@ -63,7 +63,11 @@ interface CommonOptions {
   fetch?: typeof globalThis.fetch
 }
 
-export interface ClientOptions<P extends Portal, Added extends readonly object[] = []> extends CommonOptions {
+/** Where the credentials are: tokens in the client, or a cookie that no script can read. */
+export type SessionMode = 'tokens' | 'cookie'
+
+export interface ClientOptions<P extends Portal, Added extends readonly object[] = [], M extends SessionMode = 'tokens'>
+  extends CommonOptions {
   /** Contract modules of additional domains. */
   contract?: Added
   /** The portal. Storage keys are separate for each portal. */
@@ -74,8 +78,11 @@ export interface ClientOptions<P extends Portal, Added extends readonly object[]
   clientHash?: string
   /** `true` sends the defaults. Do not set this behind an edge. */
   edgeHeaders?: boolean | EdgeHeaders
+  /** Default: `tokens`. Pages use `cookie`, so that a script that was injected finds no token. */
+  session?: M
   /**
-   * Default: memory, which also keeps values that the storage rejects.
+   * Default: memory, which also keeps values that the storage rejects. In cookie mode it has only the client hash and the
+   * account, and the default is localStorage.
    *
    * localStorage shares a sign-in between tabs. After another tab has signed in a different account, calls fail with
    * `CLIENT.SIGNED_IN_ELSEWHERE` until the page is reloaded.
@@ -104,6 +111,7 @@ export interface Settings {
   baseUrl: string
   /** Empty on the api chain. */
   accessCode: string
+  credentials: RequestCredentials
   locale: Locale
   edge: EdgeHeaders | null
   seal: SealRule
@@ -113,12 +121,14 @@ export interface Settings {
   fetch: typeof globalThis.fetch
 }
 
-type AnyOptions = CommonOptions & Partial<Pick<ClientOptions<Portal>, 'accessCode' | 'edgeHeaders' | 'seal'>>
+type AnyOptions = CommonOptions &
+  Partial<Pick<ClientOptions<Portal, [], SessionMode>, 'accessCode' | 'edgeHeaders' | 'seal' | 'session'>>
 
 export function resolveOptions(options: AnyOptions): Settings {
   return {
     baseUrl: resolveBaseUrl(options.baseUrl),
     accessCode: options.accessCode ?? '',
+    credentials: options.session === 'cookie' ? 'include' : 'omit',
     locale: options.locale ?? 'en',
     edge: resolveEdge(options.edgeHeaders),
     seal: options.seal ?? 'sensitive',

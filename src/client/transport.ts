@@ -1,4 +1,5 @@
 import type { Progress } from './operation-types.ts'
+import type { Settings } from './options.ts'
 
 export interface WireRequest {
   method: string
@@ -13,20 +14,28 @@ export interface WireRequest {
 /** Rejects only if no response arrives. */
 export type Transport = (request: WireRequest) => Promise<Response>
 
-/**
- * The interface uses no cookies, caches or redirects. `redirect: 'error'` would look like a lost response and fails in
- * workerd.
- */
-const isolation = { credentials: 'omit', cache: 'no-store', redirect: 'manual', referrerPolicy: 'no-referrer' } as const
+/** The interface uses no caches or redirects. `redirect: 'error'` would look like a lost response and fails in workerd. */
+const isolation = { cache: 'no-store', redirect: 'manual', referrerPolicy: 'no-referrer' } as const
 
 /** A Response with these must not have a body. */
 const bodilessStatuses = new Set([204, 205, 304])
 
+export function createTransport({ fetch, credentials }: Pick<Settings, 'fetch' | 'credentials'>): Transport {
+  return (request) =>
+    request.onProgress && typeof XMLHttpRequest !== 'undefined'
+      ? sendByXhr(request, credentials)
+      : sendByFetch(fetch, request, credentials)
+}
+
 /** Only XMLHttpRequest reports upload progress. It cannot omit cookies or reject redirects. */
-const sendByXhr: Transport = ({ method, url, headers, body, signal, onProgress }) =>
-  new Promise((resolve, reject) => {
+function sendByXhr(
+  { method, url, headers, body, signal, onProgress }: WireRequest,
+  credentials: RequestCredentials,
+): Promise<Response> {
+  return new Promise((resolve, reject) => {
     const xhr = new XMLHttpRequest()
     xhr.open(method, url)
+    xhr.withCredentials = credentials === 'include'
     xhr.responseType = 'arraybuffer'
     for (const [name, value] of Object.entries(headers)) xhr.setRequestHeader(name, value)
     xhr.upload.onprogress = ({ loaded, total }) => onProgress?.({ loaded, total })
@@ -50,10 +59,6 @@ const sendByXhr: Transport = ({ method, url, headers, body, signal, onProgress }
     xhr.onloadend = () => signal?.removeEventListener('abort', abort)
     xhr.send(body)
   })
-
-export function createTransport(fetch: typeof globalThis.fetch): Transport {
-  return (request) =>
-    request.onProgress && typeof XMLHttpRequest !== 'undefined' ? sendByXhr(request) : sendByFetch(fetch, request)
 }
 
 function toResponse(xhr: XMLHttpRequest): Response {
@@ -76,6 +81,7 @@ function parseHeaders(raw: string): [string, string][] {
 function sendByFetch(
   fetch: typeof globalThis.fetch,
   { method, url, headers, body, signal }: WireRequest,
+  credentials: RequestCredentials,
 ): Promise<Response> {
-  return fetch(url, { ...isolation, method, headers, body, signal })
+  return fetch(url, { ...isolation, credentials, method, headers, body, signal })
 }

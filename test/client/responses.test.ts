@@ -281,6 +281,7 @@ describe('the default options', () => {
       'auth.loginInitiate',
       'auth.mfaSend',
       'auth.refresh',
+      'browserSessions.start',
       'exchanges.confirmRate',
       'exchanges.setRate',
       'exchanges.unsetRate',

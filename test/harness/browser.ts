@@ -2,7 +2,7 @@ import type { Answer, Call } from './http.ts'
 import type { Portico } from './portico.ts'
 import { codeIn } from './sign-in.ts'
 
-/** What a browser adds to a request of a page of the gateway's own origin. */
+/** The headers that a browser adds for a page of the gateway's origin. */
 export const fromOwnPage = { 'sec-fetch-site': 'same-origin' }
 
 /** Null if the response sets no session cookie. Empty if it deletes the cookie. */

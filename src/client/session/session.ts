@@ -118,7 +118,7 @@ export function createSession(parts: SessionParts): ClientSession {
   }
 }
 
-function signedInElsewhere(): PorticoError {
+export function signedInElsewhere(): PorticoError {
   return new PorticoError({
     status: 0,
     code: 'CLIENT.SIGNED_IN_ELSEWHERE',

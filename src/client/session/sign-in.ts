@@ -1,7 +1,9 @@
+import { startBrowserSession } from '../../identity/browser-sessions/contract.ts'
 import { completeLogin, initiateLogin, logout, sendLoginCode } from '../../identity/login/contract.ts'
 import { type MfaMethod, mfaMethod } from '../../identity/mfa/contract.ts'
 import { isPorticoError, isRefusal, PorticoError } from '../errors.ts'
-import type { OperationCaller, Result } from '../operation-types.ts'
+import type { Args, OperationCaller, Result } from '../operation-types.ts'
+import type { CookieSessions } from './cookie-session.ts'
 import type { ClientSession } from './session.ts'
 
 /** Credentials, and a prompt for the second factor's code. */
@@ -23,20 +25,21 @@ export interface SignIn {
 export type SignedIn = Result<typeof completeLogin>
 
 export async function signIn(caller: OperationCaller, session: ClientSession, input: SignIn): Promise<SignedIn> {
-  const { email, password } = input
-  const { data: login } = await caller.answer(initiateLogin, { body: { email, password } })
-  const { sessionId, mfaMethods } = login
-  if (sessionId === null) throw pendingApproval()
-  const offered = mfaMethods[0]?.code
-  const mfaMethod = input.mfaMethod ?? (isMethod(offered) ? offered : 'EMAIL')
-  const sent =
-    mfaMethod === 'EMAIL' ? (await caller.answer(sendLoginCode, { body: { sessionId, mfaMethod } })).data : null
-  const complete = async (refused: PorticoError | null) => {
-    const code = await input.code(sent, refused)
-    return (await caller.answer(completeLogin, { body: { sessionId, mfaMethod, code } })).data
-  }
-  const data = await retryWrongCode(complete, input.attempts ?? 1)
+  const data = await enterCode(caller, input, async (body) => (await caller.answer(completeLogin, { body })).data)
   await session.adopt(data)
+  return data
+}
+
+/** The session and its lifetimes in seconds. No token. */
+export type StartedBrowserSession = Result<typeof startBrowserSession>
+
+export async function signInByCookie(
+  caller: OperationCaller,
+  session: CookieSessions,
+  input: SignIn,
+): Promise<StartedBrowserSession> {
+  const data = await enterCode(caller, input, async (body) => (await caller.answer(startBrowserSession, { body })).data)
+  await session.started()
   return data
 }
 
@@ -49,6 +52,26 @@ export async function signOut(caller: OperationCaller, session: ClientSession): 
   } finally {
     await session.clear()
   }
+}
+
+async function enterCode<T>(
+  caller: OperationCaller,
+  input: SignIn,
+  finish: (body: Args<typeof completeLogin>['body']) => Promise<T>,
+): Promise<T> {
+  const { email, password } = input
+  const { data: login } = await caller.answer(initiateLogin, { body: { email, password } })
+  const { sessionId, mfaMethods } = login
+  if (sessionId === null) throw pendingApproval()
+  const offered = mfaMethods[0]?.code
+  const mfaMethod = input.mfaMethod ?? (isMethod(offered) ? offered : 'EMAIL')
+  const sent =
+    mfaMethod === 'EMAIL' ? (await caller.answer(sendLoginCode, { body: { sessionId, mfaMethod } })).data : null
+  const complete = async (refused: PorticoError | null) => {
+    const code = await input.code(sent, refused)
+    return finish({ sessionId, mfaMethod, code })
+  }
+  return retryWrongCode(complete, input.attempts ?? 1)
 }
 
 function pendingApproval(): PorticoError {

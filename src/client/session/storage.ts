@@ -18,6 +18,15 @@ export function memoryStorage(): Storage {
   }
 }
 
+/** Memory outside of browsers, and where the page may not use the storage. */
+export function pageStorage(): Storage {
+  try {
+    return typeof localStorage === 'undefined' ? memoryStorage() : localStorage
+  } catch {
+    return memoryStorage()
+  }
+}
+
 /**
  * Keeps values in memory if the storage is full or forbidden, and removes their earlier values from it. A later value
  * of another tab takes precedence.

@@ -32,7 +32,7 @@ export interface Cors {
 }
 
 /**
- * Cross-Origin Resource Sharing (WHATWG Fetch) for the pages in `portals.<portal>.origins`. Machines are no pages. A request
+ * Cross-Origin Resource Sharing (WHATWG Fetch) for the pages in `portals.<portal>.origins`. Only portals have pages. A request
  * with a token is sent without credentials, so only cookie mode gets `Access-Control-Allow-Credentials`.
  */
 export function createCors(origins: Pick<AllowedOrigins, 'allows'>): Cors {

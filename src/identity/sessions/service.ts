@@ -146,7 +146,7 @@ export async function logout({ database, clock, sessionCache }: SessionPorts, co
   return ended ? 1 : 0
 }
 
-/** What the client holds. */
+/** The client has either tokens or a cookie. */
 export type SessionKind = 'tokens' | 'cookie'
 
 export interface StartedSession {

@@ -30,7 +30,7 @@ describe('browser sessions', needsStore(), () => {
     expect([wallets.status, wallets.body.data.length]).toEqual([200, 3])
   })
 
-  test('browserSessions.start 200: HttpOnly, SameSite=Strict, no domain, and no lifetime of its own', async () => {
+  test('browserSessions.start 200: HttpOnly, SameSite=Strict, no domain and no lifetime', async () => {
     const page = await openPage(portico)
     const { headers } = await stepUpOn(portico, page)
     const [value, ...attributes] = headers.getSetCookie()[0]?.split('; ') ?? []

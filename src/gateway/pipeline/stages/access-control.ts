@@ -53,31 +53,6 @@ export function authenticateStage(parts: AuthenticationParts, source: SessionSou
   }
 }
 
-function authenticateCookie(
-  { authentication, origins, resolveClient }: AuthenticationParts,
-  call: Call,
-  { portal, value }: SessionCookie,
-  source: SessionSource,
-): MaybePromise<void> {
-  if (call.portal === null) resolveClient(call, portal)
-  call.portal = portal
-  call.hasSessionCookie = true
-  origins.assertOwnPage(call)
-  const { operation, requestId } = call
-  const credential = toCredential(call, value, resolveClient, source)
-  const caller = authentication.sessionCookie({ ...credential, portal, operationId: operation.id, requestId })
-  return thenSync(caller, (found) => setCaller(call, found, null))
-}
-
-/** A session that has ended is no caller. */
-async function orNobody(authenticate: () => MaybePromise<void>): Promise<void> {
-  try {
-    await authenticate()
-  } catch (error) {
-    if (!(error instanceof Refusal && error.code === 'ACCESS.TOKEN_INVALID')) throw error
-  }
-}
-
 /**
  * Throws ACCESS.WORKSPACE_REQUIRED if the policy requires X-Workspace-Id. Otherwise the account's default workspace
  * applies.
@@ -160,6 +135,31 @@ export function checkCallerBy(stages: readonly Stage[]): CheckCaller {
       call.workspace = workspace
       throw error
     }
+  }
+}
+
+function authenticateCookie(
+  { authentication, origins, resolveClient }: AuthenticationParts,
+  call: Call,
+  { portal, value }: SessionCookie,
+  source: SessionSource,
+): MaybePromise<void> {
+  if (call.portal === null) resolveClient(call, portal)
+  call.portal = portal
+  call.hasSessionCookie = true
+  origins.assertOwnPage(call)
+  const { operation, requestId } = call
+  const credential = toCredential(call, value, resolveClient, source)
+  const caller = authentication.sessionCookie({ ...credential, portal, operationId: operation.id, requestId })
+  return thenSync(caller, (found) => setCaller(call, found, null))
+}
+
+/** Leaves the caller null if the session has ended. */
+async function orNobody(authenticate: () => MaybePromise<void>): Promise<void> {
+  try {
+    await authenticate()
+  } catch (error) {
+    if (!(error instanceof Refusal && error.code === 'ACCESS.TOKEN_INVALID')) throw error
   }
 }
 

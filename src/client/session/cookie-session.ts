@@ -1,0 +1,132 @@
+import { endBrowserSession, readBrowserSession } from '../../identity/browser-sessions/contract.ts'
+import type { TokenSource } from '../operation-caller.ts'
+import type { OperationCaller, Result } from '../operation-types.ts'
+import { signedInElsewhere } from './session.ts'
+import type { Storage } from './storage.ts'
+
+/** Whether the browser is signed in, and the facts of its session. */
+export type SessionState = Result<typeof readBrowserSession>
+
+/**
+ * The session of a browser, whose cookie no script can read. The account is the one that signed in here, or that was found
+ * first. After another tab has signed in a different one, calls reject with CLIENT.SIGNED_IN_ELSEWHERE.
+ */
+export interface CookieSession {
+  /** Asks the gateway. Does not prolong the session. Names the permissions of `workspaceId`. */
+  read(options?: { workspaceId?: string }): Promise<SessionState>
+  /**
+   * Calls the listener after a sign-in and after the end of the session, in this tab or another one. Returns the function
+   * that removes it.
+   */
+  onChange(listener: (session: SessionState) => void): () => void
+}
+
+interface CookieSessionParts {
+  caller(): OperationCaller
+  storage: Storage
+  /** Of the storage, and the name of the channel between tabs. */
+  key: string
+  onSignedOut(): void
+}
+
+export class CookieSessions implements CookieSession, TokenSource {
+  private readonly parts: CookieSessionParts
+  private readonly listeners = new Set<(session: SessionState) => void>()
+  private channel: BroadcastChannel | null = null
+  /** Null until an account is seen. */
+  private account: string | null = null
+
+  constructor(parts: CookieSessionParts) {
+    this.parts = parts
+  }
+
+  async read({ workspaceId }: { workspaceId?: string } = {}): Promise<SessionState> {
+    const options = workspaceId === undefined ? {} : { workspaceId }
+    const { data: session } = await this.parts.caller().answer(readBrowserSession, options)
+    const account = session.accountBizId ?? null
+    if (account === null) await this.forget(session)
+    else if (this.account === null) await this.remember(account)
+    else if (this.account !== account) throw signedInElsewhere()
+    return session
+  }
+
+  onChange(listener: (session: SessionState) => void): () => void {
+    this.listeners.add(listener)
+    if (!this.channel && typeof BroadcastChannel !== 'undefined') {
+      this.channel = new BroadcastChannel(this.parts.key)
+      this.channel.onmessage = () => void this.update()
+    }
+    return () => {
+      this.listeners.delete(listener)
+      if (this.listeners.size > 0) return
+      this.channel?.close()
+      this.channel = null
+    }
+  }
+
+  /** There is no token. Rejects with CLIENT.SIGNED_IN_ELSEWHERE before the call. */
+  async current(): Promise<null> {
+    const stored = await this.parts.storage.getItem(this.parts.key)
+    if (this.account === null || stored === this.account) return null
+    if (stored !== null) throw signedInElsewhere()
+    this.account = null
+    this.parts.onSignedOut()
+    return null
+  }
+
+  /** Called after a call was refused without a token. */
+  async replace(): Promise<boolean> {
+    await this.update()
+    return false
+  }
+
+  /** Called after a sign-in in this client. */
+  async started(): Promise<void> {
+    this.account = null
+    const { data: session } = await this.parts.caller().answer(readBrowserSession, {})
+    if (session.accountBizId !== undefined) await this.remember(session.accountBizId)
+    this.notify(session)
+    this.announce()
+  }
+
+  /** Signs out. */
+  async end(): Promise<void> {
+    await this.current()
+    await this.parts.caller().answer(endBrowserSession, {})
+    this.account = null
+    await this.parts.storage.removeItem(this.parts.key)
+    this.notify({ signedIn: false })
+    this.announce()
+  }
+
+  private async update(): Promise<void> {
+    const session = await this.read().catch(() => undefined)
+    if (session) this.notify(session)
+  }
+
+  private async remember(account: string): Promise<void> {
+    this.account = account
+    await this.parts.storage.setItem(this.parts.key, account)
+  }
+
+  private async forget(session: SessionState): Promise<void> {
+    if (this.account === null) return
+    this.account = null
+    await this.parts.storage.removeItem(this.parts.key)
+    this.parts.onSignedOut()
+    this.notify(session)
+    this.announce()
+  }
+
+  private notify(session: SessionState): void {
+    for (const listener of this.listeners) listener(session)
+  }
+
+  private announce(): void {
+    if (typeof BroadcastChannel === 'undefined') return
+    // A channel does not receive its own messages.
+    const channel = this.channel ?? new BroadcastChannel(this.parts.key)
+    channel.postMessage(null)
+    if (channel !== this.channel) channel.close()
+  }
+}
