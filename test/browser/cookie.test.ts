@@ -91,7 +91,7 @@ describe('a browser session in Chromium', needs(chromiumPath, 'Chromium is not i
       return items.length
     }, workspace)
 
-  test('signs in, survives a reload, and ends in every tab at once', async () => {
+  test('signs in, survives a reload, and ends in every tab immediately', async () => {
     const page = await openApp()
     await signIn(page)
     const again = await openApp()

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createClient } from '../../src/client/index.ts'
+import { memoryStorage } from '../../src/client/session/storage.ts'
 import { startConfigured } from '../harness/configured.ts'
 import { startMailServer, type TestMailServer } from '../harness/mail-server.ts'
 import { freePort, type TestPostgres } from '../harness/postgres.ts'
@@ -52,6 +53,19 @@ function documented(name: string): string[] {
     .split('|')
     .slice(2, -1)
     .map((cell) => cell.trim())
+}
+
+/** Keeps the cookie, and sends what a browser sends from a page of the gateway's origin. */
+function browserFetch(): typeof fetch {
+  let cookie = ''
+  return async (input, init) => {
+    const headers = new Headers(init?.headers)
+    headers.set('sec-fetch-site', 'same-origin')
+    if (cookie !== '') headers.set('cookie', cookie)
+    const response = await fetch(input, { ...init, headers })
+    cookie = response.headers.getSetCookie()[0]?.split(';', 1)[0] ?? cookie
+    return response
+  }
 }
 
 function kilobytes(bytes: number): string {
@@ -180,6 +194,18 @@ describe('round trips', () => {
       seal,
     })
   type Owner = ReturnType<typeof clientOf>
+
+  const pageOf = () =>
+    createClient({
+      baseUrl: url,
+      portal: 'CONSUMER',
+      accessCode: 'consumer-dev',
+      edgeHeaders: { clientIp: '203.0.113.7', country: 'DE' },
+      seal: 'none',
+      session: 'cookie',
+      storage: memoryStorage(),
+      fetch: browserFetch(),
+    })
   const credentials = { email: 'owner@demo.test', password: 'Portico-demo-2026' }
   const mfaMethod = 'EMAIL' as const
   let owner: Owner
@@ -257,6 +283,16 @@ describe('round trips', () => {
       anonymous: await costOfMany(() => owner.readPublicKey()),
       'proxied GET': await costOfMany(() => owner.listWallets()),
       'read in process, one record': await costOfMany(() => owner.readProfile()),
+    })
+  })
+
+  test('wallets.list from a service and profile.read in process, with a session cookie', async () => {
+    const page = pageOf()
+    const mailed = codeMails().length
+    await page.signIn({ ...credentials, code: () => codeAfter(mailed) })
+    expectDocumented({
+      'proxied GET, cookie': await costOfMany(() => page.listWallets()),
+      'read in process, cookie': await costOfMany(() => page.readProfile()),
     })
   })
 
