@@ -95,8 +95,8 @@ export function pathParameterSchema({ params }: Operation, name: string): z.ZodT
   return params?.[name] ?? id
 }
 
-/** An id in a reply. */
-export const bizId = z.string()
+/** An id in a reply. Only described as a UUID, because a check of each id would cost more than the rest of a reply. */
+export const bizId = z.string().meta({ format: 'uuid' })
 
 /** An ISO 8601 time in UTC, in replies. */
 export const timestamp = z.iso.datetime().meta({ description: 'ISO 8601 in UTC, ending with `Z`' })

@@ -16,6 +16,8 @@ export function codedComponents({ codedFamilies }: Catalogue): Record<string, Js
 }
 
 const version: JsonObject = { type: 'string', examples: [chains.consumer.envelope, chains.self.envelope] }
+/** Without `const`: several generators write code for a constant boolean that fails or does not compile. */
+const successFlag: JsonObject = { type: 'boolean' }
 const timestamp: JsonObject = { type: 'integer', format: 'int64', description: 'Epoch milliseconds.' }
 
 /** Without `type: null`, for which the Java generator refers to a class that it does not create. */
@@ -28,7 +30,7 @@ export function toEnvelope(data: JsonObject): JsonObject {
     properties: {
       version,
       timestamp,
-      success: { type: 'boolean', const: true },
+      success: { ...successFlag, examples: [true] },
       code: { type: 'string', const: successCode },
       message: { type: 'string', examples: [successMessage] },
       data,
@@ -46,7 +48,7 @@ export const refusalComponent: JsonObject = {
   properties: {
     version,
     timestamp,
-    success: { type: 'boolean', const: false },
+    success: { ...successFlag, examples: [false] },
     code: { type: 'string', examples: ['VALIDATION.INVALID_PARAMETER'] },
     message: { type: 'string', description: 'For people, in the requested language. Can name the invalid field.' },
     data: nullData,

@@ -26,6 +26,14 @@ export const securitySchemes: Record<string, JsonObject> = {
     description:
       'Issued by `auth/login/complete` and `auth/token/refresh`. Valid for its own portal and client hash only.',
   },
+  sessionCookie: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: '__Host-portico-consumer',
+    description:
+      'Set by `auth/browser-session` for a page in a browser. On the SYSTEM portal, the name ends in `system`. Without TLS, it ' +
+      'lacks the prefix.',
+  },
   apiKey: {
     type: 'http',
     scheme: 'bearer',
@@ -92,8 +100,8 @@ function confirmsSentence(operation: Operation): string {
     : `A step-up confirms the operation with ${names.join(', ')}.`
 }
 
-/** The api chain also accepts API keys. */
-function toSecurity({ policy }: Operation, { perimeter }: Chain): JsonObject[] {
-  if (policy.caller === 'anonymous') return []
-  return [{ accessToken: [] }, ...(perimeter === 'machine' ? [{ apiKey: [] }] : [])]
+/** Pages also have a cookie, and machines an API key. */
+function toSecurity({ policy, describesCaller }: Operation, { perimeter }: Chain): JsonObject[] {
+  if (policy.caller === 'anonymous') return describesCaller ? [{}, { sessionCookie: [] }] : []
+  return [{ accessToken: [] }, perimeter === 'machine' ? { apiKey: [] } : { sessionCookie: [] }]
 }

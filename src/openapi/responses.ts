@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import * as z from 'zod'
 import type { Catalogue } from '../contract/index.ts'
 import { listRefusals, observedErrors } from '../contract/policies.ts'
@@ -126,13 +127,21 @@ export function createRefusalResponses(
         [...byStatus].map(([status, codes]) => {
           const note = condition && codes.includes(condition.code) ? observedNotes[condition.condition] : ''
           const parts = [chainId === 'self' ? 'self' : '', ...codes, note === '' ? '' : (condition?.condition ?? '')]
-          const name = parts.filter(Boolean).join('-')
+          const name = toComponentName(status, parts)
           components[name] ??= toResponse(status, codes, chainId === 'self', note)
           return [status, reference('responses', name)]
         }),
       )
     },
   }
+}
+
+/**
+ * A list of up to ten codes is too long for the name of a type. The digest of the codes stays the same when others are
+ * added to the document.
+ */
+function toComponentName(status: string, parts: readonly string[]): string {
+  return `Refused${status}${hash('sha256', parts.join(' '), 'hex').slice(0, 4).toUpperCase()}`
 }
 
 function streamResponses(examples: JsonObject): Record<string, JsonObject> {

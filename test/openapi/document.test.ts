@@ -123,7 +123,8 @@ describe.each(routes)('$chain $operation.id', ({ chain, operation }) => {
     const names = pathParamNames(operation.path).map((name) => paramNameOn(chains[chain], operation, name))
     expect(inPath.map(({ name }) => name)).toEqual(names)
     expect(inPath.map(({ schema }) => schema)).toEqual(inPath.map(() => ({ type: 'string', format: 'uuid' })))
-    expect(documented.security).toHaveLength(operation.policy.caller === 'anonymous' ? 0 : chain === 'api' ? 2 : 1)
+    const isAnonymous = operation.policy.caller === 'anonymous' && !operation.describesCaller
+    expect(documented.security).toHaveLength(isAnonymous ? 0 : 2)
     const { workspace } = operation.policy
     const isRequired = workspace === 'required' && chain !== 'api'
     expect(headersOf(documented, true).includes('X-Workspace-Id')).toBe(isRequired)
@@ -272,15 +273,32 @@ describe('an operation', () => {
 
   it('declares the fields of its refusals', () => {
     const responses = Object.entries(objectAt(document, 'components', 'responses'))
-    for (const [name, result] of responses) {
+    for (const [id, result] of responses) {
+      const name = `${id} ${JSON.stringify(at(result, 'x-portico', 'codes'))}`
       const fields = Object.keys(objectAt(result, 'headers'))
       expect(fields, name).toEqual(expect.arrayContaining(['X-Request-Id', 'RateLimit', 'RateLimit-Policy']))
-      expect(fields.includes('Retry-After'), name).toBe(/RATE_LIMITED|IN_PROGRESS|SYSTEM\.UNAVAILABLE/.test(name))
+      expect(fields.includes('Retry-After'), name).toBe(
+        /RATE_LIMITED|IN_PROGRESS|SYSTEM\.UNAVAILABLE|"4290"|"5030"/.test(name),
+      )
       expect(fields.includes('Content-Range'), name).toBe(/RANGE_NOT_SATISFIABLE/.test(name))
       expect(fields.includes('WWW-Authenticate'), name).toBe(
-        /TOKEN_|CREDENTIALS|CODE_INVALID|CLIENT_MISMATCH/.test(name),
+        /TOKEN_|CREDENTIALS|CODE_INVALID|CLIENT_MISMATCH|"4010"/.test(name),
       )
     }
+  })
+
+  it('gives components names that are short, and differ in more than their case', () => {
+    const components = Object.values(objectAt(document, 'components')).flatMap((each) => [Object.keys(objectAt(each))])
+    for (const names of components) {
+      expect(names.filter((name) => name.length > 60)).toEqual([])
+      expect(new Set(names.map((name) => name.toLowerCase())).size).toBe(names.length)
+    }
+  })
+
+  it('describes the ids of replies as UUIDs, like those of requests', () => {
+    const order = objectAt(document, 'components', 'schemas', 'Transfer', 'properties')
+    for (const name of ['bizId', 'workspaceBizId'])
+      expect(order[name]).toMatchObject({ type: 'string', format: 'uuid' })
   })
 
   it('describes rules beyond the fields: empty updates, unprintable texts', () => {

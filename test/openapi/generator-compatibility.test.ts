@@ -20,7 +20,7 @@ describe('client generators', () => {
     for (const frame of ['WalletResponse', 'Refusal']) {
       const fields = objectAt(schemas, frame, 'properties')
       expect(fields.timestamp, frame).toMatchObject({ type: 'integer', format: 'int64' })
-      expect(fields.success, frame).toEqual({ type: 'boolean', const: frame !== 'Refusal' })
+      expect(fields.success, frame).toEqual({ type: 'boolean', examples: [frame !== 'Refusal'] })
       expect(fields.code, frame).toMatchObject({ type: 'string' })
     }
     expect(at(schemas, 'WalletStatus', 'properties', 'value')).toMatchObject({ format: 'int64' })
