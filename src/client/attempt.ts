@@ -1,3 +1,4 @@
+import { observedErrors } from '../contract/policies.ts'
 import type { Operation } from '../kernel/index.ts'
 import { anySignal, attemptTimeout } from './abort.ts'
 import type { Channel } from './channel/channel.ts'
@@ -75,7 +76,7 @@ async function buildRequest(settings: Settings, attempt: Attempt): Promise<Prepa
   const { route, args, channel, requestId } = attempt
   const { method, reply } = route.operation
   const path = buildPath(route, args.params)
-  const target = path + buildQuery(args.query)
+  const target = path + buildQuery(args.query ?? defaultQuery(route.operation))
   const body = serializeBody(route.operation.body, args.body)
   const sealed = await sealRequest(channel, { method, path, requestId, reply }, body)
   const timeout = attemptTimeout(route.operation, settings.timeoutMs)
@@ -88,6 +89,11 @@ async function buildRequest(settings: Settings, attempt: Attempt): Promise<Prepa
     onProgress: args.onProgress,
   }
   return { request, target, open: sealed.open, hasTimedOut: () => timeout?.aborted === true }
+}
+
+/** The interface documents the status 500 for this list without a query. */
+function defaultQuery({ id }: Operation): object {
+  return observedErrors.get(id)?.condition === 'no-query' ? { currentPage: 1 } : {}
 }
 
 function serializeBody(kind: Operation['body'], body: unknown): string | Blob | FormData | null {

@@ -1,12 +1,12 @@
 import './zod-config.ts'
 
 import { refreshToken } from '../identity/login/contract.ts'
-import type { Portal } from '../kernel/index.ts'
+import type { Locale, Portal } from '../kernel/index.ts'
 import { createChannelCache } from './channel/channel.ts'
 import { closeChannel, openChannel } from './channel/handshake.ts'
 import { buildSocketProtocols, type SocketOptions } from './headers.ts'
 import type { ApiMethods, ConsumerMethods, SystemMethods } from './methods.ts'
-import { createMethods, GatewayCaller } from './operation-caller.ts'
+import { type CallerPorts, createMethods, GatewayCaller } from './operation-caller.ts'
 import type { OperationCaller, OperationsOf } from './operation-types.ts'
 import { type ApiClientOptions, type ClientOptions, resolveOptions, type SessionMode } from './options.ts'
 import { listRoutes, portalChains } from './routes.ts'
@@ -21,6 +21,7 @@ import {
   signInByCookie,
   signOut,
 } from './session/sign-in.ts'
+import { confirmCall } from './session/step-up.ts'
 import { memoryStorage, pageStorage, withMemoryFallback } from './session/storage.ts'
 import { createTabLock } from './session/tab-lock.ts'
 import { createTransport } from './transport.ts'
@@ -43,6 +44,13 @@ export interface ClientFrame<M extends SessionMode = 'tokens'> {
   readonly answer: OperationCaller['answer']
 }
 
+/** What the calls of a client have in common. */
+export interface ClientView {
+  locale?: Locale
+  /** Default of `workspaceId` in calls. */
+  workspaceId?: string
+}
+
 interface MethodsByPortal {
   CONSUMER: ConsumerMethods
   SYSTEM: SystemMethods
@@ -56,7 +64,11 @@ export type Client<
   P extends Portal,
   Added extends readonly object[] = [],
   M extends SessionMode = 'tokens',
-> = Operations<P, Added> & ClientFrame<M>
+> = Operations<P, Added> &
+  ClientFrame<M> & {
+    /** Returns a client with the same sign-in, and another language or default workspace. */
+    with(view: ClientView): Client<P, Added, M>
+  }
 
 /**
  * Creates the client of one portal. A call rejects with a PorticoError, its signal's reason, or a TypeError for an
@@ -68,11 +80,11 @@ export function createClient<
   const M extends SessionMode = 'tokens',
 >(options: ClientOptions<P, Added, M>): Client<P, Added, M> {
   const settings = resolveOptions(options)
-  const { now = Date.now, onSignedOut = () => undefined } = options
+  const { now = Date.now, onSignedOut = () => undefined, onStepUp } = options
   const isCookie = options.session === 'cookie'
   const given = options.storage ?? (isCookie ? pageStorage() : undefined)
   const storage = given ? withMemoryFallback(given) : memoryStorage()
-  const lock = createTabLock(given !== undefined)
+  const lock = createTabLock(given)
   const key = (name: string): string => `portico:${options.portal}:${name}`
   const store = createTokenStore(storage, key('tokens'), now)
   const ownHash = createClientHash(options.clientHash ?? null, storage, key('client-hash'), lock)
@@ -81,7 +93,7 @@ export function createClient<
     ? new CookieSessions({ caller: () => caller, storage, key: key('account'), onSignedOut })
     : null
   const routes = listRoutes(portalChains[options.portal], options.contract)
-  const caller: OperationCaller = new GatewayCaller({
+  const ports: CallerPorts = {
     settings,
     routes,
     transport: createTransport(settings),
@@ -92,7 +104,9 @@ export function createClient<
         replace: async (accessToken) => accessToken !== null && (await session.renew({ accessToken })) !== null,
       },
     channels: () => channels,
-  })
+    stepUp: onStepUp ? (operation, args) => confirmCall(caller, onStepUp, operation, args) : null,
+  }
+  const caller: OperationCaller = new GatewayCaller(ports)
   const channels = createChannelCache((hash) => openChannel(caller, hash, now), now)
   const session = createSession({
     store,
@@ -103,23 +117,31 @@ export function createClient<
     refresh: async (token) => (await caller.answer(refreshToken, { body: { refreshToken: token } })).data,
     onSignedOut,
   })
-  const frame = {
-    signIn: (input: SignIn) => (cookie ? signInByCookie(caller, cookie, input) : signIn(caller, session, input)),
-    signOut: () => (cookie ? cookie.end() : signOut(caller, session)),
-    close: async () => {
-      const channel = await channels.take()
-      if (channel) await closeChannel(caller, channel)
-    },
-    session: cookie ?? session,
-    clientHash,
-    socketProtocols: async (socket: SocketOptions = {}) => {
-      const accessToken = cookie ? null : ((await session.fresh())?.accessToken ?? null)
-      return buildSocketProtocols(settings, { clientHash: await clientHash(), accessToken }, socket)
-    },
-    answer: caller.answer,
+  const build = (view: CallerPorts): Client<P, Added, M> => {
+    const { answer } = new GatewayCaller(view)
+    // The mode of the options determines the types of `signIn` and `session`.
+    const frame = {
+      signIn: (input: SignIn) => (cookie ? signInByCookie(caller, cookie, input) : signIn(caller, session, input)),
+      signOut: () => (cookie ? cookie.end() : signOut(caller, session)),
+      close: async () => {
+        const channel = await channels.take()
+        if (channel) await closeChannel(caller, channel)
+      },
+      session: cookie ?? session,
+      clientHash,
+      socketProtocols: async ({ workspaceId = view.workspaceId, ...socket }: SocketOptions = {}) => {
+        const accessToken = cookie ? null : ((await session.fresh())?.accessToken ?? null)
+        const named = workspaceId === undefined ? socket : { ...socket, workspaceId }
+        return buildSocketProtocols(view.settings, { clientHash: await clientHash(), accessToken }, named)
+      },
+      answer,
+    } as ClientFrame<M>
+    return Object.assign(createMethods<Operations<P, Added>>(routes, { answer }), frame, {
+      with: ({ locale = view.settings.locale, workspaceId = view.workspaceId }: ClientView) =>
+        build({ ...view, settings: { ...view.settings, locale }, workspaceId }),
+    })
   }
-  // The mode of the options determines the types of `signIn` and `session`.
-  return Object.assign(createMethods<Operations<P, Added>>(routes, caller), frame) as Client<P, Added, M>
+  return build(ports)
 }
 
 /** The methods of the api chain, and `answer`. */
@@ -140,6 +162,7 @@ export function createApiClient<const Added extends readonly object[] = []>(
     clientHash: async () => null,
     tokens: () => ({ current: async () => options.apiKey, replace: async () => false }),
     channels: () => null,
+    stepUp: null,
   })
   return Object.assign(createMethods<ApiMethods & OperationsOf<'api', Added[number]>>(routes, caller), {
     answer: caller.answer,

@@ -7,11 +7,12 @@ export {
   type ApiClient,
   type Client,
   type ClientFrame,
+  type ClientView,
   createApiClient,
   createClient,
   type Operations,
 } from './client.ts'
-export { type ClientCode, type ErrorCode, isPorticoError, PorticoError } from './errors.ts'
+export { type ClientCode, type ErrorCode, isPorticoError, isRefusal, PorticoError } from './errors.ts'
 export type { SocketOptions } from './headers.ts'
 export type * from './methods.ts'
 export { iterate } from './operation-caller.ts'
@@ -29,4 +30,5 @@ export type { CookieSession, SessionState } from './session/cookie-session.ts'
 export type { TokenPair, Tokens } from './session/credentials.ts'
 export type { ClientSession } from './session/session.ts'
 export type { SignedIn, SignIn, StartedBrowserSession } from './session/sign-in.ts'
+export type { StepUpPrompt } from './session/step-up.ts'
 export type { Storage } from './session/storage.ts'

@@ -20,6 +20,10 @@ export interface CallerPorts {
   tokens(): TokenSource
   /** Null on the api chain. */
   channels(): ChannelCache | null
+  /** Confirms the call. Null if the caller handles ACCESS.STEP_UP_REQUIRED. */
+  stepUp: ((operation: Operation, args: AnyArgs) => Promise<void>) | null
+  /** Default of `workspaceId`. */
+  workspaceId?: string | undefined
 }
 
 export interface TokenSource {
@@ -43,8 +47,10 @@ export class GatewayCaller<C extends ChainId = 'consumer'> implements OperationC
     const route = this.routes.get(operation)
     if (!route) throw new TypeError(`${operation.id} is not served to this client`)
     const requestId = args.requestId ?? newRequestId()
-    const { idempotent, rate } = operation.policy
-    const task = () => this.callOnce(route, args, requestId)
+    const { idempotent, rate, workspace } = operation.policy
+    const { workspaceId } = this.ports
+    const call = { ...(workspaceId !== undefined && workspace !== 'none' && { workspaceId }), ...args }
+    const task = () => this.callOnce(route, call, requestId)
     // The gateway repeats the successor of a refresh token until it is used, so a refresh can be retried, too.
     const isRetried = idempotent || rate === 'refresh'
     const assertRepeatable = (error: PorticoError) => idempotent && this.identity.assertRepeatable(requestId, error)
@@ -71,7 +77,7 @@ export class GatewayCaller<C extends ChainId = 'consumer'> implements OperationC
         return await sendAttempt(ports, { route, args, requestId, clientHash, accessToken, channel })
       } catch (error) {
         const code = isPorticoError(error) ? error.code : ''
-        if (recovered.has(code) || !(await this.recover(error, accessToken, channel))) throw error
+        if (recovered.has(code) || !(await this.recover(error, { route, args, accessToken, channel }))) throw error
         recovered.add(code)
       }
     }
@@ -91,13 +97,25 @@ export class GatewayCaller<C extends ChainId = 'consumer'> implements OperationC
     return channel
   }
 
-  /** Returns false if neither token nor channel can be renewed. */
-  private async recover(error: unknown, token: string | null, channel: Channel | null): Promise<boolean> {
-    if (this.hasEnded(error, token)) return this.ports.tokens().replace(token)
+  /** Returns false if neither token nor channel can be renewed, and no step-up helps. */
+  private async recover(error: unknown, { route, args, accessToken, channel }: Tried): Promise<boolean> {
+    if (this.hasEnded(error, accessToken)) return this.ports.tokens().replace(accessToken)
+    if (this.ports.stepUp && isPorticoError(error, 'ACCESS.STEP_UP_REQUIRED')) {
+      await this.ports.stepUp(route.operation, args)
+      return true
+    }
     if (!channel || !isPorticoError(error, 'SECURE_CHANNEL.INVALID_PAYLOAD')) return false
     this.ports.channels()?.invalidate(channel)
     return true
   }
+}
+
+/** A call that was refused. */
+interface Tried {
+  route: Route
+  args: AnyArgs
+  accessToken: string | null
+  channel: Channel | null
 }
 
 interface AnyCaller {

@@ -1,4 +1,5 @@
 import type { Locale, Portal } from '../kernel/index.ts'
+import type { StepUpPrompt } from './session/step-up.ts'
 import type { Storage } from './session/storage.ts'
 
 /** The edge's headers, for development and tests without an edge. */
@@ -78,6 +79,11 @@ export interface ClientOptions<P extends Portal, Added extends readonly object[]
   clientHash?: string
   /** `true` sends the defaults. Do not set this behind an edge. */
   edgeHeaders?: boolean | EdgeHeaders
+  /**
+   * Asks for a code if a call needs a step-up. The client sends the purpose, and repeats the call with the same request id.
+   * Default: the call rejects with ACCESS.STEP_UP_REQUIRED.
+   */
+  onStepUp?: StepUpPrompt
   /** Default: `tokens`. Pages use `cookie`, so that a script that was injected finds no token. */
   session?: M
   /**

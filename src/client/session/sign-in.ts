@@ -54,6 +54,22 @@ export async function signOut(caller: OperationCaller, session: ClientSession): 
   }
 }
 
+/** Throws the last refusal. */
+export async function retryWrongCode<T>(
+  complete: (refused: PorticoError | null) => Promise<T>,
+  attempts: number,
+): Promise<T> {
+  let refused: PorticoError | null = null
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await complete(refused)
+    } catch (error) {
+      if (!isPorticoError(error, 'AUTH.CODE_INVALID') || !(attempt < attempts)) throw error
+      refused = error
+    }
+  }
+}
+
 async function enterCode<T>(
   caller: OperationCaller,
   input: SignIn,
@@ -85,17 +101,4 @@ function pendingApproval(): PorticoError {
 
 function isMethod(code: string | undefined): code is MfaMethod {
   return mfaMethod.codes.some((known) => known === code)
-}
-
-/** Throws the last refusal. */
-async function retryWrongCode<T>(complete: (refused: PorticoError | null) => Promise<T>, attempts: number): Promise<T> {
-  let refused: PorticoError | null = null
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await complete(refused)
-    } catch (error) {
-      if (!isPorticoError(error, 'AUTH.CODE_INVALID') || !(attempt < attempts)) throw error
-      refused = error
-    }
-  }
 }

@@ -25,9 +25,15 @@ const webLock: TabLock = async <T>(name: string, task: (waited: boolean) => Prom
  * Without a lock, for example in a sandboxed frame or after a timeout, two tabs can refresh concurrently. Within 30 s,
  * the gateway gives the two tabs the same tokens.
  */
-export function createTabLock(shared: boolean): TabLock {
-  return shared && typeof navigator !== 'undefined' && 'locks' in navigator ? webLock : noLock
+export function createTabLock(storage: object | undefined): TabLock {
+  if (!storage || typeof navigator === 'undefined' || !('locks' in navigator)) return noLock
+  // A server has a storage for each user. In a page, tabs can share a storage that each has its own object for.
+  const suffix = 'document' in globalThis || 'WorkerGlobalScope' in globalThis ? '' : `:${numberOf(storage)}`
+  return (name, task) => webLock(name + suffix, task)
 }
+
+const numbers = new WeakMap<object, number>()
+let lastNumber = 0
 
 const pollMs = 25
 const maxPollMs = 500
@@ -57,4 +63,10 @@ async function withLock<T>(task: () => Promise<T>, requestLock: (locked: () => P
     if (state.started) throw error
     return task()
   }
+}
+
+function numberOf(storage: object): number {
+  const known = numbers.get(storage) ?? ++lastNumber
+  numbers.set(storage, known)
+  return known
 }

@@ -4,7 +4,10 @@ import { begun, completed, consumer, pair, sent, wallet } from '../fixtures.ts'
 import { hangUp, ok, refuse, type ScriptedGateway, type Step, scriptedGateway } from '../scripted-gateway.ts'
 
 let gateway: ScriptedGateway
-afterEach(() => gateway.close())
+afterEach(async () => {
+  vi.unstubAllGlobals()
+  await gateway.close()
+})
 
 const auth = 'POST /web/v1/consumer/auth'
 const wallets = 'GET /web/v1/consumer/wallets'
@@ -299,6 +302,7 @@ describe('two tabs', () => {
 
   it('wait for a write of another tab to become visible', async () => {
     gateway = await scriptedGateway({ [wallets]: forTokens('2'), [`${auth}/token/refresh`]: ok(pair('2')) })
+    vi.stubGlobal('document', {})
     const [one, two] = lateStorages(100).map((storage) => consumer(gateway.baseUrl, { storage, clientHash: 'one' }))
     if (!one || !two) throw new Error('no tabs')
     await one.session.adopt(pair('1'))

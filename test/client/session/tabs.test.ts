@@ -6,6 +6,8 @@ import { pair } from '../fixtures.ts'
 
 afterEach(() => vi.unstubAllGlobals())
 
+const shared = memoryStorage()
+
 /** Delays every access, and delays writes most. */
 function slowStorage(items = memoryStorage()): Storage {
   const later = (ms = 20) => new Promise((resolve) => setTimeout(resolve, ms))
@@ -76,7 +78,7 @@ describe('the lock', () => {
   }
 
   it('admits one tab at a time and reports which had to wait', async () => {
-    expect(await holders([createTabLock(true), createTabLock(true)])).toEqual([
+    expect(await holders([createTabLock(shared), createTabLock(shared)])).toEqual([
       '0 in, waited: false',
       '0 out',
       '1 in, waited: true',
@@ -87,12 +89,12 @@ describe('the lock', () => {
   const together = ['0 in, waited: false', '1 in, waited: false', '0 out', '1 out']
 
   it('does not exist between clients without a shared storage', async () => {
-    expect(await holders([createTabLock(false), createTabLock(false)])).toEqual(together)
+    expect(await holders([createTabLock(undefined), createTabLock(undefined)])).toEqual(together)
   })
 
   it('does not exist in a browser without Web Locks', async () => {
     vi.stubGlobal('navigator', {})
-    expect(await holders([createTabLock(true), createTabLock(true)])).toEqual(together)
+    expect(await holders([createTabLock(shared), createTabLock(shared)])).toEqual(together)
   })
 
   it.each([0, 1])('is skipped if the browser refuses it after %i requests', async (granted) => {
@@ -102,14 +104,17 @@ describe('the lock', () => {
       throw new DOMException('forbidden', 'SecurityError')
     }
     vi.stubGlobal('navigator', { locks: { request } })
-    expect(await createTabLock(true)('portico:test', async (waited) => waited)).toBe(granted > 0)
+    expect(await createTabLock(shared)('portico:test', async (waited) => waited)).toBe(granted > 0)
   })
 
   it('rethrows the error of the task and runs it once', async () => {
     const task = vi.fn(() => Promise.reject(new Error('the task failed')))
-    await expect(createTabLock(true)('portico:test', task)).rejects.toThrow('the task failed')
-    const [first, second] = [createTabLock(true)('portico:test', () => new Promise((end) => setTimeout(end, 20))), task]
-    await expect(createTabLock(true)('portico:test', second)).rejects.toThrow('the task failed')
+    await expect(createTabLock(shared)('portico:test', task)).rejects.toThrow('the task failed')
+    const [first, second] = [
+      createTabLock(shared)('portico:test', () => new Promise((end) => setTimeout(end, 20))),
+      task,
+    ]
+    await expect(createTabLock(shared)('portico:test', second)).rejects.toThrow('the task failed')
     await first
     expect(task).toHaveBeenCalledTimes(2)
   })
@@ -120,11 +125,11 @@ describe('a client hash', () => {
 
   it('is created once for concurrent tabs, from 24 random bytes, and stored', async () => {
     const storage = slowStorage()
-    const tabs = [1, 2, 3].map(() => createClientHash(null, storage, key, createTabLock(true)))
+    const tabs = [1, 2, 3].map(() => createClientHash(null, storage, key, createTabLock(shared)))
     const hashes = await Promise.all(tabs.map((tab) => tab()))
     expect(new Set(hashes).size).toBe(1)
     expect(hashes[0]).toMatch(/^[\w-]{32}$/)
-    expect(await createClientHash(null, storage, key, createTabLock(true))()).toBe(hashes[0])
+    expect(await createClientHash(null, storage, key, createTabLock(shared))()).toBe(hashes[0])
   })
 
   it.each(['', 'ä', 'a b', 'a\n', 'x'.repeat(257)])(
@@ -132,7 +137,7 @@ describe('a client hash', () => {
     async (garbled) => {
       const storage = memoryStorage()
       await storage.setItem(key, garbled)
-      const hash = await createClientHash(null, storage, key, createTabLock(true))()
+      const hash = await createClientHash(null, storage, key, createTabLock(shared))()
       expect(hash).toMatch(/^[\w-]{32}$/)
       expect(await storage.getItem(key)).toBe(hash)
     },
@@ -147,7 +152,7 @@ describe('a client hash', () => {
         setTimeout(() => two.setItem(name, value), 60)
       },
     }
-    const tabs = [delayedStorage, two].map((storage) => createClientHash(null, storage, key, createTabLock(true)))
+    const tabs = [delayedStorage, two].map((storage) => createClientHash(null, storage, key, createTabLock(shared)))
     const [first, second] = await Promise.all(tabs.map((tab) => tab()))
     expect(second).toBe(first)
   })

@@ -1,0 +1,44 @@
+import { confirmedFields } from '../../contract/step-up-purpose.ts'
+import { listMfaMethods, sendStepUpCode, stepUp } from '../../identity/mfa/contract.ts'
+import type { Operation } from '../../kernel/index.ts'
+import type { PorticoError } from '../errors.ts'
+import type { AnyArgs, OperationCaller, Result } from '../operation-types.ts'
+import { retryWrongCode } from './sign-in.ts'
+
+export interface StepUpPrompt {
+  /**
+   * Returns the user's code for the operation. `sent` is null if the user generates it. `refused` is the refusal of the
+   * previous code, or null at first. An error that it throws rejects the call.
+   */
+  code(step: {
+    operationId: string
+    sent: Result<typeof sendStepUpCode> | null
+    refused: PorticoError | null
+  }): Promise<string> | string
+  /** Maximum number of codes to try. Default: 1. */
+  attempts?: number
+}
+
+/** Confirms a call with the account's primary second factor. Throws the last refusal of a code. */
+export async function confirmCall(
+  caller: OperationCaller,
+  prompt: StepUpPrompt,
+  { id: operationId, ...operation }: Operation,
+  { workspaceId, query, body, params }: AnyArgs,
+): Promise<void> {
+  const fields = confirmedFields({ id: operationId, ...operation }, query, body, params)
+  const isOfWorkspace = operation.policy.workspace !== 'none' && workspaceId !== undefined
+  const purpose = { operationId, ...(isOfWorkspace && { workspaceBizId: workspaceId }), ...withoutUndefined(fields) }
+  const { data: methods } = await caller.answer(listMfaMethods, {})
+  const mfaMethod = methods.find(({ isPrimary }) => isPrimary)?.mfaMethod.code ?? 'EMAIL'
+  const sent =
+    mfaMethod === 'EMAIL' ? (await caller.answer(sendStepUpCode, { body: { mfaMethod, purpose } })).data : null
+  await retryWrongCode(async (refused) => {
+    const code = await prompt.code({ operationId, sent, refused })
+    await caller.answer(stepUp, { body: { mfaMethod, code, purpose } })
+  }, prompt.attempts ?? 1)
+}
+
+function withoutUndefined(fields: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+}
