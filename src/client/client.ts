@@ -44,7 +44,7 @@ export interface ClientFrame<M extends SessionMode = 'tokens'> {
   readonly answer: OperationCaller['answer']
 }
 
-/** What the calls of a client have in common. */
+/** Common to the calls of a client. */
 export interface ClientView {
   locale?: Locale
   /** Default of `workspaceId` in calls. */

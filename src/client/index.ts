@@ -25,10 +25,10 @@ export type {
   RetryRule,
   SealRule,
   SessionMode,
+  StepUpPrompt,
 } from './options.ts'
 export type { CookieSession, SessionState } from './session/cookie-session.ts'
 export type { TokenPair, Tokens } from './session/credentials.ts'
 export type { ClientSession } from './session/session.ts'
 export type { SignedIn, SignIn, StartedBrowserSession } from './session/sign-in.ts'
-export type { StepUpPrompt } from './session/step-up.ts'
 export type { Storage } from './session/storage.ts'

@@ -1,5 +1,7 @@
+import type { sendStepUpCode } from '../identity/mfa/contract.ts'
 import type { Locale, Portal } from '../kernel/index.ts'
-import type { StepUpPrompt } from './session/step-up.ts'
+import type { PorticoError } from './errors.ts'
+import type { Result } from './operation-types.ts'
 import type { Storage } from './session/storage.ts'
 
 /** The edge's headers, for development and tests without an edge. */
@@ -62,6 +64,21 @@ interface CommonOptions {
   onExchange?: (exchange: HttpExchange) => void
   /** Default: the global fetch. An upload with `onProgress` uses XMLHttpRequest. */
   fetch?: typeof globalThis.fetch
+}
+
+/** Asks for the code of a step-up. */
+export interface StepUpPrompt {
+  /**
+   * Returns the user's code for the operation. `sent` is null if the user generates it. `refused` is the refusal of the
+   * previous code, or null at first. An error that it throws rejects the call.
+   */
+  code(step: {
+    operationId: string
+    sent: Result<typeof sendStepUpCode> | null
+    refused: PorticoError | null
+  }): Promise<string> | string
+  /** Maximum number of codes to try. Default: 1. */
+  attempts?: number
 }
 
 /** Where the credentials are: tokens in the client, or a cookie that no script can read. */

@@ -13,6 +13,7 @@ export const portalTables: ReadonlySet<string> = new Set([
   'exports',
   'file_usage',
   'files',
+  'former_cookies',
   'former_factors',
   'former_membership_limits',
   'former_memberships',

@@ -1,23 +1,9 @@
 import { confirmedFields } from '../../contract/step-up-purpose.ts'
 import { listMfaMethods, sendStepUpCode, stepUp } from '../../identity/mfa/contract.ts'
 import type { Operation } from '../../kernel/index.ts'
-import type { PorticoError } from '../errors.ts'
-import type { AnyArgs, OperationCaller, Result } from '../operation-types.ts'
+import type { AnyArgs, OperationCaller } from '../operation-types.ts'
+import type { StepUpPrompt } from '../options.ts'
 import { retryWrongCode } from './sign-in.ts'
-
-export interface StepUpPrompt {
-  /**
-   * Returns the user's code for the operation. `sent` is null if the user generates it. `refused` is the refusal of the
-   * previous code, or null at first. An error that it throws rejects the call.
-   */
-  code(step: {
-    operationId: string
-    sent: Result<typeof sendStepUpCode> | null
-    refused: PorticoError | null
-  }): Promise<string> | string
-  /** Maximum number of codes to try. Default: 1. */
-  attempts?: number
-}
 
 /** Confirms a call with the account's primary second factor. Throws the last refusal of a code. */
 export async function confirmCall(
