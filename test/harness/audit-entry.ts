@@ -17,16 +17,16 @@ export interface ExpectedAudit {
   isRefused: boolean
   workspace: string | undefined
   /**
-   * Request and response text, which must contain the target id. Undefined if the body is encrypted or a mailed secret
-   * authorizes the request.
+   * Request and response text, which must contain the target id. Undefined if the body is encrypted, or if a mailed secret
+   * or a cookie authorizes the request.
    */
   logged: string | undefined
   /** From the response, or from the path of a denied request. */
   target: string | null | undefined
 }
 
-/** A mailed link authorizes these, without an access token. */
-const bySecret = new Set(['password.reset', 'password.init', 'password.undoFactors'])
+/** A mailed link or code authorizes these, without an access token. */
+const bySecret = new Set(['password.reset', 'password.init', 'password.undoFactors', 'browserSessions.start'])
 
 function idIn(path: string): string | null {
   return /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/.exec(path)?.[0] ?? null
@@ -51,6 +51,7 @@ export function toExpectedAudit(
 ): ExpectedAudit {
   const claims = claimsOf(call.token)
   const isSealed = call.headers?.['x-secure-channel-session-id'] != null
+  const hasCookie = call.headers?.cookie != null
   const logged = [path, call.workspace, JSON.stringify(call.body), claims, text, claimsOf(body?.data?.accessToken)]
   return {
     clientIp: oneSpelling({ ...requiredHeaders(), ...call.headers }['cf-connecting-ip']),
@@ -58,7 +59,7 @@ export function toExpectedAudit(
     scope: policy.workspace,
     isRefused: status !== 200,
     workspace: call.workspace,
-    logged: isSealed || bySecret.has(id) ? undefined : logged.join(' ').toLowerCase(),
+    logged: isSealed || hasCookie || bySecret.has(id) ? undefined : logged.join(' ').toLowerCase(),
     target: status === 200 ? body?.data?.bizId : idIn(path),
   }
 }
