@@ -16,6 +16,8 @@ const unaudited = new Set([
   // Audited for known addresses only, which another test covers.
   'password.forgot',
   'mfa.stepUpSend',
+  // Audited if a session has ended.
+  'browserSessions.end',
   'exchanges.quote',
   'recharges.quote',
 ])
