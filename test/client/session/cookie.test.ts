@@ -35,7 +35,7 @@ function sharedStorage() {
   }
 }
 
-function page(storage = sharedStorage(), onSignedOut = () => undefined as void) {
+function page(storage = sharedStorage(), onSignedOut: () => void = () => undefined) {
   const seen: RequestInit[] = []
   const client = createClient({
     baseUrl: gateway.baseUrl,
