@@ -8,15 +8,15 @@ import type { Storage } from './storage.ts'
 export type SessionState = Result<typeof readBrowserSession>
 
 /**
- * The session of a browser, whose cookie no script can read. The account is the one that signed in here, or that was found
- * first. After another tab has signed in a different one, calls reject with CLIENT.SIGNED_IN_ELSEWHERE.
+ * The session of a browser, whose cookie no script can read. The account is the one that signed in here, or that the page
+ * found first. After another tab has signed in a different one, calls reject with CLIENT.SIGNED_IN_ELSEWHERE.
  */
 export interface CookieSession {
   /** Asks the gateway. Does not prolong the session. Names the permissions of `workspaceId`. */
   read(options?: { workspaceId?: string }): Promise<SessionState>
   /**
-   * Calls the listener after a sign-in and after the end of the session, in this tab or another one. Returns the function
-   * that removes it.
+   * Calls the listener after a sign-in and after the end of the session, in this tab or another one. Reload the page if
+   * another tab has signed in a different account. Returns the function that removes the listener.
    */
   onChange(listener: (session: SessionState) => void): () => void
 }
@@ -40,13 +40,9 @@ export class CookieSessions implements CookieSession, TokenSource {
     this.parts = parts
   }
 
-  async read({ workspaceId }: { workspaceId?: string } = {}): Promise<SessionState> {
-    const options = workspaceId === undefined ? {} : { workspaceId }
-    const { data: session } = await this.parts.caller().answer(readBrowserSession, options)
-    const account = session.accountBizId ?? null
-    if (account === null) await this.forget(session)
-    else if (this.account === null) await this.remember(account)
-    else if (this.account !== account) throw signedInElsewhere()
+  async read(options: { workspaceId?: string } = {}): Promise<SessionState> {
+    const session = await this.ask(options)
+    await this.adopt(session)
     return session
   }
 
@@ -67,10 +63,12 @@ export class CookieSessions implements CookieSession, TokenSource {
   /** There is no token. Rejects with CLIENT.SIGNED_IN_ELSEWHERE before the call. */
   async current(): Promise<null> {
     const stored = await this.parts.storage.getItem(this.parts.key)
-    if (this.account === null || stored === this.account) return null
+    // A page that never called `read` also shows the account of its first call.
+    this.account ??= stored
+    if (stored === this.account) return null
     if (stored !== null) throw signedInElsewhere()
-    this.account = null
-    this.parts.onSignedOut()
+    // Another tab has signed out, or has not yet stored the account that it signed in.
+    await this.read()
     return null
   }
 
@@ -83,8 +81,10 @@ export class CookieSessions implements CookieSession, TokenSource {
   /** Called after a sign-in in this client. */
   async started(): Promise<void> {
     this.account = null
-    const { data: session } = await this.parts.caller().answer(readBrowserSession, {})
-    if (session.accountBizId !== undefined) await this.remember(session.accountBizId)
+    // Other tabs must not rely on the previous account, even if the call below fails.
+    await this.parts.storage.removeItem(this.parts.key)
+    const session = await this.ask()
+    await this.adopt(session)
     this.notify(session)
     this.announce()
   }
@@ -99,9 +99,24 @@ export class CookieSessions implements CookieSession, TokenSource {
     this.announce()
   }
 
+  private async ask({ workspaceId }: { workspaceId?: string } = {}): Promise<SessionState> {
+    const options = workspaceId === undefined ? {} : { workspaceId }
+    return (await this.parts.caller().answer(readBrowserSession, options)).data
+  }
+
+  private async adopt(session: SessionState): Promise<void> {
+    const account = session.accountBizId ?? null
+    if (account === null) await this.forget(session)
+    else if (this.account === null || this.account === account) await this.remember(account)
+    else throw signedInElsewhere()
+  }
+
+  /** Listeners also see the session of a different account, whose calls reject. */
   private async update(): Promise<void> {
-    const session = await this.read().catch(() => undefined)
-    if (session) this.notify(session)
+    const session = await this.ask().catch(() => undefined)
+    if (!session) return
+    await this.adopt(session).catch(() => undefined)
+    this.notify(session)
   }
 
   private async remember(account: string): Promise<void> {

@@ -87,6 +87,45 @@ test('a call after another tab signed in a different account is not sent', async
   expect(gateway.to('/wallets')).toEqual([])
 })
 
+test('a call of a page that has not read its session is not sent after another tab signed in a different account', async () => {
+  gateway = await scriptedGateway({
+    ...login,
+    [session]: [ok(signedIn(owner)), ok(signedIn(member))],
+    [wallets]: ok([wallet]),
+  })
+  const { client, storage } = page()
+  await client.signIn(credentials)
+  const reloaded = page(storage).client
+  expect(await reloaded.listWallets()).toHaveLength(1)
+  await page(storage).client.signIn(credentials)
+  await expect(reloaded.listWallets()).rejects.toHaveProperty('code', 'CLIENT.SIGNED_IN_ELSEWHERE')
+  expect(gateway.to('/wallets')).toHaveLength(1)
+})
+
+test('a call is not sent after a sign-in in another tab that could not read its account', async () => {
+  gateway = await scriptedGateway({
+    ...login,
+    [session]: [ok(signedIn(owner)), refuse(503, 'SYSTEM.UNAVAILABLE'), ok(signedIn(member))],
+    [wallets]: ok([wallet]),
+  })
+  const { client, storage } = page()
+  await client.signIn(credentials)
+  await expect(page(storage).client.signIn(credentials)).rejects.toHaveProperty('status', 503)
+  await expect(client.listWallets()).rejects.toHaveProperty('code', 'CLIENT.SIGNED_IN_ELSEWHERE')
+  expect(gateway.to('/wallets')).toEqual([])
+})
+
+test('onChange: the sign-in of a different account is seen in another tab', async () => {
+  gateway = await scriptedGateway({ ...login, [session]: [ok(signedIn(owner)), ok(signedIn(member))] })
+  const { client, storage } = page()
+  await client.signIn(credentials)
+  const accounts: unknown[] = []
+  const stop = client.session.onChange(({ accountBizId }) => accounts.push(accountBizId))
+  await page(storage).client.signIn(credentials)
+  await vi.waitFor(() => expect(accounts).toEqual([member]))
+  stop()
+})
+
 test('onSignedOut: called once after the gateway has ended the session', async () => {
   gateway = await scriptedGateway({
     ...login,
