@@ -60,8 +60,23 @@ export function createSessionCookies(
 function parsePairs(header: string): [name: string, value: string][] {
   return header.split(';').map((pair) => {
     const at = pair.indexOf('=')
-    return [pair.slice(0, Math.max(0, at)).trim(), pair.slice(at + 1).trim()]
+    return [trimBlanks(pair.slice(0, Math.max(0, at))), trimBlanks(pair.slice(at + 1))]
   })
+}
+
+/**
+ * RFC 6265, section 5.2. `trim` also removes a no-break space, which hides the prefix `__Host-` from browsers, so that a
+ * sub-domain could set the cookie. A pattern would need quadratic time for a header of blanks.
+ */
+function trimBlanks(text: string): string {
+  let [from, to] = [0, text.length]
+  while (from < to && isBlank(text[from])) from++
+  while (from < to && isBlank(text[to - 1])) to--
+  return text.slice(from, to)
+}
+
+function isBlank(character: string | undefined): boolean {
+  return character === ' ' || character === '\t'
 }
 
 function cookieInvalid(internal: string): Refusal {
