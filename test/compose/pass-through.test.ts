@@ -91,6 +91,7 @@ describe('the pass-through prefixes of the configuration', () => {
     ['the token of the user', { requestHeaders: ['authorization'] }, 'requestHeaders.0'],
     ['cookies', { requestHeaders: ['cookie'] }, 'requestHeaders.0'],
     ['cookies of the service', { responseHeaders: ['set-cookie'] }, 'responseHeaders.0'],
+    ['CORS headers', { responseHeaders: ['access-control-allow-origin'] }, 'responseHeaders.0'],
     ['hop-by-hop headers', { responseHeaders: ['connection'] }, 'responseHeaders.0'],
     ['framing headers', { requestHeaders: ['content-length'] }, 'requestHeaders.0'],
   ])('the schema refuses %s', (_name, change, path) => {
