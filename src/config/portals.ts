@@ -135,7 +135,7 @@ const portal = z.strictObject({
   origins: z
     .array(httpUrl.refine(isOrigin, 'an origin such as https://portal.example'))
     .describe(
-      'Origins of pages that can call the portal from a browser, in addition to the origin of `publicUrl`. Their scripts can read replies (CORS), and they can open WebSockets. Requests with the session cookie from pages of any other origin get 403.',
+      'Origins of pages that can call the portal from a browser, in addition to the origin of `publicUrl`. Their scripts can read replies (CORS), and they can open WebSockets. Requests with the session cookie from pages of any other origin get 403. In production they must be https, except for loopback addresses.',
     ),
   cookie: z
     .strictObject({

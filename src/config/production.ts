@@ -71,9 +71,10 @@ const CheckedSettings = z.object({
         .object({
           accessCodes: z.array(z.string()).catch([]),
           links: z.record(z.string(), z.string()).catch({}),
+          origins: z.array(z.string()).catch([]),
           edge: CheckedEdge.catch(noEdge),
         })
-        .catch({ accessCodes: [], links: {}, edge: noEdge }),
+        .catch({ accessCodes: [], links: {}, origins: [], edge: noEdge }),
     )
     .catch({}),
 })
@@ -108,6 +109,8 @@ export function productionErrors(tree: unknown, variables: Variables): string[] 
     errors.push(...edgeErrors(name, portal.edge))
     for (const [link, page] of Object.entries(portal.links))
       if (isWithoutTls(page)) errors.push(`portals.${name}.links.${link}: must be https in production`)
+    for (const origin of portal.origins)
+      if (isPlain({ url: origin })) errors.push(`portals.${name}.origins: ${origin} must be https in production`)
   }
   const key = variables.PORTICO_SECRET_KEY
   if (key === undefined) errors.push('PORTICO_SECRET_KEY: must be set in production (32 bytes, base64)')

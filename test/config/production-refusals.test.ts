@@ -39,6 +39,9 @@ describe('production', () => {
   const [developmentCode = ''] = developmentAccessCodeHashes
   const consumer = { ...settings.portals, CONSUMER: { accessCodes: ['a'.repeat(64), developmentCode] } }
   const leading = (links: object) => ({ portals: { ...settings.portals, SYSTEM: { ...codes('b'.repeat(64)), links } } })
+  const withOrigins = (origins: string[]) => ({
+    portals: { ...settings.portals, CONSUMER: { ...codes('a'.repeat(64)), origins } },
+  })
 
   test('accepts the embedded store if database.acceptEmbedded is true', () => {
     const accepting = { ...settings, database: { acceptEmbedded: true } }
@@ -256,6 +259,11 @@ describe('production', () => {
     [
       'portals.SYSTEM.links.passwordReset: must be https in production',
       leading({ passwordReset: 'HTTP://operators.example/reset' }),
+      variables,
+    ],
+    [
+      'portals.CONSUMER.origins: http://app.example must be https in production',
+      withOrigins(['https://app.example', 'http://localhost:5173', 'http://app.example']),
       variables,
     ],
     ['mail.from: is the development address', { mail: { from: 'no-reply@portico.test' } }, variables],
