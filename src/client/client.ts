@@ -104,7 +104,7 @@ export function createClient<
         replace: async (accessToken) => accessToken !== null && (await session.renew({ accessToken })) !== null,
       },
     channels: () => channels,
-    stepUp: onStepUp ? (operation, args) => confirmCall(caller, onStepUp, operation, args) : null,
+    stepUp: null,
   }
   const caller: OperationCaller = new GatewayCaller(ports)
   const channels = createChannelCache((hash) => openChannel(caller, hash, now), now)
@@ -118,10 +118,14 @@ export function createClient<
     onSignedOut,
   })
   const build = (view: CallerPorts): Client<P, Added, M> => {
-    const { answer } = new GatewayCaller(view)
+    // The mails of a sign-in and of a step-up are in the language of the view.
+    const own: OperationCaller = new GatewayCaller({
+      ...view,
+      stepUp: onStepUp ? (operation, args) => confirmCall(own, onStepUp, operation, args) : null,
+    })
     // The mode of the options determines the types of `signIn` and `session`.
     const frame = {
-      signIn: (input: SignIn) => (cookie ? signInByCookie(caller, cookie, input) : signIn(caller, session, input)),
+      signIn: (input: SignIn) => (cookie ? signInByCookie(own, cookie, input) : signIn(own, session, input)),
       signOut: () => (cookie ? cookie.end() : signOut(caller, session)),
       close: async () => {
         const channel = await channels.take()
@@ -130,13 +134,13 @@ export function createClient<
       session: cookie ?? session,
       clientHash,
       socketProtocols: async ({ workspaceId = view.workspaceId, ...socket }: SocketOptions = {}) => {
-        const accessToken = cookie ? null : ((await session.fresh())?.accessToken ?? null)
+        const accessToken = cookie ? await cookie.current() : ((await session.fresh())?.accessToken ?? null)
         const named = workspaceId === undefined ? socket : { ...socket, workspaceId }
         return buildSocketProtocols(view.settings, { clientHash: await clientHash(), accessToken }, named)
       },
-      answer,
+      answer: own.answer,
     } as ClientFrame<M>
-    return Object.assign(createMethods<Operations<P, Added>>(routes, { answer }), frame, {
+    return Object.assign(createMethods<Operations<P, Added>>(routes, own), frame, {
       with: ({ locale = view.settings.locale, workspaceId = view.workspaceId }: ClientView) =>
         build({ ...view, settings: { ...view.settings, locale }, workspaceId }),
     })

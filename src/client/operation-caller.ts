@@ -49,7 +49,8 @@ export class GatewayCaller<C extends ChainId = 'consumer'> implements OperationC
     const requestId = args.requestId ?? newRequestId()
     const { idempotent, rate, workspace } = operation.policy
     const { workspaceId } = this.ports
-    const call = { ...(workspaceId !== undefined && workspace !== 'none' && { workspaceId }), ...args }
+    const named: AnyArgs = { ...(workspaceId !== undefined && workspace !== 'none' && { workspaceId }), ...args }
+    const call = { ...named, body: copyOfJson(named.body) }
     const task = () => this.callOnce(route, call, requestId)
     // The gateway repeats the successor of a refresh token until it is used, so a refresh can be retried, too.
     const isRetried = idempotent || rate === 'refresh'
@@ -166,6 +167,15 @@ export async function* iterate<Args extends [args?: ListArgs], Item>(
     if (page.nextCursor === undefined && page.pagination.hasNext) throw new TypeError('the list does not take `before`')
     before = page.nextCursor ?? null
   }
+}
+
+/**
+ * A page can change the object while the call waits for a code or a retry. Other bodies are immutable, or are sent as they
+ * are.
+ */
+function copyOfJson(body: unknown): unknown {
+  if (typeof body !== 'object' || body === null || body instanceof FormData || body instanceof Blob) return body
+  return JSON.parse(JSON.stringify(body))
 }
 
 function hasAuthorization({ headers = {} }: AnyArgs): boolean {

@@ -84,6 +84,7 @@ test('a call after another tab signed in a different account is not sent', async
   await client.signIn(credentials)
   await page(storage).client.signIn(credentials)
   await expect(client.listWallets()).rejects.toHaveProperty('code', 'CLIENT.SIGNED_IN_ELSEWHERE')
+  await expect(client.socketProtocols()).rejects.toHaveProperty('code', 'CLIENT.SIGNED_IN_ELSEWHERE')
   expect(gateway.to('/wallets')).toEqual([])
 })
 

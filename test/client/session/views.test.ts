@@ -74,6 +74,24 @@ describe('onStepUp', () => {
     expect(new Set(gateway.to('/create').map(({ headers }) => headers['idempotency-key'])).size).toBe(1)
   })
 
+  test('sends what was confirmed, in the language of the view, even if the page changes the body meanwhile', async () => {
+    gateway = await scriptedGateway({
+      ...steps,
+      [`POST ${security}/step-up`]: ok({ success: true, expiresIn: 300 }),
+      [create]: [demand, ok(order)],
+    })
+    const body = { ...transfer }
+    const code = () => {
+      body.amount = '999999.00'
+      return '123456'
+    }
+    const client = consumer(gateway.baseUrl, { onStepUp: { code } }).with({ locale: 'ja', workspaceId })
+    await client.signIn(credentials)
+    await client.createTransfer({ body })
+    expect(gateway.to('/create').map((seen) => seen.body)).toEqual([transfer, transfer])
+    expect(new Set(gateway.seen.map(({ headers }) => headers['x-locale']))).toEqual(new Set(['ja']))
+  })
+
   test('a call that is refused again, and one whose code the user does not enter, rejects', async () => {
     gateway = await scriptedGateway({
       ...steps,
