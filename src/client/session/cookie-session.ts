@@ -42,7 +42,10 @@ export class CookieSessions implements CookieSession, TokenSource {
 
   async read(options: { workspaceId?: string } = {}): Promise<SessionState> {
     const session = await this.ask(options)
-    await this.adopt(session)
+    if (await this.adopt(session)) {
+      this.notify(session)
+      this.announce()
+    }
     return session
   }
 
@@ -74,7 +77,7 @@ export class CookieSessions implements CookieSession, TokenSource {
 
   /** Called after a call was refused without a token. */
   async replace(): Promise<boolean> {
-    await this.update()
+    if (await this.update()) this.announce()
     return false
   }
 
@@ -104,19 +107,25 @@ export class CookieSessions implements CookieSession, TokenSource {
     return (await this.parts.caller().answer(readBrowserSession, options)).data
   }
 
-  private async adopt(session: SessionState): Promise<void> {
+  /** Returns whether the account's session has ended. */
+  private async adopt(session: SessionState): Promise<boolean> {
     const account = session.accountBizId ?? null
-    if (account === null) await this.forget(session)
-    else if (this.account === null || this.account === account) await this.remember(account)
-    else throw signedInElsewhere()
+    if (account === null) return this.forget()
+    if (this.account !== null && this.account !== account) throw signedInElsewhere()
+    await this.remember(account)
+    return false
   }
 
-  /** Listeners also see the session of a different account, whose calls reject. */
-  private async update(): Promise<void> {
+  /**
+   * Listeners also see the session of a different account, whose calls reject. Returns whether the account's session has
+   * ended. An announcement must not lead to others, because each tab asks the gateway for each of them.
+   */
+  private async update(): Promise<boolean> {
     const session = await this.ask().catch(() => undefined)
-    if (!session) return
-    await this.adopt(session).catch(() => undefined)
+    if (!session) return false
+    const hasEnded = await this.adopt(session).catch(() => false)
     this.notify(session)
+    return hasEnded
   }
 
   private async remember(account: string): Promise<void> {
@@ -124,13 +133,12 @@ export class CookieSessions implements CookieSession, TokenSource {
     await this.parts.storage.setItem(this.parts.key, account)
   }
 
-  private async forget(session: SessionState): Promise<void> {
-    if (this.account === null) return
+  private async forget(): Promise<boolean> {
+    if (this.account === null) return false
     this.account = null
     await this.parts.storage.removeItem(this.parts.key)
     this.parts.onSignedOut()
-    this.notify(session)
-    this.announce()
+    return true
   }
 
   private notify(session: SessionState): void {

@@ -146,6 +146,25 @@ test('onSignedOut: called once after the gateway has ended the session', async (
   stop()
 })
 
+test('signOut: each other tab asks the gateway once, and reports the end once', async () => {
+  gateway = await scriptedGateway({
+    ...login,
+    [session]: [ok(signedIn(owner)), ok(signedIn(owner)), ok(signedIn(owner)), ok({ signedIn: false })],
+  })
+  const { client, storage } = page()
+  await client.signIn(credentials)
+  const states: boolean[] = []
+  const others = [page(storage).client, page(storage).client]
+  for (const { session: other } of others) await other.read()
+  const stops = others.map(({ session: other }) => other.onChange(({ signedIn: is }) => states.push(is)))
+  await client.signOut()
+  await vi.waitFor(() => expect(states).toHaveLength(2))
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  expect(states).toEqual([false, false])
+  expect(gateway.to('/auth/browser-session').filter(({ method }) => method === 'GET')).toHaveLength(5)
+  for (const stop of stops) stop()
+})
+
 test('signOut: ends the session at the gateway', async () => {
   gateway = await scriptedGateway({ ...login, [session]: ok(signedIn(owner)) })
   const { client, storage } = page()
