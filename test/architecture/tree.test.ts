@@ -9,12 +9,12 @@ const sources = readSources(fileURLToPath(new URL('../../src', import.meta.url))
 describe('the source tree', () => {
   const measures = measureTree(sources, 15)
 
-  test('has at most 679 files of a readable size', () => {
-    expect(measures.files).toBeLessThanOrEqual(679)
+  test('has at most 700 files of a readable size', () => {
+    expect(measures.files).toBeLessThanOrEqual(700)
     expect(measures.medianLines).toBeGreaterThanOrEqual(50)
     // docs/decisions/0066
     expect(measures.medianLines).toBeLessThanOrEqual(89)
-    expect(measures.ninthDecileLines).toBeLessThan(192)
+    expect(measures.ninthDecileLines).toBeLessThan(200)
     expect(measures.largest.lines).toBeLessThanOrEqual(400)
   })
 
