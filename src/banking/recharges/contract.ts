@@ -281,12 +281,13 @@ export const confirmRecharge = operation({
         description:
           'Reference of the payment in the bank statement. It confirms one recharge per channel. Only letters and digits are compared. Required for an expired recharge.',
       }),
-      receivedAmount: amount
-        .optional()
-        .meta({ description: 'The amount that arrived, if it is not the announced one. The fee is charged on it.' }),
+      receivedAmount: amount.optional().meta({
+        description:
+          'The amount that arrived, if it is not the announced one. At most the maximum of the channel. The fee is charged on it.',
+      }),
     })
     .optional(),
-  refuses: [...decision.refuses, 'WALLET.NOT_ACTIVE', 'CHANNEL.NOT_AVAILABLE'],
+  refuses: [...decision.refuses, 'WALLET.NOT_ACTIVE', 'WALLET.LIMIT_EXCEEDED', 'CHANNEL.NOT_AVAILABLE'],
 })
 
 /** For references that identify no payment, such as `Rent`. Another operator confirms the recharge. */

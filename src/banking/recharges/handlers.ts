@@ -11,7 +11,7 @@ import {
 import { createOrders, type Order, viewerOf } from '../../ledger/index.ts'
 import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
-import { confirmedPostings, type Recharge, receivedData, receivedUsage, referenceData, toRecharge } from './order.ts'
+import { confirmedPostings, receivedData, receivedUsage, referenceData, toRecharge } from './order.ts'
 import { computeReceipt, type Receipt } from './rules.ts'
 import {
   allowReference,
@@ -29,10 +29,11 @@ export function createHandlers(ports: RechargesPorts & { words: Words }): Handle
   const { ledger, database, channels, referenceRequired, words } = ports
   const orders = createOrders(contract.recharges, { ledger, words }, toRechargeView)
   const confirm = orders.move('confirm', async (request: Confirmation, { key }, read) => {
-    const { change, receipt, recharge } = toConfirmation(request, await read())
+    const order = await read()
+    const { change, receipt, recharge } = toConfirmation(request, order)
     return {
       ...change,
-      ...(!receipt.isAsAnnounced && { usage: usageOf(recharge, receipt) }),
+      ...(!receipt.isAsAnnounced && { usage: usageOf(order, receipt) }),
       ...(recharge.proofRequired && { from: ['PROOF_SUBMITTED'] }),
       within: withReference(ports, receipt.isAsAnnounced ? null : key),
     }
@@ -40,11 +41,12 @@ export function createHandlers(ports: RechargesPorts & { words: Words }): Handle
   /** The bank statement proves the payment, so it needs no other proof. */
   const confirmExpired = orders.move('confirmExpired', async (request: Confirmation, { key }, read) => {
     if (!request.body?.externalReference) throw invalid('externalReference', 'required after the expiry', 'missing')
-    const { change, receipt, recharge } = toConfirmation(request, await read())
-    return { ...change, usage: usageOf(recharge, receipt), within: withReference(ports, key) }
+    const order = await read()
+    const { change, receipt } = toConfirmation(request, order)
+    return { ...change, usage: usageOf(order, receipt), within: withReference(ports, key) }
   })
-  const usageOf = ({ details }: Recharge, { charge }: Receipt) =>
-    receivedUsage(channels.get(details.channelCode), charge.amount)
+  const usageOf = (order: Order, { charge }: Receipt) =>
+    receivedUsage(channels.get(toRecharge(order).details.channelCode), order, charge)
   const toConfirmation = ({ body }: Confirmation, order: Order) => {
     const externalReference = body?.externalReference ?? null
     if (referenceRequired && externalReference === null) throw invalid('externalReference', 'required', 'missing')

@@ -19,7 +19,7 @@ import {
   type Usage,
 } from '../../ledger/index.ts'
 import { canonicalReference } from '../../platform/identifiers/index.ts'
-import type { Channel, Receipt, RechargeTerms } from './rules.ts'
+import { type Channel, isAbove, type Receipt, type RechargeTerms } from './rules.ts'
 
 /* Maps a recharge to an order of the ledger. */
 
@@ -147,11 +147,18 @@ export function receivedData({ charge: { amount, fee, net }, isAsAnnounced }: Re
       }
 }
 
-/** The money has arrived, so it counts towards the daily limits without being refused by them. */
-export function receivedUsage(channel: Channel | undefined, amount: Money): Usage[] {
+/**
+ * The money has arrived, so an announced amount counts towards the daily limits without being refused by them. A larger one
+ * is refused: otherwise, small recharges would let one operator credit more in a day than the limits allow.
+ */
+export function receivedUsage(channel: Channel | undefined, { status, data }: Order, { amount }: Charge): Usage[] {
   if (channel?.settings.currency !== amount.currency) return []
-  const limit = { usageOf: usageOf(channel.settings.channelCode), amount }
-  return dailyLimits(channel.tariff, limit).map((used) => ({ ...used, max: null }))
+  const announced = money(BigInt(data.amount ?? 0), amount.currency)
+  const used = dailyLimits(channel.tariff, { usageOf: usageOf(channel.settings.channelCode), amount })
+  if (!isAbove(amount, { amount: announced })) return used.map((each) => ({ ...each, max: null }))
+  // The announced amount is replaced, but still counts while the sum is checked. The expiry has returned it.
+  const own = status === 'EXPIRED' ? 0n : announced.minor
+  return used.map((each) => ({ ...each, max: each.max === null ? null : each.max + own }))
 }
 
 /** Names both amounts if they differ. */

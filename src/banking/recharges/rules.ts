@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { SettingsContext } from '../../api/domain.ts'
 import { areDistinct, currencyErrors, lifetimeMs } from '../../config/values.ts'
 import { moneyOf } from '../../contract/fields.ts'
-import { compare, days, invalid, Refusal, type WalletId } from '../../kernel/index.ts'
+import { compare, days, invalid, type Money, Refusal, type WalletId } from '../../kernel/index.ts'
 import {
   type Charge,
   chargeOf,
@@ -120,9 +120,9 @@ export function computeTerms(
 }
 
 /**
- * Returns the charge of the amount that arrived, or the announced one if it is the same. The channel's minimum and
- * maximum do not apply. Throws CHANNEL.NOT_AVAILABLE if the channel is no longer configured, and
- * VALIDATION.INVALID_PARAMETER for an amount that does not exceed its fee.
+ * Returns the charge of the amount that arrived, or the announced one if it is the same. The channel's minimum does not
+ * apply. Its maximum does, because it bounds what one operator can credit. Throws CHANNEL.NOT_AVAILABLE if the channel is no
+ * longer configured, and VALIDATION.INVALID_PARAMETER for an amount above the maximum or within its fee.
  */
 export function computeReceipt(announced: Charge, channel: Channel | undefined, received: string | undefined): Receipt {
   const { currency } = announced.amount
@@ -130,7 +130,13 @@ export function computeReceipt(announced: Charge, channel: Channel | undefined, 
   if (compare(amount, announced.amount) === 0) return { charge: announced, isAsAnnounced: true }
   if (channel?.settings.currency !== currency)
     throw new Refusal('CHANNEL.NOT_AVAILABLE', { internal: 'no tariff for the received amount' })
+  if (isAbove(amount, announced) && compare(amount, channel.tariff.maximum) > 0)
+    throw invalid('receivedAmount', 'above the maximum of the channel', 'too_big')
   const charge = chargeOf(channel.tariff, amount)
   if (charge.net.minor <= 0n) throw invalid('receivedAmount', 'the fee exceeds the amount', 'too_small')
   return { charge, isAsAnnounced: false }
+}
+
+export function isAbove(amount: Money, announced: Pick<Charge, 'amount'>): boolean {
+  return compare(amount, announced.amount) > 0
 }

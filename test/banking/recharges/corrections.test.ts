@@ -118,8 +118,6 @@ describe('payments that differ from their recharge', () => {
     ['less than announced', '8.00', '0.54', '7.46'],
     ['more than announced', '50.00', '1.75', '48.25'],
     ['below the minimum of the channel', '0.99', '0.33', '0.66'],
-    ['above the maximum of the channel', '2000.00', '58.30', '1941.70'],
-    ['above int8', '92233720368547758.08', '2674777890687885.29', '89558942477859872.79'],
   ])('recharges.confirm 200 with receivedAmount: %s', async (_, receivedAmount, feeAmount, netAmount) => {
     fixture.clock.advance(24 * 3_600_000)
     const id = await create('FEE', '20.00')
@@ -148,7 +146,23 @@ describe('payments that differ from their recharge', () => {
     expect((await confirm(proved, { ...confirmation(), receivedAmount: '9' })).netAmount).toBe('9.00')
   })
 
+  test('recharges.confirm 422 WALLET.LIMIT_EXCEEDED: more than announced, above the daily limit of the channel', async () => {
+    fixture.clock.advance(25 * 3_600_000)
+    const [id, other] = [await create('FEE', '20.00'), await create('FEE', '60.00')]
+    expect(await refusalOf(confirm(id, { ...confirmation(), receivedAmount: '41' }))).toBe('WALLET.LIMIT_EXCEEDED')
+    expect((await read(id)).rechargeStatus).toMatchObject({ code: 'PENDING_PAYMENT' })
+    await confirm(id, { ...confirmation(), receivedAmount: '40' })
+    await confirm(other)
+    expect(await used('RECHARGE FEE')).toBe(10_000n)
+  })
+
   test.each([
+    ['an amount above the maximum', { receivedAmount: '2000' }, [{ name: 'receivedAmount', reason: 'too_big' }]],
+    [
+      'an amount above int8',
+      { receivedAmount: '92233720368547758.08' },
+      [{ name: 'receivedAmount', reason: 'too_big' }],
+    ],
     ['an amount within its fee', { receivedAmount: '0.30' }, [{ name: 'receivedAmount', reason: 'too_small' }]],
     ['no reference', { externalReference: null }, [{ name: 'externalReference', reason: 'missing' }]],
     [
@@ -157,6 +171,7 @@ describe('payments that differ from their recharge', () => {
       [{ name: 'externalReference', reason: 'invalid_format' }],
     ],
   ])('recharges.confirm 400 VALIDATION.INVALID_PARAMETER: %s, with the reason', async (_, changed, fields) => {
+    fixture.clock.advance(25 * 3_600_000)
     const id = await create('FEE', '20.00')
     await expect(confirm(id, { ...confirmation(), ...changed })).rejects.toMatchObject({ detail: { fields } })
   })
