@@ -35,6 +35,7 @@ export function requiredHeaders(accessCode: string): Record<string, string> {
     'cf-ray': '8f2a1b3c4d5e6f70-FRA',
     'cf-ipcountry': 'DE',
     'x-locale': 'en',
+    'sec-fetch-site': 'same-origin',
     'content-type': 'application/json',
   }
 }

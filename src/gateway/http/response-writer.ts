@@ -62,6 +62,9 @@ const headerHints: ReadonlyMap<string, string> = new Map([
   ['ACCESS.TOKEN_MISSING', 'header authorization is missing'],
 ])
 
+/** For an edge that allows other origins itself, and does not know the header. */
+const exposedFields: readonly string[] = ['access-control-expose-headers', 'X-Portico-Fields']
+
 export function createResponseWriter(ports: ResponseWriterPorts): ResponseWriter {
   // Node writes a flat list of names and values without processing it again.
   const jsonHeaders = flatten({ ...ports.securityHeaders, 'content-type': 'application/json; charset=utf-8' })
@@ -71,9 +74,12 @@ export function createResponseWriter(ports: ResponseWriterPorts): ResponseWriter
     renderRefusal: (refusal, context) => renderRefusal(ports, refusal, context),
     write: (response, requestId, { status, headers, body }) => {
       const length = Buffer.byteLength(body)
+      // The headers of `createCors` expose more.
+      const hasCors = response.hasHeader('access-control-allow-origin')
+      const sent = hasCors ? headers.filter((text) => !exposedFields.includes(text)) : headers
       const own = ['x-request-id', requestId, 'content-length', String(length)]
       // ASCII is the same in latin1 and UTF-8, and latin1 is faster to write.
-      response.writeHead(status, jsonHeaders.concat(headers, own)).end(body, length === body.length ? 'latin1' : 'utf8')
+      response.writeHead(status, jsonHeaders.concat(sent, own)).end(body, length === body.length ? 'latin1' : 'utf8')
     },
     writeStream: async (response, call, reply) => {
       const { 'content-length': announced, ...others } = reply.headers
@@ -172,7 +178,7 @@ function flatten(headers: HeaderRecord): string[] {
 function fieldHeaders({ code, detail: { field, fields } }: Refusal): string[] {
   if (code !== 'VALIDATION.INVALID_PARAMETER' || field === undefined) return []
   const listed = formatInvalidFields(fields ?? [{ name: field, reason: 'invalid' }])
-  return listed === '' ? [] : ['x-portico-fields', listed]
+  return listed === '' ? [] : ['x-portico-fields', listed, ...exposedFields]
 }
 
 /** The detail can quote a request, and a header cannot contain every character. */

@@ -217,6 +217,19 @@ describe('browser sessions', needsStore(), () => {
       expect(headers.get('vary')).toContain('Origin')
     })
 
+    test('wallets.open 400 VALIDATION.INVALID_PARAMETER: the page can read the invalid fields and all other headers', async () => {
+      const page = await openPage(portico)
+      const { status, headers } = await page.call('POST', '/wallets', {
+        workspace,
+        body: {},
+        headers: { origin: listed, 'sec-fetch-site': 'same-site' },
+      })
+      expect([status, headers.get('x-portico-fields')]).toEqual([400, expect.stringContaining('missing')])
+      expect(headers.get('access-control-expose-headers')?.split(',')).toEqual(
+        expect.arrayContaining(['X-Portico-Fields', 'X-Request-Id', 'Retry-After']),
+      )
+    })
+
     test('OPTIONS 405 ROUTE.METHOD_NOT_ALLOWED: the origins of one portal are not those of the other', async () => {
       const { status } = await portico.call('OPTIONS', '/web/v1/system/operators', {
         headers: { origin: listed, 'access-control-request-method': 'GET' },
