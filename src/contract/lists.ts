@@ -32,12 +32,11 @@ export function listQuery<const S extends readonly [string, ...string[]], F exte
   return z
     .strictObject({
       currentPage: count(1, 1_000_000, 1).meta({
-        description:
-          'Page to return, from 1. `currentPage` times `pageSize` can be at most 100,000. For deeper pages, use `before`.',
+        description: 'Page to return, at most record 100,000. For deeper pages, use `before`.',
       }),
       pageSize: count(1, 100, 20).meta({ description: 'Maximum number of records on a page.' }),
       before: z.string().regex(cursorPattern).optional().meta({
-        description: '`start`, then `nextCursor` of each reply. Needs the default `sortBy`, and no `currentPage`.',
+        description: '`start`, then `nextCursor` of each reply. Needs the default `sortBy`.',
       }),
       sortBy: z.enum(sortable).default(sortable[0]).meta({ description: 'Field to sort by.' }),
       sortOrder: z.enum(['asc', 'desc']).default('desc').meta({ description: 'Sort direction.' }),

@@ -51,12 +51,13 @@ describe('the development outbox in Chromium', needs(chromiumPath, 'Chromium is 
     const invitation = { inviter: long, workspace: long, role: long, message: long }
     const notice = { event: long, about: long, actor: long, advice: long, purpose: long }
     const proposal = { proposal: long, status: long, account: long }
+    const apiKey = { key: long }
     for (const template of mailNames)
       await outbox.send({
         to: 'a@b.test',
         template,
         locale: 'ja',
-        values: { ...values, ...invitation, ...notice, ...proposal },
+        values: { ...values, ...invitation, ...notice, ...proposal, ...apiKey },
       })
     const context = await browser.newContext({
       viewport: { width: 320, height: 700 },
