@@ -31,13 +31,15 @@ export interface StartOptions {
   env?: NodeJS.ProcessEnv
   /** User and group of the process, if this one may change them. */
   uid?: number
+  /** Also stops the processes that the command starts. `npx` does not pass a signal on. */
+  isGroup?: boolean
 }
 
 /** Uses free ports unless `variables` names them. */
 export async function startCommand(
   [program = '', ...args]: readonly string[],
   variables: Variables,
-  { cwd = root, env = process.env, uid }: StartOptions = {},
+  { cwd = root, env = process.env, uid, isGroup = false }: StartOptions = {},
 ): Promise<PorticoProcess> {
   const [port, operationsPort] = [await freePort(), await freePort()]
   const child = spawn(program, args, {
@@ -45,6 +47,7 @@ export async function startCommand(
     env: { ...env, PORT: String(port), OPS_PORT: String(operationsPort), ...variables, NODE_OPTIONS: '' },
     stdio: ['ignore', 'pipe', 'pipe'],
     ...(uid !== undefined && { uid, gid: uid }),
+    detached: isGroup,
   })
   let text = ''
   const collect = (chunk: Buffer) => {
@@ -61,8 +64,10 @@ export async function startCommand(
     output: () => text,
     stop: async () => {
       if (child.exitCode === null && child.signalCode === null) {
-        child.kill('SIGTERM')
-        await once(child, 'exit')
+        const hasExited = once(child, 'exit')
+        if (isGroup && child.pid !== undefined) process.kill(-child.pid, 'SIGTERM')
+        else child.kill('SIGTERM')
+        await hasExited
       }
       return child.exitCode
     },

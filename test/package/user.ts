@@ -47,6 +47,6 @@ export function startIn(
   return startCommand(
     command,
     { PORTICO_DATA_DIR: join(cwd, 'data'), LOG_LEVEL: 'warn', ...variables },
-    { cwd, env: userEnvironment() },
+    { cwd, env: userEnvironment(), isGroup: true },
   )
 }
