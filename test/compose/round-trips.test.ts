@@ -286,13 +286,12 @@ describe('round trips', () => {
     })
   })
 
-  test('wallets.list from a service and profile.read in process, with a session cookie', async () => {
+  test('wallets.list from a service, with a session cookie', async () => {
     const page = pageOf()
     const mailed = codeMails().length
     await page.signIn({ ...credentials, code: () => codeAfter(mailed) })
     expectDocumented({
       'proxied GET, cookie': await costOfMany(() => page.listWallets()),
-      'read in process, cookie': await costOfMany(() => page.readProfile()),
     })
   })
 

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { developmentIds } from '../../../src/seed/development.ts'
-import { needsStore } from '../../harness/needs.ts'
-import { codeOf, invalid } from '../money-world.ts'
-import { startWithdrawalsWorld, type WithdrawalsWorld } from '../withdrawals-world.ts'
+import { developmentIds } from '../../src/seed/development.ts'
+import { codeOf, invalid } from './money-world.ts'
+import { startWithdrawalsWorld, type WithdrawalsWorld } from './withdrawals-world.ts'
 
 const { mainUsd, savingsUsd } = developmentIds
 
@@ -11,7 +10,7 @@ interface Found {
   orderNo: string
 }
 
-describe('orders by what people have in hand', needsStore(), () => {
+describe('orders by what people have in hand', () => {
   let world: WithdrawalsWorld
   beforeAll(async () => {
     world = await startWithdrawalsWorld()
