@@ -24,7 +24,7 @@ export function createSessionCookies(
   settings: Pick<Configuration, 'publicUrl' | 'portals' | 'sessions'>,
 ): SessionCookies {
   // Only development has a public URL without TLS. Some browsers refuse the prefix and `Secure` there.
-  const isSecure = settings.publicUrl.startsWith('https:')
+  const isSecure = new URL(settings.publicUrl).protocol === 'https:'
   const nameOf = (portal: Portal) => `${isSecure ? '__Host-' : ''}portico-${portal.toLowerCase()}`
   const names: Record<Portal, string> = { CONSUMER: nameOf('CONSUMER'), SYSTEM: nameOf('SYSTEM') }
   return {

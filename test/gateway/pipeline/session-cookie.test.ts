@@ -28,3 +28,11 @@ test('read: names differ by case, and a pair without a name is another cookie', 
   for (const cookie of [`__host-portico-consumer=${value}`, `portico-consumer=${value}`, `=${pair}`, value])
     expect(read(cookie)).toBeUndefined()
 })
+
+test.each(['https://portal.example', 'HTTPS://Portal.example'])(
+  'format: %s gets the prefix and Secure',
+  (publicUrl) => {
+    const { format } = createSessionCookies({ ...testSettings({}), publicUrl })
+    expect(format('SYSTEM', value)).toBe(`__Host-portico-system=${value}; Path=/; HttpOnly; SameSite=Strict; Secure`)
+  },
+)
