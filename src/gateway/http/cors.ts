@@ -37,22 +37,22 @@ export interface Cors {
  */
 export function createCors(origins: Pick<AllowedOrigins, 'allows'>): Cors {
   const isAllowed = (request: IncomingMessage): boolean => {
-    const chain = chains[findChain(splitPath(request.url ?? ''))]
     const { origin } = request.headers
-    return chain.perimeter !== 'machine' && origin !== undefined && origins.allows(origin, portalOfChain(chain))
+    if (origin === undefined) return false
+    const [path = ''] = (request.url ?? '').split('?', 1)
+    const chain = chains[findChain(path)]
+    return chain.perimeter !== 'machine' && origins.allows(origin, portalOfChain(chain))
   }
+  // The middleware compares nothing, because `isAllowed` has.
+  const common = { origin: true, exposedHeaders: exposed, maxAge: preflightMaxAge }
+  const [withCookies, withoutCookies] = [cors({ ...common, credentials: true }), cors(common)]
   const apply = (request: IncomingMessage, response: ServerResponse): void => {
-    const credentials = !hasToken(request)
-    // The middleware compares nothing, because `isAllowed` has.
-    cors({ origin: true, credentials, exposedHeaders: exposed, maxAge: preflightMaxAge })(
-      request,
-      response,
-      () => undefined,
-    )
+    const setHeaders = hasToken(request) ? withoutCookies : withCookies
+    setHeaders(request, response, () => undefined)
   }
   return {
     setHeaders: (request, response) => {
-      if (request.headers.origin !== undefined && isAllowed(request)) apply(request, response)
+      if (isAllowed(request)) apply(request, response)
     },
     isPreflight: (request) =>
       request.method === 'OPTIONS' &&
@@ -65,9 +65,4 @@ export function createCors(origins: Pick<AllowedOrigins, 'allows'>): Cors {
 function hasToken({ headers: received }: IncomingMessage): boolean {
   const requested = received['access-control-request-headers']?.toLowerCase().split(',') ?? []
   return received.authorization !== undefined || requested.some((name) => name.trim() === 'authorization')
-}
-
-function splitPath(url: string): string {
-  const at = url.indexOf('?')
-  return at < 0 ? url : url.slice(0, at)
 }
