@@ -58,17 +58,6 @@ export interface Catalogue {
   readonly rateGroups: ReadonlyMap<string, RateRules>
 }
 
-const servedByGateway = new Set([
-  'secureChannel',
-  'auth',
-  'registration',
-  'password',
-  'mfa',
-  'sessions',
-  'ipWhitelist',
-  'browserSessions',
-])
-
 export function rateGroupsOf(contract: object): RateGroups {
   return 'rateGroups' in contract ? (contract.rateGroups as RateGroups) : {}
 }
@@ -97,9 +86,15 @@ export interface JoinedCatalogue {
 
 /**
  * Joins the contract files of `domains` and of the `shared` owners, which have no operations. The types of domains that are
- * `off` stay known, because stored orders and entries keep them.
+ * `off` stay known, because stored orders and entries keep them. No service can serve the `domains` that the gateway serves
+ * itself.
  */
-export function joinContracts(shared: Contracts, domains: Contracts, off: Contracts = {}): JoinedCatalogue {
+export function joinContracts(
+  shared: Contracts,
+  domains: Contracts,
+  { off = {}, ofGateway = {} }: { off?: Contracts; ofGateway?: Contracts } = {},
+): JoinedCatalogue {
+  const isRoutable = (domain: string): boolean => !Object.hasOwn(ofGateway, domain)
   const errors: DeclarationError[] = []
   const report: ReportError = (error) => errors.push(error)
   const order = Object.keys(domains)
@@ -167,10 +162,6 @@ export function joinContracts(shared: Contracts, domains: Contracts, off: Contra
     rateGroups: declaredRateGroups,
   }
   return { catalogue, errors }
-}
-
-function isRoutable(domain: string): boolean {
-  return !servedByGateway.has(domain)
 }
 
 function codesIn(rows: readonly PermissionRow[]): readonly Permission[] {

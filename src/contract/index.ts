@@ -14,7 +14,8 @@ export { identityContracts, resources } from './resources.ts'
 
 export function joinWith(domains: Contracts): JoinedCatalogue {
   const off = Object.entries(bankingContracts).filter(([name]) => !Object.hasOwn(domains, name))
-  return joinContracts({ kernel, ledger }, { ...identityContracts, ...domains }, Object.fromEntries(off))
+  const all = { ...identityContracts, ...domains }
+  return joinContracts({ kernel, ledger }, all, { off: Object.fromEntries(off), ofGateway: identityContracts })
 }
 
 /** Throws DeclarationErrors. */
