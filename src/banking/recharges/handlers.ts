@@ -12,7 +12,7 @@ import { createOrders, type Order, viewerOf } from '../../ledger/index.ts'
 import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import { confirmedPostings, receivedData, receivedUsage, referenceData, toRecharge } from './order.ts'
-import { computeReceipt, type Receipt } from './rules.ts'
+import { computeReceipt } from './rules.ts'
 import {
   allowReference,
   downloadRechargeProof,
@@ -33,7 +33,7 @@ export function createHandlers(ports: RechargesPorts & { words: Words }): Handle
     const { change, receipt, recharge } = toConfirmation(request, order)
     return {
       ...change,
-      ...(!receipt.isAsAnnounced && { usage: usageOf(order, receipt) }),
+      ...(!receipt.isAsAnnounced && { usage: receivedUsage(channels, order, receipt.charge) }),
       ...(recharge.proofRequired && { from: ['PROOF_SUBMITTED'] }),
       within: withReference(ports, receipt.isAsAnnounced ? null : key),
     }
@@ -43,10 +43,8 @@ export function createHandlers(ports: RechargesPorts & { words: Words }): Handle
     if (!request.body?.externalReference) throw invalid('externalReference', 'required after the expiry', 'missing')
     const order = await read()
     const { change, receipt } = toConfirmation(request, order)
-    return { ...change, usage: usageOf(order, receipt), within: withReference(ports, key) }
+    return { ...change, usage: receivedUsage(channels, order, receipt.charge), within: withReference(ports, key) }
   })
-  const usageOf = (order: Order, { charge }: Receipt) =>
-    receivedUsage(channels.get(toRecharge(order).details.channelCode), order, charge)
   const toConfirmation = ({ body }: Confirmation, order: Order) => {
     const externalReference = body?.externalReference ?? null
     if (referenceRequired && externalReference === null) throw invalid('externalReference', 'required', 'missing')

@@ -19,7 +19,7 @@ import {
   type Usage,
 } from '../../ledger/index.ts'
 import { canonicalReference } from '../../platform/identifiers/index.ts'
-import { type Channel, isAbove, type Receipt, type RechargeTerms } from './rules.ts'
+import { type Channels, isAbove, type Receipt, type RechargeTerms } from './rules.ts'
 
 /* Maps a recharge to an order of the ledger. */
 
@@ -151,13 +151,14 @@ export function receivedData({ charge: { amount, fee, net }, isAsAnnounced }: Re
  * The money has arrived, so an announced amount counts towards the daily limits without being refused by them. A larger one
  * is refused: otherwise, small recharges would let one operator credit more in a day than the limits allow.
  */
-export function receivedUsage(channel: Channel | undefined, { status, data }: Order, { amount }: Charge): Usage[] {
+export function receivedUsage(channels: Channels, order: Order, { amount }: Charge): Usage[] {
+  const recharge = toRecharge(order)
+  const channel = channels.get(recharge.details.channelCode)
   if (channel?.settings.currency !== amount.currency) return []
-  const announced = money(BigInt(data.amount ?? 0), amount.currency)
   const used = dailyLimits(channel.tariff, { usageOf: usageOf(channel.settings.channelCode), amount })
-  if (!isAbove(amount, { amount: announced })) return used.map((each) => ({ ...each, max: null }))
+  if (!isAbove(amount, recharge)) return used.map((each) => ({ ...each, max: null }))
   // The announced amount is replaced, but still counts while the sum is checked. The expiry has returned it.
-  const own = status === 'EXPIRED' ? 0n : announced.minor
+  const own = order.status === 'EXPIRED' ? 0n : recharge.amount.minor
   return used.map((each) => ({ ...each, max: each.max === null ? null : each.max + own }))
 }
 
