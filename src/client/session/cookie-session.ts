@@ -63,7 +63,7 @@ export class CookieSessions implements CookieSession, TokenSource {
     }
   }
 
-  /** There is no token. Rejects with CLIENT.SIGNED_IN_ELSEWHERE before the call. */
+  /** Returns null, because the browser sends the cookie. Rejects with CLIENT.SIGNED_IN_ELSEWHERE before the call. */
   async current(): Promise<null> {
     const stored = await this.parts.storage.getItem(this.parts.key)
     // A page that never called `read` also shows the account of its first call.

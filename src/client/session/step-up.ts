@@ -9,10 +9,11 @@ import { retryWrongCode } from './sign-in.ts'
 export async function confirmCall(
   caller: OperationCaller,
   prompt: StepUpPrompt,
-  { id: operationId, ...operation }: Operation,
+  operation: Operation,
   { workspaceId, query, body, params }: AnyArgs,
 ): Promise<void> {
-  const fields = confirmedFields({ id: operationId, ...operation }, query, body, params)
+  const { id: operationId } = operation
+  const fields = confirmedFields(operation, query, body, params)
   const isOfWorkspace = operation.policy.workspace !== 'none' && workspaceId !== undefined
   const purpose = { operationId, ...(isOfWorkspace && { workspaceBizId: workspaceId }), ...withoutUndefined(fields) }
   const { data: methods } = await caller.answer(listMfaMethods, {})

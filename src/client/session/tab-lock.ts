@@ -22,8 +22,8 @@ const webLock: TabLock = async <T>(name: string, task: (waited: boolean) => Prom
 }
 
 /**
- * Without a lock, for example in a sandboxed frame or after a timeout, two tabs can refresh concurrently. Within 30 s,
- * the gateway gives the two tabs the same tokens.
+ * Without a lock, for example in a sandboxed frame or after a timeout, two tabs can refresh concurrently. The gateway
+ * gives both the same tokens until the new refresh token is used.
  */
 export function createTabLock(storage: object | undefined): TabLock {
   if (!storage || typeof navigator === 'undefined' || !('locks' in navigator)) return noLock

@@ -20,8 +20,8 @@ export function canonicalBankCode(text: string): string {
 
 /**
  * The canonical form of an IBAN is the IBAN, regardless of the bank code. That of another number is the canonical bank
- * code, a blank, and the letters and digits of the number, both without leading zeros. A number that begins as an IBAN does must be one. The only text
- * that can precede it is `IBAN`: a stored number that contains one is identified by it.
+ * code, a blank, and the letters and digits of the number, both without leading zeros. A number that begins as an IBAN
+ * does must be one. The only text that can precede it is `IBAN`: a stored number that contains one is identified by it.
  */
 export function identifyBankAccount(account: { bankCode: string; accountNumber: string }): Identified {
   const number = lettersAndDigits(account.accountNumber).toUpperCase().replace(ibanLabel, '')

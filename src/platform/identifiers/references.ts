@@ -1,6 +1,6 @@
 /**
  * Returns the letters and digits of a payment reference (NFKC, upper case). The result is empty if the text has none,
- * and idempotent. There is no standard: banks change the case, the width and the separators of what the payer enters.
+ * and idempotent. No standard defines it: banks change the case, the width and the separators of what the payer enters.
  */
 export function canonicalReference(text: string): string {
   return lettersAndDigits(text, /[^\p{L}\p{N}]/gu)
