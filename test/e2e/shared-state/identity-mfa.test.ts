@@ -4,6 +4,7 @@ import { begin, type Client, client, data, newcomer, refusal, signInOnly, toldOf
 import { needsStore } from '../../harness/needs.ts'
 import { otpOf } from '../../harness/otp.ts'
 import { type Portico, startPortico } from '../../harness/portico.ts'
+import { inMode, type PorticoInMode, sessionModes } from '../../harness/session-modes.ts'
 import { codeIn, signIn } from '../../harness/sign-in.ts'
 
 const setup = '/security/mfa/otp/setup'
@@ -33,8 +34,8 @@ describe('second factors', needsStore(), () => {
   beforeEach(stopClock)
   afterEach(restartClock)
 
-  const withOtp = async () => {
-    const at = await newcomer(portico)
+  const withOtp = async (gateway = portico) => {
+    const at = await newcomer(gateway)
     const { secret } = data(await at.by.post(setup, undefined, at.token))
     data(await at.by.post(verify, { code: otpOf(secret, -1) }, at.token))
     return { ...at, secret: String(secret) }
@@ -43,6 +44,60 @@ describe('second factors', needsStore(), () => {
     const { sessionId } = await begin(portico, by, email)
     return by.post('/auth/login/complete', { sessionId, mfaMethod, code })
   }
+
+  describe.each(sessionModes)('by %s', (mode) => {
+    let gateway: PorticoInMode
+    beforeAll(() => {
+      gateway = inMode(portico, mode)
+    })
+
+    test('mfa.stepUpSend 200 and mfa.stepUp 200 by mail; 429 for a second code, 401 for a wrong one', async () => {
+      const { by, email, token } = await newcomer(gateway, client(gateway), signInOnly)
+      const sent = data(await by.post(`${stepUp}/send`, { mfaMethod: 'EMAIL' }, token))
+      expect(sent).toMatchObject({
+        mfaMethod: { code: 'EMAIL' },
+        maskedDestination: `${email[0]}***@people.test`,
+        expiresIn: 600,
+        resendAfter: 30,
+        attemptsRemaining: expect.any(Number),
+      })
+      const again = await by.post(`${stepUp}/send`, { mfaMethod: 'EMAIL' }, token)
+      expect([...refusal(again), again.headers.get('retry-after')]).toEqual([429, 'ACCESS.RATE_LIMITED', '30'])
+      const code = codeIn((await gateway.mailTo(email, 'step-up-code')).text)
+      const wrong = code === '000000' ? '111111' : '000000'
+      const refused = await by.post(stepUp, { mfaMethod: 'EMAIL', code: wrong }, token)
+      expect(refusal(refused)).toEqual([401, 'AUTH.CODE_INVALID'])
+      const done = await by.post(stepUp, { mfaMethod: 'EMAIL', code }, token)
+      expect(data(done)).toEqual({ success: true, expiresIn: 300 })
+      const replay = await by.post(stepUp, { mfaMethod: 'EMAIL', code }, token)
+      expect(refusal(replay)).toEqual([401, 'AUTH.CODE_INVALID'])
+    })
+
+    test('a step-up code is valid for its own session only, and for no sign-in', async () => {
+      const { by, email, token } = await newcomer(gateway, client(gateway), signInOnly)
+      const other = client(gateway)
+      const second = await signInOnly(gateway, other, email)
+      data(await by.post(`${stepUp}/send`, { mfaMethod: 'EMAIL' }, token))
+      const code = codeIn((await gateway.mailTo(email, 'step-up-code')).text)
+      const foreign = await other.post(stepUp, { mfaMethod: 'EMAIL', code }, second.accessToken)
+      expect(refusal(foreign)).toEqual([401, 'AUTH.CODE_INVALID'])
+      const begun = await begin(gateway, by, email)
+      if (begun.code !== code) {
+        const body = { sessionId: begun.sessionId, mfaMethod: 'EMAIL', code }
+        expect(refusal(await by.post('/auth/login/complete', body))).toEqual([401, 'AUTH.CODE_INVALID'])
+      }
+      expect((await by.post(stepUp, { mfaMethod: 'EMAIL', code }, token)).status).toBe(200)
+    })
+
+    test('a step-up by authenticator and by backup code', async () => {
+      const { by, secret, token } = await withOtp(gateway)
+      expect((await by.post(stepUp, { mfaMethod: 'OTP', code: otpOf(secret, 1) }, token)).status).toBe(200)
+      const { codes } = data(await by.post(generate, undefined, token))
+      expect((await by.post(stepUp, { mfaMethod: 'BACKUP_CODE', code: codes[3] }, token)).status).toBe(200)
+      const spent = await by.post(stepUp, { mfaMethod: 'BACKUP_CODE', code: codes[3] }, token)
+      expect(refusal(spent)).toEqual([401, 'AUTH.CODE_INVALID'])
+    })
+  })
 
   test('mfa.list 200 and mfa.backupCodeStatus 200 for a new account', async () => {
     const { by, token } = await newcomer(portico)
@@ -163,53 +218,6 @@ describe('second factors', needsStore(), () => {
       sets.map(({ codes }) => login(client(portico), email, 'BACKUP_CODE', codes[9]).then(({ status }) => status)),
     )
     expect(tried.sort()).toEqual([200, 401, 401, 401, 401])
-  })
-
-  test('mfa.stepUpSend 200 and mfa.stepUp 200 by mail; 429 for a second code, 401 for a wrong one', async () => {
-    const { by, email, token } = await newcomer(portico, client(portico), signInOnly)
-    const sent = data(await by.post(`${stepUp}/send`, { mfaMethod: 'EMAIL' }, token))
-    expect(sent).toMatchObject({
-      mfaMethod: { code: 'EMAIL' },
-      maskedDestination: `${email[0]}***@people.test`,
-      expiresIn: 600,
-      resendAfter: 30,
-      attemptsRemaining: expect.any(Number),
-    })
-    const again = await by.post(`${stepUp}/send`, { mfaMethod: 'EMAIL' }, token)
-    expect([...refusal(again), again.headers.get('retry-after')]).toEqual([429, 'ACCESS.RATE_LIMITED', '30'])
-    const code = codeIn((await portico.mailTo(email, 'step-up-code')).text)
-    const wrong = code === '000000' ? '111111' : '000000'
-    const refused = await by.post(stepUp, { mfaMethod: 'EMAIL', code: wrong }, token)
-    expect(refusal(refused)).toEqual([401, 'AUTH.CODE_INVALID'])
-    const done = await by.post(stepUp, { mfaMethod: 'EMAIL', code }, token)
-    expect(data(done)).toEqual({ success: true, expiresIn: 300 })
-    const replay = await by.post(stepUp, { mfaMethod: 'EMAIL', code }, token)
-    expect(refusal(replay)).toEqual([401, 'AUTH.CODE_INVALID'])
-  })
-
-  test('a step-up code is valid for its own session only, and for no sign-in', async () => {
-    const { by, email, token } = await newcomer(portico, client(portico), signInOnly)
-    const other = client(portico)
-    const second = await signInOnly(portico, other, email)
-    data(await by.post(`${stepUp}/send`, { mfaMethod: 'EMAIL' }, token))
-    const code = codeIn((await portico.mailTo(email, 'step-up-code')).text)
-    const foreign = await other.post(stepUp, { mfaMethod: 'EMAIL', code }, second.accessToken)
-    expect(refusal(foreign)).toEqual([401, 'AUTH.CODE_INVALID'])
-    const begun = await begin(portico, by, email)
-    if (begun.code !== code) {
-      const body = { sessionId: begun.sessionId, mfaMethod: 'EMAIL', code }
-      expect(refusal(await by.post('/auth/login/complete', body))).toEqual([401, 'AUTH.CODE_INVALID'])
-    }
-    expect((await by.post(stepUp, { mfaMethod: 'EMAIL', code }, token)).status).toBe(200)
-  })
-
-  test('a step-up by authenticator and by backup code', async () => {
-    const { by, secret, token } = await withOtp()
-    expect((await by.post(stepUp, { mfaMethod: 'OTP', code: otpOf(secret, 1) }, token)).status).toBe(200)
-    const { codes } = data(await by.post(generate, undefined, token))
-    expect((await by.post(stepUp, { mfaMethod: 'BACKUP_CODE', code: codes[3] }, token)).status).toBe(200)
-    const spent = await by.post(stepUp, { mfaMethod: 'BACKUP_CODE', code: codes[3] }, token)
-    expect(refusal(spent)).toEqual([401, 'AUTH.CODE_INVALID'])
   })
 })
 

@@ -20,6 +20,7 @@ import {
 } from '../../harness/identity.ts'
 import { needsStore } from '../../harness/needs.ts'
 import { type Portico, startPortico } from '../../harness/portico.ts'
+import { inMode, type PorticoInMode, sessionModes } from '../../harness/session-modes.ts'
 import { signIn } from '../../harness/sign-in.ts'
 
 const forgot = '/auth/password/forgot'
@@ -54,6 +55,50 @@ describe('passwords', needsStore(), () => {
     await expect.poll(async () => (await links()).length).toBe(before + 1)
     return linkToken((await links())[0]?.text ?? '')
   }
+
+  describe.each(sessionModes)('by %s', (mode) => {
+    let gateway: PorticoInMode
+    beforeAll(() => {
+      gateway = inMode(portico, mode)
+    })
+
+    test('password.reset 200 ends every session, leaves second factors in force, and sends a mail', async () => {
+      const { email, by, token } = await newcomer(gateway)
+      const other = client(gateway)
+      const second = await signInAs(gateway, other, email)
+      const setup = data(await by.post('/security/mfa/backup-codes/generate', undefined, token))
+      const reply = await by.post(reset, { token: await mailedToken(email), newPassword: otherPassword })
+      expect(data(reply)).toEqual({ success: true, terminatedSessions: 2 })
+      expect(refusal(await by.get('/profile', token))).toEqual([401, 'ACCESS.TOKEN_INVALID'])
+      expect(refusal(await other.get('/profile', second.accessToken))).toEqual([401, 'ACCESS.TOKEN_INVALID'])
+      if (mode === 'token') {
+        const refreshed = await other.post('/auth/token/refresh', { refreshToken: second.refreshToken })
+        expect(refusal(refreshed)).toEqual([404, 'AUTH.SESSION_NOT_FOUND'])
+      }
+      const old = await by.post('/auth/login/initiate', { email, password: goodPassword })
+      expect(refusal(old)).toEqual([401, 'AUTH.INVALID_CREDENTIALS'])
+      const { sessionId, mfaMethods } = data(await by.post('/auth/login/initiate', { email, password: otherPassword }))
+      expect(mfaMethods.map(({ code }: { code: string }) => code)).toEqual(['EMAIL', 'BACKUP_CODE'])
+      const factor = { mfaMethod: 'BACKUP_CODE', code: setup.codes[0] }
+      expect((await by.post('/auth/login/complete', { sessionId, ...factor })).status).toBe(200)
+      await toldOf(gateway, email, 'has been reset with a link that we mailed')
+    })
+
+    test('password.change 200 ends the other sessions, not this one, and sends a mail', async () => {
+      const { email, by, token } = await newcomer(gateway)
+      const other = client(gateway)
+      const second = await signInAs(gateway, other, email)
+      const body = { currentPassword: goodPassword, newPassword: otherPassword }
+      const changed = data(await by.post(change, body, token))
+      expect(changed).toEqual({ success: true, terminatedSessions: 1, passwordChangedAt: expect.any(String) })
+      expect((await by.get('/profile', token)).status).toBe(200)
+      expect(refusal(await other.get('/profile', second.accessToken))).toEqual([401, 'ACCESS.TOKEN_INVALID'])
+      const config = data(await by.get('/security/sessions/config', token))
+      expect(config.passwordChangedAt).toBe(changed.passwordChangedAt)
+      await begin(gateway, client(gateway), email, otherPassword)
+      await toldOf(gateway, email, 'password of your account has been changed')
+    })
+  })
 
   test('password.forgot 200: same bytes, known or not; the link has the configured origin for any Host', async () => {
     const { email } = await register(portico)
@@ -108,26 +153,6 @@ describe('passwords', needsStore(), () => {
     expect((await portico.mailTo(email, 'password-reset')).subject).toBe('Đặt mật khẩu mới')
   })
 
-  test('password.reset 200 ends every session, leaves second factors in force, and sends a mail', async () => {
-    const { email, by, token } = await newcomer(portico)
-    const other = client(portico)
-    const second = await signInAs(portico, other, email)
-    const setup = data(await by.post('/security/mfa/backup-codes/generate', undefined, token))
-    const reply = await by.post(reset, { token: await mailedToken(email), newPassword: otherPassword })
-    expect(data(reply)).toEqual({ success: true, terminatedSessions: 2 })
-    expect(refusal(await by.get('/profile', token))).toEqual([401, 'ACCESS.TOKEN_INVALID'])
-    expect(refusal(await other.get('/profile', second.accessToken))).toEqual([401, 'ACCESS.TOKEN_INVALID'])
-    const refreshed = await other.post('/auth/token/refresh', { refreshToken: second.refreshToken })
-    expect(refusal(refreshed)).toEqual([404, 'AUTH.SESSION_NOT_FOUND'])
-    const old = await by.post('/auth/login/initiate', { email, password: goodPassword })
-    expect(refusal(old)).toEqual([401, 'AUTH.INVALID_CREDENTIALS'])
-    const { sessionId, mfaMethods } = data(await by.post('/auth/login/initiate', { email, password: otherPassword }))
-    expect(mfaMethods.map(({ code }: { code: string }) => code)).toEqual(['EMAIL', 'BACKUP_CODE'])
-    const factor = { mfaMethod: 'BACKUP_CODE', code: setup.codes[0] }
-    expect((await by.post('/auth/login/complete', { sessionId, ...factor })).status).toBe(200)
-    await toldOf(portico, email, 'has been reset with a link that we mailed')
-  })
-
   test('password.reset 404 AUTH.SESSION_NOT_FOUND: unknown, spent, of another portal; revokes other links', async () => {
     const { email } = await register(portico)
     const by = client(portico)
@@ -157,21 +182,6 @@ describe('passwords', needsStore(), () => {
       newPassword: 'Short-7',
     })
     expect([reply.status, reply.body.message]).toEqual([400, expect.stringContaining('newPassword')])
-  })
-
-  test('password.change 200 ends the other sessions, not this one, and sends a mail', async () => {
-    const { email, by, token } = await newcomer(portico)
-    const other = client(portico)
-    const second = await signInAs(portico, other, email)
-    const body = { currentPassword: goodPassword, newPassword: otherPassword }
-    const changed = data(await by.post(change, body, token))
-    expect(changed).toEqual({ success: true, terminatedSessions: 1, passwordChangedAt: expect.any(String) })
-    expect((await by.get('/profile', token)).status).toBe(200)
-    expect(refusal(await other.get('/profile', second.accessToken))).toEqual([401, 'ACCESS.TOKEN_INVALID'])
-    const config = data(await by.get('/security/sessions/config', token))
-    expect(config.passwordChangedAt).toBe(changed.passwordChangedAt)
-    await begin(portico, client(portico), email, otherPassword)
-    await toldOf(portico, email, 'password of your account has been changed')
   })
 
   test('password.change 200 ends pending sign-ins: auth.loginComplete 404 AUTH.SESSION_NOT_FOUND', async () => {

@@ -6,6 +6,7 @@ import { begin, client, data, newcomer, refusal, register, signInAs } from '../.
 import { encodeMultipart, pdf } from '../../harness/multipart.ts'
 import { needsStore } from '../../harness/needs.ts'
 import { type Portico, startPortico } from '../../harness/portico.ts'
+import { inMode, type PorticoInMode, sessionModes } from '../../harness/session-modes.ts'
 import { signIn } from '../../harness/sign-in.ts'
 
 const config = '/security/sessions/config'
@@ -24,101 +25,130 @@ describe('sessions', needsStore(), () => {
     else expect(await status()).toBe(401)
   }
 
-  test('sessions.list 200: live sessions, the current one marked; sessions.terminate 200 ends another one', async () => {
-    const { by, email, token, session } = await newcomer(portico)
-    const other = client(portico)
-    const second = await signInAs(portico, other, email)
-    const list = data(await by.get('/security/sessions', token))
-    expect(list).toHaveLength(2)
-    expect(list[0]).toMatchObject({ sessionId: second.sessionId, clientIp: other.ip, isCurrent: false })
-    expect(list[1]).toMatchObject({ sessionId: session.sessionId, clientIp: by.ip, isCurrent: true })
-    expect(list[1].loginTime).toMatch(/^\d{4}-.*Z$/)
-    expect(list[1].userAgent).toBe('node')
-    const ended = await by.post('/security/sessions/terminate', { sessionId: second.sessionId }, token)
-    expect([ended.status, ended.body.data]).toEqual([200, null])
-    expect(refusal(await other.get('/profile', second.accessToken))).toEqual([401, 'ACCESS.TOKEN_INVALID'])
-    expect(data(await by.get('/security/sessions', token))).toHaveLength(1)
-  })
-
-  test('sessions.terminate 404 RESOURCE.NOT_FOUND: same bytes for unknown, ended, invented and foreign ids', async () => {
-    const { by, token, session } = await newcomer(portico)
-    const stranger = await newcomer(portico)
-    const own = await signInAs(portico, client(portico), stranger.email)
-    await stranger.by.post('/security/sessions/terminate', { sessionId: own.sessionId }, stranger.token)
-    const texts = new Set<string>()
-    for (const sessionId of [unknownId, own.sessionId, stranger.session.sessionId, 'x', "' OR 1=1 --"]) {
-      const response = await by.post('/security/sessions/terminate', { sessionId }, token)
-      expect(refusal(response)).toEqual([404, 'RESOURCE.NOT_FOUND'])
-      texts.add(response.text.replace(/"timestamp":\d+/, ''))
-    }
-    expect(texts.size).toBe(1)
-    expect((await stranger.by.get('/profile', stranger.token)).status).toBe(200)
-    const itself = await by.post('/security/sessions/terminate', { sessionId: session.sessionId }, token)
-    expect(itself.status).toBe(200)
-    await isRefused(async () => (await by.get('/profile', token)).status)
-  })
-
-  test('profile.update 401 and files.upload 401: a delayed body does not outlive the session', async () => {
-    const { by, email, token, session } = await newcomer(portico)
-    const own = await signInAs(portico, client(portico, { hash: by.hash }), email)
-    const ended = Promise.withResolvers<void>()
-    const begin = (path: string, bytes: Uint8Array, more: Record<string, string> = {}) => {
-      const headers = { 'x-client-hash': by.hash, authorization: `Bearer ${token}`, ...more }
-      return postWithDelayedEnd(portico.url + by.chain + path, { headers, bytes }, ended.promise)
-    }
-    const form = encodeMultipart([
-      { name: 'purpose', content: 'DOCUMENT' },
-      { name: 'file', content: pdf(), fileName: 'late.pdf', type: 'application/pdf' },
-    ])
-    const update = begin('/profile/update', Buffer.from('{"accountName":"Still Here"}'))
-    const upload = begin('/files/upload', form.body, form.headers)
-    // Wait until both requests have been authenticated.
-    await pause(100)
-    data(await by.post('/security/sessions/terminate', { sessionId: session.sessionId }, own.accessToken))
-    for (let replica = 0; replica < portico.urls.length; replica++)
-      await isRefused(async () => (await by.get('/profile', token)).status)
-    await pause(portico.settings.access.leaseMs + 50)
-    ended.resolve()
-    const refused = { status: 401, body: { code: 'ACCESS.TOKEN_INVALID' } }
-    expect(await Promise.all([update, upload])).toMatchObject([refused, refused])
-    expect(data(await by.get('/profile', own.accessToken)).accountName).toBe('Nora Newcomer')
-  })
-
-  test('sessions.terminateAll 200 ends every session except the current one', async () => {
-    const { by, email, token } = await newcomer(portico)
-    const others = []
-    for (let each = 0; each < 3; each++) {
-      const device = client(portico)
-      others.push({ device, session: await signInAs(portico, device, email) })
-    }
-    const response = data(await by.post('/security/sessions/terminate-all', undefined, token))
-    expect(response).toEqual({ success: true, terminatedSessions: 3, currentSessionRetained: true })
-    for (const { device, session } of others)
-      expect((await device.get('/profile', session.accessToken)).status).toBe(401)
-    expect(data(await by.get('/security/sessions', token))).toHaveLength(1)
-    expect(data(await by.post('/security/sessions/terminate-all', undefined, token)).terminatedSessions).toBe(0)
-  })
-
-  test("sessions.configure 200: above the limit the oldest sessions end, never the caller's", async () => {
-    const { by, email, accountId, token } = await newcomer(portico)
-    expect(data(await by.get(config, token))).toEqual({
-      accountBizId: accountId,
-      ssoEnabled: false,
-      maxSessions: 5,
-      passwordChangedAt: expect.any(String),
-      lastLoginAt: expect.any(String),
-      lastLoginIp: by.ip,
+  describe.each(sessionModes)('by %s', (mode) => {
+    let gateway: PorticoInMode
+    beforeAll(() => {
+      gateway = inMode(portico, mode)
     })
-    const [older, newer] = [client(portico), client(portico)]
-    const first = await signInAs(portico, older, email)
-    const second = await signInAs(portico, newer, email)
-    expect(data(await by.post(config, { maxConcurrentSessions: 2 }, token)).maxSessions).toBe(2)
-    const alive = [
-      (await by.get('/profile', token)).status,
-      (await older.get('/profile', first.accessToken)).status,
-      (await newer.get('/profile', second.accessToken)).status,
-    ]
-    expect(alive).toEqual([200, 401, 200])
+
+    test('sessions.list 200: live sessions, the current one marked; sessions.terminate 200 ends another one', async () => {
+      const { by, email, token, session } = await newcomer(gateway)
+      const other = client(gateway)
+      const second = await signInAs(gateway, other, email)
+      const list = data(await by.get('/security/sessions', token))
+      expect(list).toHaveLength(2)
+      expect(list[0]).toMatchObject({ sessionId: second.sessionId, clientIp: other.ip, isCurrent: false })
+      expect(list[1]).toMatchObject({ sessionId: session.sessionId, clientIp: by.ip, isCurrent: true })
+      expect(list[1].loginTime).toMatch(/^\d{4}-.*Z$/)
+      expect(list[1].userAgent).toBe('node')
+      const ended = await by.post('/security/sessions/terminate', { sessionId: second.sessionId }, token)
+      expect([ended.status, ended.body.data]).toEqual([200, null])
+      expect(refusal(await other.get('/profile', second.accessToken))).toEqual([401, 'ACCESS.TOKEN_INVALID'])
+      expect(data(await by.get('/security/sessions', token))).toHaveLength(1)
+    })
+
+    test('sessions.terminate 404 RESOURCE.NOT_FOUND: same bytes for unknown, ended, invented and foreign ids', async () => {
+      const { by, token, session } = await newcomer(gateway)
+      const stranger = await newcomer(gateway)
+      const own = await signInAs(gateway, client(gateway), stranger.email)
+      await stranger.by.post('/security/sessions/terminate', { sessionId: own.sessionId }, stranger.token)
+      const texts = new Set<string>()
+      for (const sessionId of [unknownId, own.sessionId, stranger.session.sessionId, 'x', "' OR 1=1 --"]) {
+        const response = await by.post('/security/sessions/terminate', { sessionId }, token)
+        expect(refusal(response)).toEqual([404, 'RESOURCE.NOT_FOUND'])
+        texts.add(response.text.replace(/"timestamp":\d+/, ''))
+      }
+      expect(texts.size).toBe(1)
+      expect((await stranger.by.get('/profile', stranger.token)).status).toBe(200)
+      const itself = await by.post('/security/sessions/terminate', { sessionId: session.sessionId }, token)
+      expect(itself.status).toBe(200)
+      await isRefused(async () => (await by.get('/profile', token)).status)
+    })
+
+    test('profile.update 401 and files.upload 401: a delayed body does not outlive the session', async () => {
+      const { by, email, token, session } = await newcomer(gateway)
+      const own = await signInAs(gateway, client(gateway, { hash: by.hash }), email)
+      const ended = Promise.withResolvers<void>()
+      const begin = (path: string, bytes: Uint8Array, more: Record<string, string> = {}) => {
+        const headers = { 'x-client-hash': by.hash, ...gateway.credentials(token), ...more }
+        return postWithDelayedEnd(gateway.url + by.chain + path, { headers, bytes }, ended.promise)
+      }
+      const form = encodeMultipart([
+        { name: 'purpose', content: 'DOCUMENT' },
+        { name: 'file', content: pdf(), fileName: 'late.pdf', type: 'application/pdf' },
+      ])
+      const update = begin('/profile/update', Buffer.from('{"accountName":"Still Here"}'))
+      const upload = begin('/files/upload', form.body, form.headers)
+      // Wait until both requests have been authenticated.
+      await pause(100)
+      data(await by.post('/security/sessions/terminate', { sessionId: session.sessionId }, own.accessToken))
+      for (let replica = 0; replica < gateway.urls.length; replica++)
+        await isRefused(async () => (await by.get('/profile', token)).status)
+      await pause(gateway.settings.access.leaseMs + 50)
+      ended.resolve()
+      const refused = { status: 401, body: { code: 'ACCESS.TOKEN_INVALID' } }
+      expect(await Promise.all([update, upload])).toMatchObject([refused, refused])
+      expect(data(await by.get('/profile', own.accessToken)).accountName).toBe('Nora Newcomer')
+    })
+
+    test('sessions.terminateAll 200 ends every session except the current one', async () => {
+      const { by, email, token } = await newcomer(gateway)
+      const others = []
+      for (let each = 0; each < 3; each++) {
+        const device = client(gateway)
+        others.push({ device, session: await signInAs(gateway, device, email) })
+      }
+      const response = data(await by.post('/security/sessions/terminate-all', undefined, token))
+      expect(response).toEqual({ success: true, terminatedSessions: 3, currentSessionRetained: true })
+      for (const { device, session } of others)
+        expect((await device.get('/profile', session.accessToken)).status).toBe(401)
+      expect(data(await by.get('/security/sessions', token))).toHaveLength(1)
+      expect(data(await by.post('/security/sessions/terminate-all', undefined, token)).terminatedSessions).toBe(0)
+    })
+
+    test("sessions.configure 200: above the limit the oldest sessions end, never the caller's", async () => {
+      const { by, email, accountId, token } = await newcomer(gateway)
+      expect(data(await by.get(config, token))).toEqual({
+        accountBizId: accountId,
+        ssoEnabled: false,
+        maxSessions: 5,
+        passwordChangedAt: expect.any(String),
+        lastLoginAt: expect.any(String),
+        lastLoginIp: by.ip,
+      })
+      const [older, newer] = [client(gateway), client(gateway)]
+      const first = await signInAs(gateway, older, email)
+      const second = await signInAs(gateway, newer, email)
+      expect(data(await by.post(config, { maxConcurrentSessions: 2 }, token)).maxSessions).toBe(2)
+      const alive = [
+        (await by.get('/profile', token)).status,
+        (await older.get('/profile', first.accessToken)).status,
+        (await newer.get('/profile', second.accessToken)).status,
+      ]
+      expect(alive).toEqual([200, 401, 200])
+    })
+
+    test('auth.loginComplete: concurrent sign-ins never exceed the session limit', async () => {
+      const { email } = await register(gateway)
+      for (let round = 0; round < 3; round++) {
+        const devices = Array.from({ length: 8 }, () => client(gateway))
+        const begun: Awaited<ReturnType<typeof begin>>[] = []
+        for (const device of devices) begun.push(await begin(gateway, device, email))
+        const responses = await Promise.all(
+          devices.map((device, index) => {
+            const { sessionId, code } = begun[index] ?? { sessionId: '', code: '' }
+            return device.post('/auth/login/complete', { sessionId, mfaMethod: 'EMAIL', code })
+          }),
+        )
+        expect(responses.map(({ status }) => status)).toEqual(Array(8).fill(200))
+        const alive = await Promise.all(
+          responses.map(
+            async (response, index) => (await devices[index]?.get('/profile', data(response).accessToken))?.status,
+          ),
+        )
+        expect(alive.filter((status) => status === 200)).toHaveLength(5)
+      }
+    })
   })
 
   test.each([0, -1, 101, 1e9, 1.5, '2', null, [3]])('sessions.configure 400 for %j', async (maxConcurrentSessions) => {
@@ -128,28 +158,6 @@ describe('sessions', needsStore(), () => {
       body: { maxConcurrentSessions },
     })
     expect(refusal(response)).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
-  })
-
-  test('auth.loginComplete: concurrent sign-ins never exceed the session limit', async () => {
-    const { email } = await register(portico)
-    for (let round = 0; round < 3; round++) {
-      const devices = Array.from({ length: 8 }, () => client(portico))
-      const begun: Awaited<ReturnType<typeof begin>>[] = []
-      for (const device of devices) begun.push(await begin(portico, device, email))
-      const responses = await Promise.all(
-        devices.map((device, index) => {
-          const { sessionId, code } = begun[index] ?? { sessionId: '', code: '' }
-          return device.post('/auth/login/complete', { sessionId, mfaMethod: 'EMAIL', code })
-        }),
-      )
-      expect(responses.map(({ status }) => status)).toEqual(Array(8).fill(200))
-      const alive = await Promise.all(
-        responses.map(
-          async (response, index) => (await devices[index]?.get('/profile', data(response).accessToken))?.status,
-        ),
-      )
-      expect(alive.filter((status) => status === 200)).toHaveLength(5)
-    }
   })
 
   test('sessions.history 200: successes and failures, newest first, paginated, by time', async () => {

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { begin, client, data, newcomer, refusal, signInAs, toldOf } from '../../harness/identity.ts'
+import { begin, type Client, client, data, newcomer, refusal, signInAs, toldOf } from '../../harness/identity.ts'
 import { needsStore } from '../../harness/needs.ts'
 import { type Portico, startPortico } from '../../harness/portico.ts'
+import { inMode, type PorticoInMode, sessionModes } from '../../harness/session-modes.ts'
 
 const path = '/security/ip-whitelist'
 
@@ -20,6 +21,78 @@ describe('the IP whitelist', needsStore(), () => {
 
   const replace = async (at: Awaited<ReturnType<typeof newcomer>>, addresses: string[]) =>
     at.by.post(path, { addresses }, at.token)
+
+  describe.each(sessionModes)('by %s', (mode) => {
+    let gateway: PorticoInMode
+    beforeAll(() => {
+      gateway = inMode(portico, mode)
+    })
+
+    test('ipWhitelist.enable 200 and ipWhitelist.disable 200: applies to requests, sign-ins and refreshes', async () => {
+      const at = await newcomer(gateway)
+      data(await replace(at, [`${at.by.ip}/32`]))
+      expect([(await at.by.post(`${path}/enable`, undefined, at.token)).body.data]).toEqual([null])
+      const away = client(gateway, { hash: at.by.hash })
+      expect((await at.by.get('/profile', at.token)).status).toBe(200)
+      await inForce(async () => refusal(await away.get('/profile', at.token)), [403, 'ACCESS.IP_NOT_ALLOWED'])
+      const self = '/web/v1/users/self/security/sessions/config'
+      await inForce(async () => refusal(await away.get(self, at.token)), [403, '4030'])
+      if (mode === 'token') {
+        const refresh = (by: Client) => by.post('/auth/token/refresh', { refreshToken: at.session.refreshToken })
+        expect(refusal(await refresh(away))).toEqual([403, 'ACCESS.IP_NOT_ALLOWED'])
+        expect((await refresh(at.by)).status).toBe(200)
+      }
+      const begun = await begin(gateway, away, at.email)
+      const body = { sessionId: begun.sessionId, mfaMethod: 'EMAIL', code: begun.code }
+      expect(refusal(await away.post('/auth/login/complete', body))).toEqual([403, 'ACCESS.IP_NOT_ALLOWED'])
+      const read = data(await at.by.get(path, at.token))
+      expect([read.enabled, read.entries[0].lastMatchedAt]).toEqual([true, expect.any(String)])
+      const { items } = data(await at.by.get('/security/sessions/history', at.token))
+      expect(items[0]).toMatchObject({ loginResult: 0, failureReason: 'IP_NOT_ALLOWED', clientIp: away.ip })
+      expect((await at.by.post(`${path}/disable`, undefined, at.token)).body.data).toBeNull()
+      await inForce(async () => (await away.get('/profile', at.token)).status, 200)
+      for (const change of ['has been changed', 'only from the addresses on its list', 'from any address again'])
+        await toldOf(gateway, at.email, change)
+    })
+
+    test("ipWhitelist.enable 200 and ipWhitelist.disable 200 apply immediately to the account's other sessions", async () => {
+      const at = await newcomer(gateway)
+      const away = client(gateway)
+      const { accessToken } = await signInAs(gateway, away, at.email)
+      const seen = async () => (await away.get('/profile', accessToken)).status
+      expect(await seen()).toBe(200)
+      data(await replace(at, [at.by.ip]))
+      expect((await at.by.post(`${path}/enable`, undefined, at.token)).status).toBe(200)
+      await inForce(seen, 403)
+      expect((await at.by.post(`${path}/disable`, undefined, at.token)).status).toBe(200)
+      await inForce(seen, 200)
+    })
+
+    test('409 STATE.CONFLICT for enabling or replacing by a set without the caller; force enables it', async () => {
+      const at = await newcomer(gateway)
+      expect(refusal(await at.by.post(`${path}/enable`, {}, at.token))).toEqual([409, 'STATE.CONFLICT'])
+      data(await replace(at, ['192.0.2.0/24']))
+      const refused = await at.by.post(`${path}/enable`, { force: false }, at.token)
+      expect(refusal(refused)).toEqual([409, 'STATE.CONFLICT'])
+      data(await replace(at, [at.by.ip]))
+      data(
+        await at.by
+          .post(`${path}/enable`, undefined, at.token)
+          .then((response) => ({ ...response, body: { data: 1 } })),
+      )
+      expect(refusal(await replace(at, ['192.0.2.0/24']))).toEqual([409, 'STATE.CONFLICT'])
+      expect(refusal(await replace(at, []))).toEqual([409, 'STATE.CONFLICT'])
+      expect((await replace(at, ['192.0.2.0/24', at.by.ip])).status).toBe(200)
+      data(
+        await at.by
+          .post(`${path}/disable`, undefined, at.token)
+          .then((response) => ({ ...response, body: { data: 1 } })),
+      )
+      data(await replace(at, ['192.0.2.0/24']))
+      expect((await at.by.post(`${path}/enable`, { force: true }, at.token)).status).toBe(200)
+      await inForce(async () => refusal(await at.by.get('/profile', at.token)), [403, 'ACCESS.IP_NOT_ALLOWED'])
+    })
+  })
 
   test('ipWhitelist.read 200 and ipWhitelist.replace 200: the stored set replaces the previous one', async () => {
     const at = await newcomer(portico)
@@ -59,65 +132,6 @@ describe('the IP whitelist', needsStore(), () => {
     const at = await newcomer(portico)
     const response = await at.by.post(path, { addresses }, at.token)
     expect(refusal(response)).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
-  })
-
-  test('ipWhitelist.enable 200 and ipWhitelist.disable 200: applies to requests, sign-ins and refreshes', async () => {
-    const at = await newcomer(portico)
-    data(await replace(at, [`${at.by.ip}/32`]))
-    expect([(await at.by.post(`${path}/enable`, undefined, at.token)).body.data]).toEqual([null])
-    const away = client(portico, { hash: at.by.hash })
-    expect((await at.by.get('/profile', at.token)).status).toBe(200)
-    await inForce(async () => refusal(await away.get('/profile', at.token)), [403, 'ACCESS.IP_NOT_ALLOWED'])
-    const self = '/web/v1/users/self/security/sessions/config'
-    await inForce(async () => refusal(await away.get(self, at.token)), [403, '4030'])
-    const refreshed = await away.post('/auth/token/refresh', { refreshToken: at.session.refreshToken })
-    expect(refusal(refreshed)).toEqual([403, 'ACCESS.IP_NOT_ALLOWED'])
-    expect((await at.by.post('/auth/token/refresh', { refreshToken: at.session.refreshToken })).status).toBe(200)
-    const begun = await begin(portico, away, at.email)
-    const body = { sessionId: begun.sessionId, mfaMethod: 'EMAIL', code: begun.code }
-    expect(refusal(await away.post('/auth/login/complete', body))).toEqual([403, 'ACCESS.IP_NOT_ALLOWED'])
-    const read = data(await at.by.get(path, at.token))
-    expect([read.enabled, read.entries[0].lastMatchedAt]).toEqual([true, expect.any(String)])
-    const { items } = data(await at.by.get('/security/sessions/history', at.token))
-    expect(items[0]).toMatchObject({ loginResult: 0, failureReason: 'IP_NOT_ALLOWED', clientIp: away.ip })
-    expect((await at.by.post(`${path}/disable`, undefined, at.token)).body.data).toBeNull()
-    await inForce(async () => (await away.get('/profile', at.token)).status, 200)
-    for (const change of ['has been changed', 'only from the addresses on its list', 'from any address again'])
-      await toldOf(portico, at.email, change)
-  })
-
-  test("ipWhitelist.enable 200 and ipWhitelist.disable 200 apply immediately to the account's other sessions", async () => {
-    const at = await newcomer(portico)
-    const away = client(portico)
-    const { accessToken } = await signInAs(portico, away, at.email)
-    const seen = async () => (await away.get('/profile', accessToken)).status
-    expect(await seen()).toBe(200)
-    data(await replace(at, [at.by.ip]))
-    expect((await at.by.post(`${path}/enable`, undefined, at.token)).status).toBe(200)
-    await inForce(seen, 403)
-    expect((await at.by.post(`${path}/disable`, undefined, at.token)).status).toBe(200)
-    await inForce(seen, 200)
-  })
-
-  test('409 STATE.CONFLICT for enabling or replacing by a set without the caller; force enables it', async () => {
-    const at = await newcomer(portico)
-    expect(refusal(await at.by.post(`${path}/enable`, {}, at.token))).toEqual([409, 'STATE.CONFLICT'])
-    data(await replace(at, ['192.0.2.0/24']))
-    const refused = await at.by.post(`${path}/enable`, { force: false }, at.token)
-    expect(refusal(refused)).toEqual([409, 'STATE.CONFLICT'])
-    data(await replace(at, [at.by.ip]))
-    data(
-      await at.by.post(`${path}/enable`, undefined, at.token).then((response) => ({ ...response, body: { data: 1 } })),
-    )
-    expect(refusal(await replace(at, ['192.0.2.0/24']))).toEqual([409, 'STATE.CONFLICT'])
-    expect(refusal(await replace(at, []))).toEqual([409, 'STATE.CONFLICT'])
-    expect((await replace(at, ['192.0.2.0/24', at.by.ip])).status).toBe(200)
-    data(
-      await at.by.post(`${path}/disable`, undefined, at.token).then((response) => ({ ...response, body: { data: 1 } })),
-    )
-    data(await replace(at, ['192.0.2.0/24']))
-    expect((await at.by.post(`${path}/enable`, { force: true }, at.token)).status).toBe(200)
-    await inForce(async () => refusal(await at.by.get('/profile', at.token)), [403, 'ACCESS.IP_NOT_ALLOWED'])
   })
 
   test.each([

@@ -2,16 +2,17 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../../src/seed/development.ts'
 import { needsStore } from '../../harness/needs.ts'
-import { type Portico, startPortico } from '../../harness/portico.ts'
+import { startPortico } from '../../harness/portico.ts'
+import { inMode, type PorticoInMode, sessionModes } from '../../harness/session-modes.ts'
 import { type Session, signIn } from '../../harness/sign-in.ts'
 
-describe('sign-in, transfer and sign-out', needsStore(), () => {
-  let portico: Portico
+describe.each(sessionModes)('sign-in, transfer and sign-out, by %s', needsStore(), (mode) => {
+  let portico: PorticoInMode
   let session: Session
   const workspace = developmentIds.workspace
 
   beforeAll(async () => {
-    portico = await startPortico()
+    portico = inMode(await startPortico(), mode)
     session = await signIn(portico)
   })
   afterAll(() => portico?.stop())
@@ -89,8 +90,9 @@ describe('sign-in, transfer and sign-out', needsStore(), () => {
     const refreshed = await portico.call('POST', '/web/v1/consumer/auth/token/refresh', {
       body: { refreshToken: own.refreshToken },
     })
-    expect(refreshed.status, refreshed.text).toBe(200)
-    const token = refreshed.body.data.accessToken
+    // A session in a cookie has no refresh token.
+    expect(refreshed.status, refreshed.text).toBe(mode === 'token' ? 200 : 400)
+    const token = mode === 'token' ? refreshed.body.data.accessToken : own.accessToken
     const out = await portico.call('POST', '/web/v1/consumer/auth/logout', { token })
     expect(out.body.data).toEqual({ success: true, terminatedSessions: 1 })
     const after = await portico.call('GET', '/web/v1/consumer/profile', { token })

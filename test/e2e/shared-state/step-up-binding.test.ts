@@ -12,7 +12,8 @@ import { developmentIds } from '../../../src/seed/development.ts'
 import { send as sendDirectly } from '../../harness/http.ts'
 import { needsStore } from '../../harness/needs.ts'
 import { payoutAccount } from '../../harness/payout-account.ts'
-import { type Portico, startPortico } from '../../harness/portico.ts'
+import { startPortico } from '../../harness/portico.ts'
+import { inMode, type PorticoInMode, sessionModes } from '../../harness/session-modes.ts'
 import { upstreamAt } from '../../harness/settings.ts'
 import { codeIn, signInOnly } from '../../harness/sign-in.ts'
 
@@ -42,8 +43,8 @@ const gifts = domain({
   create: () => ({ handlers: { sendGift: async () => null } }),
 })
 
-describe('a step-up with mfa.binding: purpose', needsStore(), () => {
-  let portico: Portico
+describe.each(sessionModes)('a step-up with mfa.binding: purpose, by %s', needsStore(), (mode) => {
+  let portico: PorticoInMode
   let token: string
   let elsewhere: string
   let target: string
@@ -51,7 +52,7 @@ describe('a step-up with mfa.binding: purpose', needsStore(), () => {
   const service = createServer((request, response) => response.end(request.url))
   beforeAll(async () => {
     await once(service.listen(0, '127.0.0.1'), 'listening')
-    portico = await startPortico({
+    const started = await startPortico({
       domains: [gifts],
       adjust: (settings) => {
         settings.login.resendMs = 0
@@ -70,6 +71,7 @@ describe('a step-up with mfa.binding: purpose', needsStore(), () => {
         settings.money.stepUpAbove = { currency: 'USD', amount: '1.00', apiKeys: 'refuse' }
       },
     })
+    portico = inMode(started, mode)
     token = (await signInOnly(portico)).accessToken
     elsewhere = (await post('/workspaces', { workspaceName: 'Elsewhere' })).body.data.bizId
     target = await usdWalletOf(elsewhere)
@@ -250,7 +252,11 @@ describe('a step-up with mfa.binding: purpose', needsStore(), () => {
   test('an extension’s operation 403: for another amount', async () => {
     // The audit watch of the harness knows only Portico's own operations.
     const give = (body: object) =>
-      sendDirectly(portico.url, 'POST', '/web/v1/consumer/gifts', { token, workspace, body })
+      sendDirectly(portico.url, 'POST', '/web/v1/consumer/gifts', {
+        headers: portico.credentials(token),
+        workspace,
+        body,
+      })
     const gift = { amount: '12.50', email: 'ada@people.test' }
     await confirm({ operationId: 'gifts.send', ...gift })
     const { text } = await portico.mailTo(owner, 'step-up-code')
@@ -262,7 +268,10 @@ describe('a step-up with mfa.binding: purpose', needsStore(), () => {
 
   test('a prefix that is passed through 403: for another target', async () => {
     const read = async (target: string) => {
-      const { status, body, text } = await sendDirectly(portico.url, 'GET', `${legacy}${target}`, { token, workspace })
+      const { status, body, text } = await sendDirectly(portico.url, 'GET', `${legacy}${target}`, {
+        headers: portico.credentials(token),
+        workspace,
+      })
       return status === 200 ? text : [status, body.code]
     }
     await confirm({ operationId: 'passThrough.legacy', method: 'GET', target: `${legacy}/statement?of=1` })
@@ -272,13 +281,12 @@ describe('a step-up with mfa.binding: purpose', needsStore(), () => {
   })
 
   test('transfers.create 403: /explain names the reason, and the audit log both steps', async () => {
-    const reasonOf = async (changed: object, by: By) => {
+    const reasonOf = async (changed: object, by: { token: string }) => {
       const id = randomUUID()
       // Each replica explains its own requests.
       const refused = await sendDirectly(portico.urls[0] ?? '', 'POST', '/web/v1/consumer/transfer/command/create', {
-        ...by,
         workspace,
-        headers: { 'x-request-id': id },
+        headers: { ...portico.credentials(by.token), 'x-request-id': id },
         body: transferOf(changed),
       })
       expect(outcome(refused)).toEqual(required)
