@@ -1,3 +1,4 @@
+import { everySessionCookie } from '../contract/headers.ts'
 import { statusOf } from '../contract/index.ts'
 import { type ChainId, type Code, chains, type Operation } from '../kernel/index.ts'
 import type { HeaderChanges } from './probe.ts'
@@ -17,6 +18,8 @@ export interface Check {
 }
 
 const requiredHeaders = ['x-client-hash', 'x-locale']
+
+const unknownCookie = 'A'.repeat(43)
 
 export const checks: Check[] = [
   expectRefusal(
@@ -51,6 +54,31 @@ export const checks: Check[] = [
   },
   expectRefusal('only bearer tokens count', needsToken, { authorization: 'Basic eDp5' }, 'ACCESS.TOKEN_MISSING'),
   expectRefusal('an invalid token is refused', needsToken, { authorization: 'Bearer garbage' }, 'ACCESS.TOKEN_INVALID'),
+  expectRefusal(
+    'an unknown session cookie is refused',
+    takesCookie,
+    fromOwnPage(unknownCookie),
+    'ACCESS.TOKEN_INVALID',
+  ),
+  expectRefusal('a malformed session cookie is refused', takesCookie, fromOwnPage('x'), 'ACCESS.COOKIE_INVALID'),
+  expectRefusal(
+    'a session cookie with a token is refused',
+    takesCookie,
+    { ...fromOwnPage(unknownCookie), authorization: 'Bearer garbage' },
+    'ACCESS.COOKIE_INVALID',
+  ),
+  expectRefusal(
+    'a session cookie from another site is refused',
+    takesCookie,
+    { ...fromOwnPage(unknownCookie), 'sec-fetch-site': 'cross-site' },
+    'ACCESS.ORIGIN_NOT_ALLOWED',
+  ),
+  expectRefusal(
+    'a session cookie from another origin is refused',
+    takesCookie,
+    { ...fromOwnPage(unknownCookie), origin: 'https://portico-conformance.invalid' },
+    'ACCESS.ORIGIN_NOT_ALLOWED',
+  ),
   {
     name: 'users/self replies with code 4010',
     applies: (_operation, chainId) => chains[chainId].perimeter === 'self',
@@ -77,6 +105,14 @@ function expectHeader(name: string): Check {
 function isBehindPortal(_operation: Operation, chainId: ChainId): boolean {
   return chains[chainId].perimeter === 'portal'
 }
+function fromOwnPage(cookie: string): HeaderChanges {
+  return { cookie: everySessionCookie(cookie), 'sec-fetch-site': 'same-origin' }
+}
+
+function takesCookie(operation: Operation, chainId: ChainId): boolean {
+  return needsToken(operation, chainId) && chains[chainId].perimeter === 'portal'
+}
+
 function needsToken({ policy }: Operation, chainId: ChainId): boolean {
   return policy.caller === 'account' && chains[chainId].perimeter !== 'self'
 }

@@ -1,3 +1,5 @@
+import { type Portal, portals } from '../kernel/index.ts'
+
 export type HeaderSchema = {
   type: 'string'
   minLength?: number
@@ -45,6 +47,19 @@ export const headers = {
   ifRange: define('If-Range'),
   lastEventId: define('Last-Event-ID', { ...visible(256), minLength: 0, pattern: '^[ -~]*$' }),
 } as const
+
+/** Some browsers refuse the prefix and `Secure` without TLS, which only development lacks (RFC 6265bis, 4.1.3.2). */
+export function sessionCookieName(portal: Portal, isSecure: boolean): string {
+  return `${isSecure ? '__Host-' : ''}portico-${portal.toLowerCase()}`
+}
+
+/** Returns a Cookie header with every name. A gateway reads the one of its public URL and of the portal. */
+export function everySessionCookie(value: string): string {
+  return portals
+    .flatMap((portal) => [sessionCookieName(portal, true), sessionCookieName(portal, false)])
+    .map((name) => `${name}=${value}`)
+    .join('; ')
+}
 
 /** Returns the value, which is the same with and without quotes. Undefined if the header is malformed. */
 export function parseIdempotencyKey(header: string): string | undefined {

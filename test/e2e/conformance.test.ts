@@ -1,7 +1,12 @@
 import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, request as forward } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { listWallets } from '../../src/banking/wallets/contract.ts'
+import { checkDeployment } from '../../src/conformance/index.ts'
 import { rateGroups } from '../../src/kernel/index.ts'
 import { runCli } from '../harness/cli.ts'
 import { startConfigured } from '../harness/configured.ts'
@@ -24,6 +29,22 @@ async function conformance(target: string): Promise<{ code: number | null; outpu
   return { code: child.exitCode, output }
 }
 
+/** Passes on all request headers but one. */
+async function startEdge(target: string, dropped: string): Promise<{ url: string; stop(): void }> {
+  const edge = createServer((request, response) => {
+    const headers = { ...request.headers }
+    delete headers[dropped]
+    const onward = forward(target + request.url, { method: request.method, headers }, (reply) => {
+      response.writeHead(reply.statusCode ?? 502, reply.headers)
+      reply.pipe(response)
+    })
+    request.pipe(onward)
+  })
+  await once(edge.listen(0, '127.0.0.1'), 'listening')
+  const { port } = edge.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}`, stop: () => edge.close() }
+}
+
 describe('portico conformance', () => {
   let portico: Portico
   beforeAll(async () => {
@@ -36,6 +57,19 @@ describe('portico conformance', () => {
     expect(output).toContain('a token is required')
     expect(output).not.toContain(' not\n')
     expect(code, output).toBe(0)
+  })
+
+  test.each([
+    ['cookie', 'an unknown session cookie is refused'],
+    ['sec-fetch-site', 'an unknown session cookie is refused'],
+    ['origin', 'a session cookie from another origin is refused'],
+  ])('an edge that drops %s is found', async (dropped, check) => {
+    const edge = await startEdge(portico.url, dropped)
+    const target = { url: edge.url, accessCodes: { CONSUMER: 'consumer-dev' }, edgeHeaders: true, pause }
+    const results = await checkDeployment({ ...target, requestId: randomUUID }, [listWallets], () => {})
+    edge.stop()
+    const failed = results.filter(({ findings }) => findings.length > 0)
+    expect(failed.map((result) => result.check)).toContain(check)
   })
 
   test('a limit that does not clear in time is reported separately: exit code 0', async () => {

@@ -27,7 +27,7 @@ export const conformance: Command = {
     '  --system-code CODE         access code of the SYSTEM portal (system-dev)',
     '  --no-edge-headers          omit CF-* and X-Forwarded-Proto: an edge in front of the target sets them',
     '',
-    'Sends about 1,500 requests that the target must refuse, so nothing changes there. Waits up to two minutes for each',
+    'Sends about 2,700 requests that the target must refuse, so nothing changes there. Waits up to two minutes for each',
     'request that is rate limited. Requests that are limited for longer are counted and not checked: set',
     'PORTICO_RATE_LIMIT_SCALE at the target to avoid them.',
     '',

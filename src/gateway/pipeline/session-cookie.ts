@@ -1,4 +1,5 @@
 import type { Configuration } from '../../config/index.ts'
+import { sessionCookieName } from '../../contract/headers.ts'
 import { type Portal, portals, Refusal } from '../../kernel/index.ts'
 import type { Call } from './call.ts'
 
@@ -23,10 +24,11 @@ const valuePattern = /^[A-Za-z0-9_-]{43}$/
 export function createSessionCookies(
   settings: Pick<Configuration, 'publicUrl' | 'portals' | 'sessions'>,
 ): SessionCookies {
-  // Only development has a public URL without TLS. Some browsers refuse the prefix and `Secure` there.
   const isSecure = new URL(settings.publicUrl).protocol === 'https:'
-  const nameOf = (portal: Portal) => `${isSecure ? '__Host-' : ''}portico-${portal.toLowerCase()}`
-  const names: Record<Portal, string> = { CONSUMER: nameOf('CONSUMER'), SYSTEM: nameOf('SYSTEM') }
+  const names: Record<Portal, string> = {
+    CONSUMER: sessionCookieName('CONSUMER', isSecure),
+    SYSTEM: sessionCookieName('SYSTEM', isSecure),
+  }
   return {
     read: ({ headers, portal }) => {
       if (!headers.has('cookie')) return undefined

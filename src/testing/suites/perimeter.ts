@@ -1,8 +1,12 @@
+import { everySessionCookie } from '../../contract/headers.ts'
 import { isRecord } from '../../kernel/index.ts'
 import type { Call } from '../http.ts'
 import { isBehindPortal, isInWorkspace, needsAccount, type Route, unknownId } from '../routes.ts'
 import { bearer, type World } from '../world.ts'
 import { outcomeOf, type Suite } from './suite.ts'
+
+/** Well-formed. No gateway has issued it. */
+const unknownCookie = everySessionCookie('A'.repeat(43))
 
 type Request = Pick<Call, 'headers' | 'body'>
 
@@ -96,6 +100,24 @@ export function registerPerimeter(routes: readonly Route[], { runner, world }: S
         'with a suffix': { headers: { ...bearer(own), authorization: `Bearer ${own.accessToken} more` } },
       }
     })
+
+    testRefused(route, [403, 'ACCESS.ORIGIN_NOT_ALLOWED', 'with a session cookie from another site or origin'], () => ({
+      'another site': { headers: { cookie: unknownCookie, 'sec-fetch-site': 'cross-site' } },
+      'another sub-domain': { headers: { cookie: unknownCookie, 'sec-fetch-site': 'same-site' } },
+      'another origin': { headers: { cookie: unknownCookie, origin: 'https://evil.test' } },
+      'an opaque origin': { headers: { cookie: unknownCookie, origin: 'null' } },
+      'no Sec-Fetch-Site': { headers: { cookie: unknownCookie, 'sec-fetch-site': null } },
+    }))
+
+    testRefused(
+      route,
+      [400, 'ACCESS.COOKIE_INVALID', 'with an ambiguous or malformed session cookie'],
+      ({ owner }) => ({
+        'two cookies': { headers: { cookie: `${unknownCookie}; ${unknownCookie}` } },
+        malformed: { headers: { cookie: everySessionCookie('x') } },
+        'with a token': { headers: { ...bearer(owner), cookie: unknownCookie } },
+      }),
+    )
 
     if (operation.policy.workspace === 'required')
       testRefused(route, [400, 'ACCESS.WORKSPACE_REQUIRED', 'without X-Workspace-Id'], (world) => ({
