@@ -64,13 +64,30 @@ export function createRequestHandler(ports: RequestHandlerPorts) {
   }
 }
 
-/** Preflights reach no operation. They share the address limit. */
 async function handleFromPage(ports: RequestHandlerPorts, request: HttpRequest, response: HttpResponse): Promise<void> {
   const { cors } = ports
   if (!cors?.isPreflight(request)) {
     cors?.setHeaders(request, response)
     await handleRequest(ports, request, response, null)
-  } else if (await admitToPage(ports, request, response)) cors.respond(request, response)
+  } else await handlePreflight(ports, cors, request, response)
+}
+
+/** Preflights reach no operation. They share the address limit of operations, their log and their metrics. */
+async function handlePreflight(
+  ports: RequestHandlerPorts,
+  cors: Cors,
+  request: HttpRequest,
+  response: HttpResponse,
+): Promise<void> {
+  const stopTimer = ports.metrics.startRequest()
+  const [context, requestId] = [toUnmatched(request), requestIdOf(request, ports.ids)]
+  const exceeded = await limitRefusal(ports, context, null)
+  const refusal = exceeded && sendRefusal(ports, request, response, { context, requestId, refusal: exceeded })
+  if (!refusal) cors.respond(request, response)
+  const unmatched = { ...toUnmatchedFacts(request, context), receivedAt: ports.clock.now() }
+  const { statusCode: status } = response
+  const ms = stopTimer({ operation: 'none', status, code: refusal?.code ?? null })
+  ports.log({ requestId, call: null, unmatched, refusal, status, ms })
 }
 
 interface Upgrade {

@@ -197,6 +197,12 @@ describe('browser sessions', needsStore(), () => {
       expect(headers.get('vary')).toContain('Origin')
     })
 
+    test('OPTIONS 204: has a log line', async () => {
+      await preflight(listed, 'x-logged')
+      const lines = portico.log.filter(({ method, status }) => method === 'OPTIONS' && status === 204)
+      expect(lines.at(-1)).toMatchObject({ msg: 'request', clientIp: '203.0.113.7', requestId: expect.any(String) })
+    })
+
     test('OPTIONS 204: credentials are for the cookie mode only', async () => {
       const { status, headers } = await preflight(listed, 'authorization,x-client-hash')
       expect([status, headers.get('access-control-allow-credentials')]).toEqual([204, null])
