@@ -12,6 +12,7 @@ import {
   checkCallerBy,
   clientHashStage,
   createClientResolver,
+  createSiteLimit,
   createUncountedLimit,
   dispatchStage,
   edgeStage,
@@ -120,6 +121,11 @@ export function uncountedLimit({ settings, limits }: Pick<PipelineParts, 'settin
   return createUncountedLimit(limits, settings, createClientResolver(settings.portals))
 }
 
+/** For files of a portal's site. */
+export function siteLimit({ settings, limits }: Pick<PipelineParts, 'settings' | 'limits'>) {
+  return createSiteLimit(limits, settings, createClientResolver(settings.portals))
+}
+
 export interface ServicePipelineParts extends Pick<PipelineParts, 'settings' | 'backends' | 'tracing'> {
   callAssertion: Stage
 }
@@ -146,16 +152,19 @@ export interface AppHandlers {
   pageLog: RequestHandler
   /** Null in a domain service. */
   pages: RequestHandler | null
+  /** Null in a domain service. */
+  sites: RequestHandler | null
   notFoundHandler: RequestHandler
   errorHandler: ErrorRequestHandler
 }
 
-export function createApp({ chains, pageLog, pages, notFoundHandler, errorHandler }: AppHandlers): Express {
+export function createApp({ chains, pageLog, pages, sites, notFoundHandler, errorHandler }: AppHandlers): Express {
   const app = express()
   app.disable('x-powered-by').disable('etag')
   app.use(chains)
   app.use(pageLog)
   if (pages) app.use(pages)
+  if (sites) app.use(sites)
   app.use(notFoundHandler)
   app.use(errorHandler)
   return app

@@ -16,6 +16,7 @@ import {
   createParseErrorLog,
   loadTracing,
   OpenStreams,
+  openSites,
 } from '../gateway/index.ts'
 import type { Clock, Durations } from '../kernel/index.ts'
 import { outboxPage } from '../platform/mail/index.ts'
@@ -138,7 +139,10 @@ export async function compose(
       if (isGateway) warnOfSplitLedger(loaded, changed, logger)
     },
     startDraining: draining.start,
-    endStreams: () => streams.close(),
+    endStreams: () => {
+      streams.close()
+      parts.sites?.close()
+    },
     onFatal: infrastructure.storeFailure,
     database: infrastructure.database,
     runJob,
@@ -160,6 +164,9 @@ async function composeParts(
   const catalogue = catalogueOf(loaded.domains)
   const settings = withDomainLimits(configured, catalogue)
   if (isGateway) assertBackends(loaded.domains, catalogue, settings)
+  const sites = isGateway
+    ? openSites(settings, (parts) => logger.warn(parts, 'the content security policy blocks parts of a page'))
+    : null
   const passThrough = isGateway ? passThroughOf(settings, catalogue) : []
   const operations = [...catalogue.operations, ...operationsBelow(passThrough)]
   assertPresent(loaded.domains, settings, operationsBelow(passThrough))
@@ -181,7 +188,19 @@ async function composeParts(
     deadline: new HandlerDeadline(settings.requests.handlerTimeoutMs, durations, logger, metrics.registry),
   })
   building.defer(() => domains.close())
-  return { isGateway, catalogue, settings, infrastructure, logger, metrics, perimeter, identity, domains, passThrough }
+  return {
+    isGateway,
+    catalogue,
+    settings,
+    infrastructure,
+    logger,
+    metrics,
+    perimeter,
+    identity,
+    domains,
+    passThrough,
+    sites,
+  }
 }
 
 function createMetricsOfParts({ infrastructure, logger, metrics, identity, domains }: Parts): void {

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { createApp, gatewayPipeline, type Pipeline, servicePipeline, uncountedLimit } from '../app.ts'
+import { createApp, gatewayPipeline, type Pipeline, servicePipeline, siteLimit, uncountedLimit } from '../app.ts'
 import { type Backends, callAssertionStage } from '../backends/index.ts'
 import { bankingDomains } from '../banking/index.ts'
 import type { Configuration } from '../config/index.ts'
@@ -21,13 +21,16 @@ import {
   createResponseWriter,
   createRouter,
   createSessionCookies,
+  createSiteHandler,
   createSocketLog,
   type FinishedRequest,
   type OpenStreams,
   type PageOptions,
   payoutHoldStage,
+  type Sites,
   type Stage,
   type Tracing,
+  withSiteSockets,
 } from '../gateway/index.ts'
 import type { Call } from '../gateway/pipeline/call.ts'
 import type { AuthenticationPort, ChannelPort, LimitPort, WorkspacePort } from '../gateway/pipeline/ports.ts'
@@ -55,6 +58,8 @@ export interface Parts {
   identity: Identity
   domains: Domains
   passThrough: readonly PassThrough[]
+  /** Null in a domain service. */
+  sites: Sites | null
 }
 
 const refuseApiKeys: AuthenticationPort['apiKey'] = async () => {
@@ -121,7 +126,7 @@ export function createDraining(): { start(): void; isDraining(): boolean } {
 }
 
 export function portalApp(
-  { isGateway, catalogue, settings, infrastructure, logger, metrics, perimeter, domains, passThrough }: Parts,
+  { isGateway, catalogue, settings, infrastructure, logger, metrics, perimeter, domains, passThrough, sites }: Parts,
   pipeline: Pipeline,
   explain: { record(finished: FinishedRequest): void },
   tracing: Tracing | null,
@@ -153,13 +158,12 @@ export function portalApp(
   }
   const isUnavailable = (error: unknown): boolean =>
     isDatabaseUnavailable(error) || isRedisUnavailable(error) || isBlobStoreUnavailable(error)
+  const limits = withLimitMetrics(infrastructure.limits, perimeter)
   const { upgrades, admitToPage, ...requestHandler } = createRequestHandler({
     router,
     stages,
     // The gateway has already counted the requests of a domain service.
-    limitUncounted: isGateway
-      ? uncountedLimit({ settings, limits: withLimitMetrics(infrastructure.limits, perimeter) })
-      : () => undefined,
+    limitUncounted: isGateway ? uncountedLimit({ settings, limits }) : () => undefined,
     responses,
     cors: isGateway ? createCors(createAllowedOrigins(settings)) : null,
     clock,
@@ -168,14 +172,18 @@ export function portalApp(
     log,
     isUnavailable,
   })
-  const pages = isGateway ? referencePages({ catalogue, settings, infrastructure }, admitToPage) : null
+  const limitSite = siteLimit({ settings, limits })
+  const pages = isGateway ? referencePages({ catalogue, settings, infrastructure, sites }, admitToPage) : null
   const app = createApp({
     ...requestHandler,
     pageLog: createPageLog(logger),
     pages,
+    sites:
+      sites &&
+      createSiteHandler(sites, (request, response, portal) => admitToPage(request, response, limitSite(portal))),
     errorHandler: createErrorHandler(responses, logger),
   })
-  return { app, upgrades }
+  return { app, upgrades: sites ? withSiteSockets(upgrades, sites) : upgrades }
 }
 
 /** The refusals that `auditsRefusals` adds. */
@@ -285,7 +293,7 @@ function isAudited({ method, operation }: Call, code: Code): boolean {
 }
 
 function referencePages(
-  { catalogue, settings, infrastructure }: Pick<Parts, 'catalogue' | 'settings' | 'infrastructure'>,
+  { catalogue, settings, infrastructure, sites }: Pick<Parts, 'catalogue' | 'settings' | 'infrastructure' | 'sites'>,
   admit: NonNullable<PageOptions['admit']>,
 ) {
   const { enabled, portal } = settings.reference
@@ -296,7 +304,7 @@ function referencePages(
     buildOpenApiDocument(described, infrastructure.words, { isSealed, isDevelopment })
   return createReferencePages(build, {
     admit,
-    redirectsRoot: isDevelopment,
+    redirectsRoot: isDevelopment && sites?.isEmpty === true,
     demo: isDevelopment ? demoSignIn(settings, infrastructure.outbox) : null,
   })
 }

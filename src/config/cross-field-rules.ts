@@ -16,10 +16,26 @@ export function crossFieldErrors(settings: Settings): string[] {
     portals.CONSUMER.selfRegistration === 'closed' ||
       portals.CONSUMER.mfa.mailCodes !== 'never' ||
       'portals.CONSUMER.mfa.mailCodes: never needs portals.CONSUMER.selfRegistration: closed',
+    ...hostErrors(settings),
     ...tlsErrors(settings),
     ...audienceErrors(settings),
     ...codedValueErrors(settings),
   ].filter((error) => error !== true)
+}
+
+/** Otherwise, a request could belong to two sites. */
+function hostErrors({ portals: { CONSUMER, SYSTEM } }: Settings): string[] {
+  const shared = SYSTEM.hosts.filter((name) => CONSUMER.hosts.includes(name))
+  const areBothServed = CONSUMER.site !== undefined && SYSTEM.site !== undefined
+  return [
+    ...shared.map((name) => `portals.SYSTEM.hosts: ${name} is also in portals.CONSUMER.hosts; remove one of them`),
+    ...Object.entries({ CONSUMER, SYSTEM }).flatMap(([name, { hosts }]) => [
+      ...(new Set(hosts).size < hosts.length ? [`portals.${name}.hosts: contains a name twice`] : []),
+      ...(areBothServed && hosts.length === 0
+        ? [`portals.${name}.hosts: must list a host name, because both portals have a site`]
+        : []),
+    ]),
+  ]
 }
 
 function tlsErrors(settings: Settings): string[] {

@@ -31,4 +31,5 @@ export {
   withRateGroups,
 } from './portals.ts'
 export type { Configuration } from './schema.ts'
+export type { SitePolicy } from './site.ts'
 export { explainIssue, isHttps, maskTexts, Secret } from './values.ts'

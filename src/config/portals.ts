@@ -2,7 +2,8 @@ import { hash } from 'node:crypto'
 import { z } from 'zod'
 import type { Portal, RateGroup, RateGroups } from '../kernel/index.ts'
 import { links } from './identity.ts'
-import { cidr, coverInternet, httpUrl, isOrigin, lifetimeMs, mailDomain } from './values.ts'
+import { siteSettings } from './site.ts'
+import { cidr, coverInternet, hostName, httpUrl, isOrigin, lifetimeMs, mailDomain } from './values.ts'
 
 /** The digest of an empty text would match requests without an access code. */
 const codeDigest = z
@@ -137,6 +138,12 @@ const portal = z.strictObject({
     .describe(
       'Origins of pages that can call the portal from a browser, in addition to the origin of `publicUrl`. Their scripts can read replies (CORS), and they can open WebSockets. Requests with the session cookie from pages of any other origin get 403. In production they must be https, except for loopback addresses.',
     ),
+  hosts: z
+    .array(hostName.refine((name) => name === name.toLowerCase(), 'a host name in lower case'))
+    .describe(
+      'Host names that belong to this portal only, without a port. They select the `site` of a request by its `Host`. Their pages can use the session cookie, like pages of `publicUrl`. If a portal with a site has none, its site is served under every name.',
+    ),
+  site: siteSettings.optional(),
   cookie: z
     .strictObject({
       sameSite: z

@@ -72,9 +72,10 @@ const CheckedSettings = z.object({
           accessCodes: z.array(z.string()).catch([]),
           links: z.record(z.string(), z.string()).catch({}),
           origins: z.array(z.string()).catch([]),
+          site: z.object({ url: z.unknown() }).catch({ url: undefined }),
           edge: CheckedEdge.catch(noEdge),
         })
-        .catch({ accessCodes: [], links: {}, origins: [], edge: noEdge }),
+        .catch({ accessCodes: [], links: {}, origins: [], site: { url: undefined }, edge: noEdge }),
     )
     .catch({}),
 })
@@ -111,6 +112,8 @@ export function productionErrors(tree: unknown, variables: Variables): string[] 
       if (isWithoutTls(page)) errors.push(`portals.${name}.links.${link}: must be https in production`)
     for (const origin of portal.origins)
       if (isPlain({ url: origin })) errors.push(`portals.${name}.origins: ${origin} must be https in production`)
+    if (portal.site.url !== undefined)
+      errors.push(`portals.${name}.site.url: is only for development; set portals.${name}.site.directory`)
   }
   const key = variables.PORTICO_SECRET_KEY
   if (key === undefined) errors.push('PORTICO_SECRET_KEY: must be set in production (32 bytes, base64)')

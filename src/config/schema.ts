@@ -39,7 +39,7 @@ export const schema = z.strictObject({
       operationsAllowedHosts: z
         .array(hostName)
         .describe(
-          'Host names, without a port, under which clients can reach the operations listener. IP addresses are always allowed. Requests with any other name in `Host` get 421, except for `/health/*`, so that no web page can read the listener through DNS rebinding. In development, this also applies to the sign-in codes of `/docs`.',
+          'Host names, without a port, under which clients can reach the operations listener. IP addresses are always allowed. Requests with any other name in `Host` get 421, except for `/health/*`, so that no web page can read the listener through DNS rebinding. In development, this also applies to the sign-in codes of `/docs`, and to a `site` with a `url` and without `hosts`.',
         ),
     })
     .describe(

@@ -7,6 +7,7 @@
  * - `pipeline/` contains the `Call`, the router, and the stages.
  * - `observability/` contains the request log, explain and traces.
  * - `sockets/` relays WebSockets.
+ * - `site/` serves the front ends of the portals.
  * - `operations/` contains the operations listener and the public reference pages.
  */
 export { createCors } from './http/cors.ts'
@@ -30,6 +31,7 @@ export { type AllowedOrigins, createAllowedOrigins } from './pipeline/origins.ts
 export { createRouter, type PrefixRoute } from './pipeline/router.ts'
 export { createSessionCookies, type SessionCookies } from './pipeline/session-cookie.ts'
 export * from './pipeline/stages/index.ts'
+export { createSiteHandler, openSites, type Sites, withSiteSockets } from './site/index.ts'
 export type { ClosedSocket } from './sockets/relay.ts'
 export { relaySocketsStage } from './sockets/relay-stage.ts'
 

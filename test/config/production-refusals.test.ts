@@ -266,6 +266,16 @@ describe('production', () => {
       withOrigins(['https://app.example', 'http://localhost:5173', 'http://app.example']),
       variables,
     ],
+    [
+      'portals.CONSUMER.site.url: is only for development; set portals.CONSUMER.site.directory',
+      {
+        portals: {
+          ...settings.portals,
+          CONSUMER: { ...codes('a'.repeat(64)), site: { url: 'http://127.0.0.1:5173' } },
+        },
+      },
+      variables,
+    ],
     ['mail.from: is the development address', { mail: { from: 'no-reply@portico.test' } }, variables],
     ['PORTICO_SECRET_KEY: is the development key', {}, { ...variables, PORTICO_SECRET_KEY: base64(developmentKey()) }],
     ['SMTP_URL: must be set in production; codes are sent by mail', {}, { PORTICO_SECRET_KEY, DATABASE_URL }],

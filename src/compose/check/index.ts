@@ -6,6 +6,7 @@ import type { Domain, LoadedDomain } from '../../api/domain.ts'
 import type { Variables } from '../../config/env.ts'
 import { type Configuration, ConfigurationError, tlsFileErrors } from '../../config/index.ts'
 import { bankSwitch } from '../../extensions/index.ts'
+import { openSites } from '../../gateway/index.ts'
 import { systemClock } from '../../platform/runtime/index.ts'
 import { mailTextsOf, wordsOf } from '../catalogue.ts'
 import { inOrderOfUse } from '../domains.ts'
@@ -57,6 +58,7 @@ export async function checkConfiguration(
   errors.push(...catalogueErrors)
   const limited = isComplete ? await attempt(() => withDomainLimits(settings, catalogue)) : undefined
   await attempt(() => assertBackends(domains, catalogue, settings))
+  await attempt(() => openSites(settings, () => undefined))
   errors.push(...tlsFileErrors(settings, variables.NODE_EXTRA_CA_CERTS, systemClock.now()))
   const passThrough = (await attempt(() => passThroughOf(settings, catalogue))) ?? []
   await attempt(() => assertPresent(domains, settings, operationsBelow(passThrough)))

@@ -58,7 +58,8 @@ export function createRequestHandler(ports: RequestHandlerPorts) {
   return {
     chains: (request: HttpRequest, response: HttpResponse, next: NextFunction): Promise<void> | void =>
       isChainUrl(request.url) ? handleFromPage(ports, request, response) : next(),
-    admitToPage: (request: HttpRequest, response: HttpResponse) => admitToPage(ports, request, response),
+    admitToPage: (request: HttpRequest, response: HttpResponse, limit?: LimitUncounted) =>
+      admitToPage(ports, request, response, limit),
     notFoundHandler: handle,
     upgrades,
   }
@@ -201,11 +202,12 @@ async function limitRefusal<R extends Refusal | null>(
   { limitUncounted, isUnavailable }: RequestHandlerPorts,
   uncounted: UnmatchedRequest | Call,
   refusal: R,
+  limit = limitUncounted,
 ): Promise<R | Refusal> {
   // A reset socket has no address, so no limit applies.
   if (uncounted.peer === '') return refusal
   try {
-    await limitUncounted(uncounted)
+    await limit(uncounted)
     return refusal
   } catch (error) {
     return toRefusal(error, isUnavailable)
@@ -285,9 +287,14 @@ function isChainUrl(url: string): boolean {
 }
 
 /** Pages share the address limit of operations. Returns false after a refusal. */
-async function admitToPage(ports: RequestHandlerPorts, request: IncomingMessage, response: ServerResponse) {
+async function admitToPage(
+  ports: RequestHandlerPorts,
+  request: IncomingMessage,
+  response: ServerResponse,
+  limit = ports.limitUncounted,
+): Promise<boolean> {
   const context = toUnmatched(request)
-  const refusal = await limitRefusal(ports, context, null)
+  const refusal = await limitRefusal(ports, context, null, limit)
   if (refusal) sendRefusal(ports, request, response, { context, requestId: requestIdOf(request, ports.ids), refusal })
   return refusal === null
 }

@@ -13,8 +13,15 @@ export interface AllowedOrigins {
 }
 
 export function createAllowedOrigins(settings: Pick<Configuration, 'publicUrl' | 'portals'>): AllowedOrigins {
-  const own = new URL(settings.publicUrl).origin
-  const originsOf = (portal: Portal) => new Set([own, ...settings.portals[portal].origins])
+  const hostsOf = (portal: Portal) => settings.portals[portal].hosts
+  const own = new URL(settings.publicUrl)
+  const foreignHosts: Record<Portal, readonly string[]> = { CONSUMER: hostsOf('SYSTEM'), SYSTEM: hostsOf('CONSUMER') }
+  const originsOf = (portal: Portal) =>
+    new Set([
+      ...(foreignHosts[portal].includes(own.hostname) ? [] : [own.origin]),
+      ...hostOrigins(settings, portal),
+      ...settings.portals[portal].origins,
+    ])
   const allowed: Record<Portal, ReadonlySet<string>> = {
     CONSUMER: originsOf('CONSUMER'),
     SYSTEM: originsOf('SYSTEM'),
@@ -25,13 +32,30 @@ export function createAllowedOrigins(settings: Pick<Configuration, 'publicUrl' |
     allows,
     assertOwnPage: ({ headers, portal, handshake }) => {
       const [site, origin] = [headers.optional('sec-fetch-site'), headers.optional('origin')]
+      // A GET of a page under the other portal's name has no Origin.
+      const name = hostNameOf(headers.optional('host'))
+      if (portal !== null && foreignHosts[portal].includes(name)) throw notAllowed(`host ${name}`)
       if (origin !== undefined && !allows(origin, portal)) throw notAllowed(`origin ${origin}`)
       // Not all browsers send Sec-Fetch-Site with a WebSocket handshake, but all send Origin.
       if (site === 'same-origin' || (handshake && site === undefined && origin !== undefined)) return
-      const isListed = origin !== undefined && origin !== own
+      const isListed = origin !== undefined && origin !== own.origin
       if (!isListed || (site !== 'same-site' && site !== 'cross-site')) throw notAllowed(`sec-fetch-site ${site}`)
     },
   }
+}
+
+/** The origins of `hosts`. They have the scheme and the port of `publicUrl`. */
+export function hostOrigins({ publicUrl, portals }: Pick<Configuration, 'publicUrl' | 'portals'>, portal: Portal) {
+  return portals[portal].hosts.map((name) => {
+    const url = new URL(publicUrl)
+    url.hostname = name
+    return url.origin
+  })
+}
+
+/** Without the port, in lower case. */
+export function hostNameOf(host = ''): string {
+  return host.replace(/:\d*$/, '').toLowerCase()
 }
 
 function notAllowed(internal: string): Refusal {

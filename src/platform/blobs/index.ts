@@ -7,7 +7,7 @@
 
 export { type Blobs, createByteMeter, isBlobStoreUnavailable } from './blobs.ts'
 export { storeContent } from './content.ts'
-export { type Downloadable, type DownloadRequest, download } from './download.ts'
+export { type Downloadable, type DownloadRequest, download, parseByteRange } from './download.ts'
 export { readForm } from './multipart-form.ts'
 export { openBlobs } from './open-blobs.ts'
 export { deleteOrphanBlobs } from './orphan-cleanup.ts'

@@ -16,7 +16,7 @@ export { bodyStage } from './body.ts'
 export { dispatchStage } from './dispatch.ts'
 export { relayEventsStage } from './event-streams.ts'
 export { idempotencyStage, validateStage } from './input.ts'
-export { addressGuardStage, createUncountedLimit, type LimitUncounted, limitsStage } from './limits.ts'
+export { addressGuardStage, createSiteLimit, createUncountedLimit, type LimitUncounted, limitsStage } from './limits.ts'
 export { clientHashStage, edgeStage, requiredHeadersStage } from './request-headers.ts'
 export { secureChannelStage } from './secure-channel.ts'
 export {

@@ -95,6 +95,28 @@ export function createUncountedLimit(
   }
 }
 
+/** A page with 40 files makes at least four requests of operations. */
+const filesPerRequest = 10
+
+/**
+ * Files of a site have their own count, so that page loads do not use up the limit of operations. They come from memory,
+ * so each process counts without I/O. Throws ACCESS.RATE_LIMITED.
+ */
+export function createSiteLimit(
+  limits: LimitPort,
+  settings: Settings,
+  resolveClient: ResolveClient,
+): (portal: Portal) => LimitUncounted {
+  const limitsAt = limitsByPortal(settings)
+  return (portal) => (request) => {
+    resolveClient(request, portal)
+    const { limit, windowMs } = limitsAt(portal).address
+    const key = `${portal}:${limits.addressKey(request.clientIp)}`
+    const spend = { name: 'site-address', key, rule: { limit: limit * filesPerRequest, windowMs } }
+    assertAllowed(request, spend, limits.admit(spend))
+  }
+}
+
 /**
  * The API keys of an account share a separate counter. Otherwise a leaked key could use up the limit and prevent its
  * own revocation.

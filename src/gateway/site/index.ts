@@ -1,0 +1,174 @@
+/*
+ * The front ends of the portals: built files, or the development server of a bundler (docs/decisions/0087). Start with
+ * `openSites`. `read-site.ts` reads the files, `page-scan.ts` and `content-policy.ts` build their content security
+ * policies, `send-file.ts` responds. Depends on the configuration and on http/.
+ */
+import type { Request, RequestHandler, Response } from 'express'
+import { type Configuration, ConfigurationError } from '../../config/index.ts'
+import { messageOf, type Portal, portals } from '../../kernel/index.ts'
+import { closeIfBodyUnread } from '../http/connection.ts'
+import { buildSecurityHeaders } from '../http/security-headers.ts'
+import type { UpgradeHandler } from '../http/server.ts'
+import { createHostCheck } from '../operations/allowed-hosts.ts'
+import { hostNameOf, hostOrigins } from '../pipeline/origins.ts'
+import { isHandshake } from '../sockets/handshake.ts'
+import { createDevelopmentServer, type DevelopmentServer } from './development-server.ts'
+import { readSite, type SiteFile, type SiteFiles } from './read-site.ts'
+import { sendFile } from './send-file.ts'
+
+interface Site {
+  portal: Portal
+  /** Of the header `Host`. */
+  hasHost(header: string | undefined): boolean
+  content: { files: SiteFiles } | { server: DevelopmentServer }
+}
+
+export interface Sites {
+  isEmpty: boolean
+  /** Undefined if no site has the host of the request. */
+  find(request: Pick<Request, 'headers'>): Site | undefined
+  /** Closes relayed WebSockets, and accepts no more. */
+  close(): void
+  isClosed(): boolean
+}
+
+export interface BlockedParts {
+  portal: Portal
+  page: string
+  blocked: readonly string[]
+}
+
+/** Operations are below these. */
+const chainFolders: ReadonlySet<string> = new Set(['web', 'api'])
+
+/** Reads the files of all sites. Throws a ConfigurationError that names the setting. */
+export function openSites(
+  settings: Pick<Configuration, 'publicUrl' | 'portals' | 'listen'>,
+  onBlocked: (parts: BlockedParts) => void,
+): Sites {
+  const errors: string[] = []
+  const open = (portal: Portal): Site[] => {
+    const { site, hosts } = settings.portals[portal]
+    if (site === undefined) return []
+    const setting = `portals.${portal}.site.${'url' in site ? 'url' : 'directory'}`
+    try {
+      const content =
+        'url' in site
+          ? { server: createDevelopmentServer(site.url, setting) }
+          : {
+              files: readSite(site.directory, site.csp ?? {}, socketOrigins(settings, portal), (page, blocked) =>
+                onBlocked({ portal, page, blocked }),
+              ),
+            }
+      return [{ portal, hasHost: hostCheckOf(settings, hosts, 'server' in content), content }]
+    } catch (error) {
+      errors.push(`${setting}: ${messageOf(error)}`)
+      return []
+    }
+  }
+  const sites = portals.flatMap(open)
+  if (errors.length > 0) throw new ConfigurationError(errors)
+  let isClosed = false
+  return {
+    isEmpty: sites.length === 0,
+    find: ({ headers }) => sites.find(({ hasHost }) => hasHost(headers.host)),
+    close: () => {
+      isClosed = true
+      for (const { content } of sites) if ('server' in content) content.server.close()
+    },
+    isClosed: () => isClosed,
+  }
+}
+
+/** `admit` returns false if it has refused the request. */
+export function createSiteHandler(
+  sites: Sites,
+  admit: (request: Request, response: Response, portal: Portal) => Promise<boolean>,
+): RequestHandler {
+  const securityHeaders = buildSecurityHeaders()
+  const serve = async (request: Request, response: Response): Promise<boolean> => {
+    const site = sites.find(request)
+    const segments = readSegments(request.url)
+    if (!site || !segments || (request.method !== 'GET' && request.method !== 'HEAD')) return false
+    const { portal, content } = site
+    const found = 'files' in content ? findFile(content.files, segments, request) : undefined
+    if ('files' in content && !found) return false
+    if (!(await admit(request, response, portal))) return true
+    if ('server' in content) content.server.relay(request, response)
+    else if (found) {
+      closeIfBodyUnread(request, response)
+      sendFile(found.file, found.path, securityHeaders, request, response)
+    }
+    return true
+  }
+  return (request, response, next) => {
+    serve(request, response).then((isServed) => (isServed ? undefined : next()), next)
+  }
+}
+
+/** Relays WebSockets that are not operations to a development server. */
+export function withSiteSockets(operations: UpgradeHandler, sites: Sites): UpgradeHandler {
+  const serverOf = (request: Parameters<UpgradeHandler['accepts']>[0]): DevelopmentServer | undefined => {
+    if (sites.isClosed() || !isHandshake(request) || !readSegments(request.url ?? '')) return undefined
+    const content = sites.find(request)?.content
+    return content && 'server' in content ? content.server : undefined
+  }
+  return {
+    accepts: (request) => operations.accepts(request) || serverOf(request) !== undefined,
+    handle: (request, socket, head) => {
+      if (operations.accepts(request)) operations.handle(request, socket, head)
+      else serverOf(request)?.relaySocket(request, socket, head)
+    },
+  }
+}
+
+/**
+ * Development servers check the host against DNS rebinding, and get that of their own URL. So the gateway checks the host
+ * for them.
+ */
+function hostCheckOf(
+  { listen, publicUrl }: Pick<Configuration, 'publicUrl' | 'listen'>,
+  hosts: readonly string[],
+  isDevelopmentServer: boolean,
+): Site['hasHost'] {
+  if (hosts.length > 0) return (header) => hosts.includes(hostNameOf(header))
+  if (!isDevelopmentServer) return () => true
+  return createHostCheck([...listen.operationsAllowedHosts, new URL(publicUrl).hostname])
+}
+
+/** Some browsers' 'self' does not match WebSockets. */
+function socketOrigins(settings: Pick<Configuration, 'publicUrl' | 'portals'>, portal: Portal): string[] {
+  return [new URL(settings.publicUrl).origin, ...hostOrigins(settings, portal)].map((origin) =>
+    origin.replace(/^http/, 'ws'),
+  )
+}
+
+/** The decoded path. Null if it belongs to the chains, or if two programs could read it differently. */
+function readSegments(url: string): string[] | null {
+  const [path = ''] = url.split('?', 1)
+  try {
+    const segments = path.slice(1).split('/').map(decodeURIComponent)
+    const isAmbiguous = !path.startsWith('/') || segments.some((segment) => /[/\\\p{Cc}]|^\.\.?$/u.test(segment))
+    return isAmbiguous || chainFolders.has(segments[0]?.toLowerCase() ?? '') ? null : segments
+  } catch {
+    return null
+  }
+}
+
+/** A page of the application, such as `/wallets/5`, is index.html. A missing file is not: it has an extension. */
+function findFile(
+  files: SiteFiles,
+  segments: readonly string[],
+  request: Request,
+): { file: SiteFile; path: string } | undefined {
+  const requested = segments.join('/')
+  const path = requested === '' || requested.endsWith('/') ? `${requested}index.html` : requested
+  const file = files.get(path)
+  if (file) return { file, path }
+  const isPage = segments.every(
+    (segment, at) => !segment.includes('.') && (segment !== '' || at === segments.length - 1),
+  )
+  const page = files.get('index.html')
+  // Scripts accept any type, so they prefer the first.
+  return isPage && page && request.accepts('json', 'html') === 'html' ? { file: page, path: 'index.html' } : undefined
+}
