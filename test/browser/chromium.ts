@@ -11,12 +11,14 @@ export const chromiumPath: string | null = candidates.find((path) => existsSync(
 
 /**
  * Runs without the sandbox, which root in a container cannot use. `keepsPages` enables the back/forward cache, which
- * the driver disables.
+ * the driver disables. `hosts` are patterns of names that are on this machine.
  */
-export function launchChromium({ keepsPages = false } = {}): Promise<Browser> {
+export function launchChromium({ keepsPages = false, hosts = [] as readonly string[] } = {}): Promise<Browser> {
   if (chromiumPath === null) throw new Error('no Chromium on this machine')
   const ignoreDefaultArgs = keepsPages ? ['--disable-back-forward-cache'] : []
-  return chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox'], ignoreDefaultArgs })
+  const rules = hosts.map((host) => `MAP ${host} 127.0.0.1`).join(',')
+  const args = ['--no-sandbox', ...(rules ? [`--host-resolver-rules=${rules}`] : [])]
+  return chromium.launch({ executablePath: chromiumPath, args, ignoreDefaultArgs })
 }
 
 export async function bundleClient(): Promise<string> {

@@ -6,6 +6,7 @@ import { needs } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { freePort } from '../harness/postgres.ts'
 import { codeIn } from '../harness/sign-in.ts'
+import { attacks } from './attacks.ts'
 import { bundleClient, chromiumPath, hostApp, launchChromium, openPage } from './chromium.ts'
 
 declare global {
@@ -15,6 +16,14 @@ declare global {
 
 const { workspace, mainUsd, savingsUsd } = developmentIds
 const transfers = '/web/v1/consumer/transfer/command/create'
+const attackHeaders = {
+  'content-type': 'application/json',
+  'x-portal-access-code': 'consumer-dev',
+  'x-request-id': 'attack',
+  'x-client-hash': 'attack',
+  'x-locale': 'en',
+  'x-forwarded-proto': 'https',
+}
 
 /** Runs in the page. */
 function createCookieClient() {
@@ -140,44 +149,6 @@ describe('a browser session in Chromium', needs(chromiumPath, 'Chromium is not i
     expect(seen).not.toMatch(/set-cookie|bearer|accessToken|refreshToken/i)
   })
 
-  /** Each returns once the browser has sent or refused the request. */
-  const attacks: Record<string, (url: string, body: string) => Promise<unknown>> = {
-    'a form': (url, body) =>
-      new Promise((resolve) => {
-        const frame = Object.assign(document.createElement('iframe'), { name: 'target' })
-        const form = Object.assign(document.createElement('form'), { action: url, method: 'post', target: 'target' })
-        form.enctype = 'text/plain'
-        form.append(Object.assign(document.createElement('input'), { name: body.slice(0, -1), value: '"x"}' }))
-        document.body.append(frame, form)
-        frame.onload = resolve
-        form.submit()
-        setTimeout(resolve, 2_000)
-      }),
-    'fetch with no-cors': (url, body) =>
-      fetch(url, { method: 'POST', mode: 'no-cors', credentials: 'include', body }).catch(String),
-    'fetch with all headers': (url, body) =>
-      fetch(url, {
-        method: 'POST',
-        credentials: 'include',
-        body,
-        headers: {
-          'content-type': 'application/json',
-          'x-portal-access-code': 'consumer-dev',
-          'x-request-id': 'attack',
-          'x-client-hash': 'attack',
-          'x-locale': 'en',
-          'x-forwarded-proto': 'https',
-        },
-      }).catch(String),
-    'an image': (url) =>
-      new Promise((resolve) => {
-        Object.assign(new Image(), { src: url, onload: resolve, onerror: resolve })
-      }),
-    'an iframe': (url) =>
-      new Promise((resolve) => {
-        document.body.append(Object.assign(document.createElement('iframe'), { src: url, onload: resolve }))
-      }),
-  }
   const body = JSON.stringify({
     sourceWalletBizId: mainUsd,
     targetWalletBizId: savingsUsd,
@@ -199,8 +170,9 @@ describe('a browser session in Chromium', needs(chromiumPath, 'Chromium is not i
       if (response.url().startsWith(gateway)) answers.push(response.status())
     })
     await attacker.goto(`http://${host}:${otherPort}/`)
+    const target = { url: gateway + transfers, body, headers: attackHeaders, socket: null }
     for (const attack of Object.values(attacks))
-      await attacker.evaluate(`(${attack.toString()})(${JSON.stringify(gateway + transfers)}, ${JSON.stringify(body)})`)
+      expect(await attacker.evaluate(`(${attack.toString()})(${JSON.stringify(target)})`)).toBeNull()
     await attacker.goto(`${gateway}/web/v1/consumer/profile`).catch(() => undefined)
     expect(answers.length).toBeGreaterThan(2)
     expect(answers.filter((status) => status < 400)).toEqual([])
