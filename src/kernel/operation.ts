@@ -118,7 +118,10 @@ export interface Operation {
    * one. If the policy is anonymous, the caller is that of the browser's session cookie, or null.
    */
   describesCaller?: true
-  /** The reply sets the browser's session cookie, so only pages of allowed origins can call the operation. */
+  /**
+   * The reply sets the browser's session cookie, so only pages of allowed origins can call the operation. The caller is
+   * that of the previous cookie, or null.
+   */
   startsBrowserSession?: true
   /**
    * Whether the audit log also records requests that are refused for lack of a step-up or by a limit. It always records

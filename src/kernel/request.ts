@@ -66,12 +66,14 @@ export interface RequestContext {
   headOnly: boolean
 }
 
+type OptionalCaller = { describesCaller: true } | { startsBrowserSession: true }
+
 /** A request that has passed every stage, typed by the operation's schemas and policy. */
 export interface Request<O extends Operation> extends RequestContext {
   params: OperationTypes<O>['params']
   query: OperationTypes<O>['query']
   body: OperationTypes<O>['body']
-  caller: O['policy']['caller'] extends 'account' ? Caller : O extends { describesCaller: true } ? Caller | null : null
+  caller: O['policy']['caller'] extends 'account' ? Caller : O extends OptionalCaller ? Caller | null : null
   workspace: O['policy']['workspace'] extends 'none'
     ? null
     : O extends { describesCaller: true }

@@ -18,6 +18,13 @@ export interface Page {
 }
 
 export async function openPage(portico: Portico, email = 'owner@demo.test', portal = 'consumer'): Promise<Page> {
+  const page = createPage(portico, portal)
+  const started = await signInOn(portico, page, email)
+  if (started.status !== 200) throw new Error(`sign-in: ${started.status} ${started.text}`)
+  return page
+}
+
+function createPage(portico: Portico, portal: string): Page {
   const prefix = `/web/v1/${portal}`
   const page: Page = {
     cookie: '',
@@ -28,13 +35,16 @@ export async function openPage(portico: Portico, email = 'owner@demo.test', port
       return answer
     },
   }
+  return page
+}
+
+/** With the mailed code. The page may have the cookie of a former session. */
+export async function signInOn(portico: Portico, page: Page, email: string, code?: string): Promise<Answer> {
   const { body } = await page.call('POST', '/auth/login/initiate', { body: { email, password: 'Portico-demo-2026' } })
   const { sessionId } = body.data
   await page.call('POST', '/auth/login/mfa/send', { body: { sessionId, mfaMethod: 'EMAIL' } })
-  const code = codeIn((await portico.mailTo(email, 'login-code')).text)
-  const started = await page.call('POST', '/auth/browser-session', { body: { sessionId, mfaMethod: 'EMAIL', code } })
-  if (started.status !== 200) throw new Error(`sign-in: ${started.status} ${started.text}`)
-  return page
+  const completion = { mfaMethod: 'EMAIL', code: code ?? codeIn((await portico.mailTo(email, 'login-code')).text) }
+  return page.call('POST', '/auth/browser-session', { body: { sessionId, ...completion } })
 }
 
 /** Steps up with a mailed code. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../../src/seed/development.ts'
-import { openPage, stepUpOn } from '../../harness/browser.ts'
+import { openPage, type Page, signInOn, stepUpOn } from '../../harness/browser.ts'
 import type { Call } from '../../harness/http.ts'
 import { needsStore } from '../../harness/needs.ts'
 import { type Portico, startPortico } from '../../harness/portico.ts'
@@ -36,6 +36,46 @@ describe('browser sessions', needsStore(), () => {
     const [value, ...attributes] = headers.getSetCookie()[0]?.split('; ') ?? []
     expect(value).toBe(page.cookie)
     expect(attributes.toSorted()).toEqual(['HttpOnly', 'Path=/', 'SameSite=Strict'])
+  })
+
+  test('browserSessions.start 200: ends the session that the browser had, with an audit entry', async () => {
+    const page = await openPage(portico, 'member@demo.test')
+    const { sessionId } = (await signInOn(portico, page, 'member@demo.test')).body.data
+    const { accountBizId } = (await page.call('GET', '/security/self')).body.data
+    const { cookie } = page
+    const started = await signInOn(portico, page, 'owner@demo.test')
+    expect([started.status, page.cookie === cookie]).toEqual([200, false])
+    for (let each = 0; each < 2; each++)
+      expect((await page.call('GET', '/security/self', { headers: { cookie } })).status).toBe(401)
+    expect((await page.call('GET', '/security/self')).status).toBe(200)
+    const { accessToken: token } = await signIn(portico, 'operator@demo.test')
+    const log = await portico.call('GET', `/web/v1/system/audit-log?targetId=${sessionId}`, { token })
+    expect(log.body.data.items).toMatchObject([
+      { action: 'browserSessions.end', actorBizId: accountBizId, requestId: started.headers.get('x-request-id') },
+    ])
+  })
+
+  test('browserSessions.start 401 AUTH.CODE_INVALID: the session that the browser had stays open', async () => {
+    const page = await openPage(portico)
+    const refused = await signInOn(portico, page, 'member@demo.test', '000000')
+    expect([refused.status, refused.body.code]).toEqual([401, 'AUTH.CODE_INVALID'])
+    expect((await page.call('GET', '/security/self')).status).toBe(200)
+  })
+
+  test('browserSessions.start 200: a session of another client or portal, or of no valid cookie, stays open', async () => {
+    const page = await openPage(portico)
+    const { cookie } = page
+    const value = cookie.split('=')[1]
+    for (const headers of [
+      { cookie, 'x-client-hash': 'another-client' },
+      { cookie: `${cookie}; ${cookie}` },
+      { cookie: `portico-system=${value}` },
+      { cookie: 'portico-consumer=A' },
+    ]) {
+      const other: Page = { cookie: '', call: (method, path, call) => page.call(method, path, { ...call, headers }) }
+      expect((await signInOn(portico, other, 'member@demo.test')).status).toBe(200)
+    }
+    expect((await page.call('GET', '/security/self', { headers: { cookie } })).status).toBe(200)
   })
 
   test('browserSessions.read 200: the facts of the session, or that nobody is signed in', async () => {

@@ -35,10 +35,10 @@ export interface AuthenticationParts {
 }
 
 export function authenticateStage(parts: AuthenticationParts, source: SessionSource = 'cache'): Stage {
-  const { authentication, cookies, origins, resolveClient } = parts
+  const { authentication, cookies, resolveClient } = parts
   return (call) => {
     const { policy, describesCaller, startsBrowserSession } = call.operation
-    if (startsBrowserSession) origins.assertOwnPage(call)
+    if (startsBrowserSession) return identifyPrevious(parts, call, source)
     if (policy.caller === 'anonymous' && !describesCaller) return
     const cookie = call.chain.perimeter === 'machine' ? undefined : cookies.read(call)
     if (cookie) {
@@ -154,6 +154,17 @@ function authenticateCookie(
   return thenSync(caller, (found) => setCaller(call, found, null))
 }
 
+/** The session that a sign-in replaces is the caller, if any. Nothing that is wrong with its cookie prevents the sign-in. */
+async function identifyPrevious(parts: AuthenticationParts, call: Call, source: SessionSource): Promise<void> {
+  parts.origins.assertOwnPage(call)
+  try {
+    const cookie = parts.cookies.read(call)
+    if (cookie) await authenticateCookie(parts, call, cookie, source)
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+  }
+}
+
 /** Leaves the caller null if the session has ended. */
 async function orNobody(authenticate: () => MaybePromise<void>): Promise<void> {
   try {
@@ -178,7 +189,7 @@ function toCredential(call: Call, token: string, resolveClient: ResolveClient, s
     // Another replica can have just verified the second factor.
     bypassCache: (call.operation.policy.stepUp === true || source === 'store') && !call.isStreamOpen,
     isStreamOpen: call.isStreamOpen || undefined,
-    isPassive: call.operation.describesCaller,
+    isPassive: call.operation.describesCaller ?? call.operation.startsBrowserSession,
     receivedAt: call.caller ? call.receivedAt : undefined,
   }
   if (portal !== null) return credential
