@@ -24,8 +24,10 @@ export const refusalTexts: Readonly<Record<Code, RefusalText>> = {
     action: 'Send `X-Workspace-Id`.',
   },
   'ACCESS.COOKIE_INVALID': {
-    cause: 'The request has two session cookies, a malformed one, or one together with `Authorization`.',
-    action: 'Send no token in cookie mode. Do not set the cookie in scripts or at an edge.',
+    cause:
+      'The request has two session cookies, a malformed one, or one together with `Authorization`. Also a request for a one-time link in a session that has tokens.',
+    action:
+      'Send no token in cookie mode. Do not set the cookie in scripts or at an edge. With a token, call the operation itself.',
   },
   'REQUEST.MALFORMED': {
     cause: 'The request broke off before its end.',
@@ -38,6 +40,11 @@ export const refusalTexts: Readonly<Record<Code, RefusalText>> = {
   'ACCESS.TOKEN_INVALID': {
     cause: 'The token or API key is malformed, expired or revoked, or bound to another portal or client hash.',
     action: 'Refresh the token once and repeat the request. Sign in again if that fails.',
+  },
+  'ACCESS.TICKET_INVALID': {
+    cause:
+      'The one-time ticket in the URL is used, expired or unknown, or belongs to another session or path. Also HEAD, and a ticket together with `Authorization`.',
+    action: 'Request a new URL.',
   },
   'AUTH.INVALID_CREDENTIALS': {
     cause: 'The e-mail address or the password is wrong, or the account cannot sign in at this portal.',

@@ -1,5 +1,6 @@
 /** The parts of a process that domains can get. Each is a power: `config check` lists those of each extension. */
 import type { Logger } from 'pino'
+import type { Link } from '../contract/fields.ts'
 import type { PermissionRow } from '../contract/permissions.ts'
 import type { Database, OpenDatabase, ReadSnapshot, Tx } from '../database/index.ts'
 import type {
@@ -10,6 +11,7 @@ import type {
   Ids,
   Instant,
   Locale,
+  Operation,
   Permission,
   Portal,
   Randomness,
@@ -59,6 +61,16 @@ export interface SessionsPort {
   assertOpen(tx: Tx, caller: Caller): Promise<void>
   /** Removes ended sessions from this process's cache. Call this after the commit. */
   invalidate(ids: readonly SessionId[]): void
+  /**
+   * Returns a URL that opens a GET operation once, within a minute, for links, images and event streams of a page: it needs
+   * the session's cookie and no header. Check first that the operation would succeed. Throws ACCESS.COOKIE_INVALID for a
+   * session that has tokens, and ACCESS.RATE_LIMITED if the session has too many unused URLs.
+   */
+  createLink(
+    request: { caller: Caller; workspace: WorkspaceAccess | null; locale: Locale },
+    operation: Operation,
+    params: Readonly<Record<string, string>>,
+  ): Promise<Link>
   /** Throws ACCESS.IP_NOT_ALLOWED if the account's IP whitelist lacks an address. */
   assertAddressAllowed(
     account: { portal: Portal; accountId: AccountId; ipWhitelistEnabled: boolean },

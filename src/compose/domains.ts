@@ -130,7 +130,7 @@ export interface DomainParents {
   settings: Configuration
   infrastructure: Infrastructure
   logger: Logger
-  identity: Pick<Identity, 'assertAddressAllowed' | 'forgetFailures' | 'invalidateSessions'>
+  identity: Pick<Identity, 'assertAddressAllowed' | 'createLink' | 'forgetFailures' | 'invalidateSessions'>
   deadline: HandlerDeadline
 }
 
@@ -200,6 +200,7 @@ class DomainBuilder {
         },
         assertOpen: assertSessionOpen,
         invalidate: identity.invalidateSessions,
+        createLink: identity.createLink,
         assertAddressAllowed: async (account, clientIp) => {
           assertNoTransaction('sessions')
           return identity.assertAddressAllowed(account, clientIp)

@@ -7,7 +7,9 @@ import {
   limitsOf,
   type PortalConfiguration,
 } from '../config/index.ts'
+import { takesTicket } from '../contract/policies.ts'
 import { type Database, inTransaction } from '../database/index.ts'
+import { createRouter } from '../gateway/index.ts'
 import {
   accountById,
   createIdentity,
@@ -21,6 +23,8 @@ import {
 } from '../identity/index.ts'
 import {
   type AccountId,
+  type Chain,
+  chains,
   isAcceptedMailbox,
   isInDomains,
   type MaybePromise,
@@ -28,7 +32,9 @@ import {
   type Operation,
   type OrderId,
   type Portal,
+  portalOfChain,
   type RateGroup,
+  Refusal,
   rateLimited,
   thenSync,
   type WorkspaceId,
@@ -193,5 +199,21 @@ function openingCounter(settings: Configuration, limits: Limits) {
     return thenSync(limits.spend(name, portal, rule), ({ allowed, limit, resetMs }) => {
       if (!allowed) throw rateLimited(resetMs, `limit ${name}`, { name, limit, windowMs: rule.windowMs })
     })
+  }
+}
+
+/** Returns the operations whose requests can have a ticket, by path. */
+export function ticketOperations(operations: readonly Operation[]): IdentityHooks['findTicketOperation'] {
+  const route = createRouter(operations)
+  return (portal, path) => {
+    try {
+      const { operation, chainId } = route('GET', path)
+      const chain: Chain = chains[chainId]
+      const isOfPortal = (portalOfChain(chain) ?? portal) === portal
+      return isOfPortal && takesTicket(operation, chain) ? operation : undefined
+    } catch (error) {
+      if (error instanceof Refusal) return undefined
+      throw error
+    }
   }
 }

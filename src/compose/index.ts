@@ -38,7 +38,7 @@ import { findUnservedOperations } from './catalogue.ts'
 import { composeDomains } from './domains.ts'
 import type { Loaded } from './extensions.ts'
 import { assertBackends, assertPresent, catalogueOf, withDomainLimits } from './extensions.ts'
-import { composeIdentity, purposePorts } from './identity.ts'
+import { composeIdentity, purposePorts, ticketOperations } from './identity.ts'
 import { openInfrastructure } from './infrastructure.ts'
 import { type JobPace, type RunJob, startJobs } from './jobs.ts'
 import { findSplitLedger, splitLedgerWarning, watchLedger } from './ledger.ts'
@@ -176,6 +176,7 @@ async function composeParts(
   // Identity and the domains depend on each other: registration opens workspaces, and operators end sessions.
   const identity = await composeIdentity(settings, infrastructure, logger, {
     openWorkspace: async (tx, opening) => domains.service('workspaces')?.openWithWallets(tx, opening),
+    findTicketOperation: ticketOperations(catalogue.operations),
     purposes: purposePorts(operations, infrastructure.database, () => domains),
     suspendCredentials: (tx, account) => domains.hooks.accountRecovered(tx, account),
   })

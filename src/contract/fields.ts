@@ -245,3 +245,10 @@ function parsePositive(value: string, currencyCode: string): Money | undefined {
   const parsed = isCurrency(currencyCode) ? parseMoney(value, currencyCode) : undefined
   return parsed && parsed.minor > 0n ? parsed : undefined
 }
+
+/** A URL that works once. */
+export const Link = z.object({
+  url: z.string().meta({ description: 'A path with its query, for the origin of the gateway.' }),
+  expiresIn: z.int().meta({ description: 'Seconds.' }),
+})
+export type Link = z.output<typeof Link>

@@ -62,6 +62,19 @@ export function isSealable({ policy }: Operation, { perimeter }: Chain): boolean
   return perimeter === 'portal' && policy.channel === 'optional'
 }
 
+/** The query parameter with a one-time ticket. */
+export const ticketParameter = 'ticket'
+
+/**
+ * Whether a ticket can take the place of the headers, because links, images and EventSource send none. An operation with a
+ * parameter of this name keeps it.
+ */
+export function takesTicket({ method, policy, query, reply }: Operation, { perimeter, portal }: Chain): boolean {
+  const isDownload = method === 'GET' && (reply === 'stream' || reply === 'events')
+  const isOwnParameter = query instanceof z.ZodObject && ticketParameter in query.shape
+  return isDownload && policy.caller === 'account' && perimeter !== 'machine' && portal !== 'code' && !isOwnParameter
+}
+
 /**
  * A caller's mistake for which the interface documents the status 500. With `compatibility.observedErrors: false`, a
  * portal responds with 400.
@@ -102,6 +115,7 @@ export function listImpliedRefusals(operation: Operation, chainId: ChainId): Cod
     [isSealable(operation, chains[chainId]), ['SECURE_CHANNEL.INVALID_PAYLOAD']],
     [policy.caller === 'account', ['ACCESS.TOKEN_MISSING', 'ACCESS.TOKEN_INVALID', 'ACCESS.IP_NOT_ALLOWED']],
     [takesCookie, ['ACCESS.COOKIE_INVALID', 'ACCESS.ORIGIN_NOT_ALLOWED', 'ACCESS.IP_NOT_ALLOWED']],
+    [takesTicket(operation, chains[chainId]), ['ACCESS.TICKET_INVALID']],
     [operation.startsBrowserSession === true, ['ACCESS.ORIGIN_NOT_ALLOWED']],
     [policy.workspace !== 'none', ['ACCESS.WORKSPACE_REQUIRED', 'ACCESS.PERMISSION_DENIED', 'WORKSPACE.NOT_ACTIVE']],
     [policy.permission !== null, ['ACCESS.PERMISSION_DENIED']],
@@ -146,6 +160,7 @@ const perimeterCodes: ReadonlySet<Code> = new Set<Code>([
   'ACCESS.IP_NOT_ALLOWED',
   'ACCESS.WORKSPACE_REQUIRED',
   'ACCESS.ORIGIN_NOT_ALLOWED',
+  'ACCESS.TICKET_INVALID',
   'REQUEST.UPGRADE_REQUIRED',
   'SECURE_CHANNEL.INVALID_PAYLOAD',
 ])

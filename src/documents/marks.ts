@@ -37,6 +37,9 @@ export const OperationMarks = z.strictObject({
 })
 export type OperationMarks = z.output<typeof OperationMarks>
 
+/** The component of the query parameter that a gateway reads itself. */
+export const ticketComponent = 'Ticket'
+
 const PermissionGroups = z.record(
   z.string(),
   // A list of actions has no marks.

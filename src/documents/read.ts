@@ -15,7 +15,7 @@ import {
 } from '../kernel/index.ts'
 import { declarationsOf, differingFields, type GatewayDeclarations, withoutDeclared } from './gateway.ts'
 import { described, followReference, inlineReferences, sourceKey, toZod, withDefault } from './json-schema.ts'
-import { OperationMarks, purposeByNames, RootMarks } from './marks.ts'
+import { OperationMarks, purposeByNames, RootMarks, ticketComponent } from './marks.ts'
 
 const sealedNames = new Set(['#/components/schemas/SealedBody', '#/components/schemas/SealedReply'])
 
@@ -206,7 +206,11 @@ function paramsOf(document: Json, source: Json, path: string): Operation['params
 }
 
 function parametersOf(document: Json, source: Json, place: string): Json[] {
-  const parameters = inlineReferences(document, source.parameters ?? [])
+  const declared = Array.isArray(source.parameters) ? source.parameters : []
+  const parameters = inlineReferences(
+    document,
+    declared.filter((each) => member(each, '$ref') !== `#/components/parameters/${ticketComponent}`),
+  )
   return (Array.isArray(parameters) ? parameters : []).filter(isRecord).filter((each) => each.in === place)
 }
 

@@ -17,6 +17,7 @@ interface ExpiredRows {
     | 'login_failures'
     | 'refresh_tokens'
     | 'former_cookies'
+    | 'session_tickets'
     | 'sessions'
     | 'known_devices'
     | 'shown_secrets'
@@ -49,6 +50,7 @@ export async function deleteExpired(
     { table: 'shown_secrets', column: 'expiresAt', before: now },
     { table: 'refresh_tokens', column: 'expiresAt', before: recently },
     { table: 'former_cookies', column: 'expiresAt', before: recently },
+    { table: 'session_tickets', column: 'expiresAt', before: now },
     { table: 'sessions', column: 'expiresAt', before: addMs(now, -sessionRetentionMs) },
     { table: 'known_devices', column: 'lastSeenAt', before: addMs(now, -knownDevices.retentionMs) },
   ]

@@ -1,15 +1,15 @@
 /*
  * Operations that the gateway serves itself: sign-in, sessions, second factors, passwords, registration, IP whitelists
  * and the secure channel. Each folder imports only from folders before it in this order: accounts, notices, tokens,
- * codes, devices, lockout, attempts, sessions, step-ups, mfa, passwords, ip-whitelist, login, browser-sessions,
- * registration. The secure channel
- * imports none of them. Start with `createIdentity`, then read a capability's `contract.ts`, `handlers.ts` and
+ * codes, devices, lockout, attempts, sessions, tickets, step-ups, mfa, passwords, ip-whitelist, login, browser-sessions,
+ * registration. The secure channel imports none of them. Start with `createIdentity`, then read a capability's `contract.ts`, `handlers.ts` and
  * `service.ts`.
  */
 import type { JSONWebKeySet } from 'jose'
+import type { Link } from '../contract/fields.ts'
 import type { Database, Tx } from '../database/index.ts'
 import type { AuthenticationPort, ChannelPort, StepUpPort } from '../gateway/pipeline/ports.ts'
-import type { AccountId, AssertionSigner, HandlerTable, Portal, SessionId } from '../kernel/index.ts'
+import type { AccountId, AssertionSigner, HandlerTable, Operation, Portal, SessionId } from '../kernel/index.ts'
 import type { JobKind } from '../platform/jobs/index.ts'
 import { type ProvidedAccount, provideAccount } from './accounts/service.ts'
 import { browserSessionHandlers } from './browser-sessions/handlers.ts'
@@ -33,6 +33,7 @@ import { sessionHandlers } from './sessions/handlers.ts'
 import { createSessionCache } from './sessions/session-cache.ts'
 import type { IdentitySettings } from './settings.ts'
 import { createStepUps } from './step-ups/service.ts'
+import { createLink, type LinkRequest, useTicket } from './tickets/service.ts'
 import { AccessTokens, createAssertionSigner } from './tokens/jwt.ts'
 import { SigningKeys } from './tokens/signing-keys.ts'
 import { VerifiedTokens } from './tokens/verified-tokens.ts'
@@ -69,6 +70,8 @@ export interface Identity {
   forgetFailures(tx: Tx, account: { portal: Portal; id: AccountId }): Promise<void>
   /** Rejects with ACCESS.IP_NOT_ALLOWED. */
   assertAddressAllowed(account: GuardedAccount, clientIp: string): Promise<void>
+  /** Rejects with ACCESS.COOKIE_INVALID or ACCESS.RATE_LIMITED. */
+  createLink(request: LinkRequest, operation: Operation, params: Readonly<Record<string, string>>): Promise<Link>
   queueLengths: Readonly<Record<'login-begin' | 'login-complete', () => number>>
   jobs: JobKind[]
   /** The database must have no statement timeout. */
@@ -112,6 +115,7 @@ export async function createIdentity(ports: IdentityPorts, settings: IdentitySet
     authentication: {
       accessToken: (credential) => authenticator.authenticate(credential),
       sessionCookie: (credential) => authenticator.authenticateCookie(credential),
+      ticket: (use) => useTicket(ports, use),
     },
     stepUps: createStepUps(ports),
     signer: createAssertionSigner(keys, clock, ids, settings.tokens.issuer),
@@ -122,6 +126,7 @@ export async function createIdentity(ports: IdentityPorts, settings: IdentitySet
       for (const id of ended) sessionCache.invalidate(id)
     },
     forgetFailures: (tx, account) => forgetFailures(services, tx, account),
+    createLink: (request, operation, params) => createLink(ports, request, operation, params),
     assertAddressAllowed: (account, clientIp) => addressGuard.assertAllowed(account, clientIp),
     queueLengths: {
       'login-begin': concurrency.firstStep.waiting,

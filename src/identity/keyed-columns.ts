@@ -52,6 +52,7 @@ export const keyedColumns: KeyedColumns = {
       expiresAt: 'expiresAt',
       endedAt: 'endedAt',
     },
+    { label: 'one-time links', table: 'session_tickets', column: 'ticketDigest', expiresAt: 'expiresAt' },
     { label: 'former cookies', table: 'former_cookies', column: 'cookieDigest', expiresAt: 'expiresAt' },
     {
       label: 'refresh tokens',

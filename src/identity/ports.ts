@@ -6,6 +6,7 @@ import type {
   Ids,
   Instant,
   MaybePromise,
+  Operation,
   Portal,
   Randomness,
   RecoveredAccount,
@@ -35,6 +36,8 @@ export interface IdentityHooks {
   openWorkspace: OpenOwnWorkspace
   suspendCredentials: SuspendCredentials
   purposes: PurposePorts
+  /** The operation of a path at a portal, if its requests can have a ticket. */
+  findTicketOperation(portal: Portal, path: string): Operation | undefined
 }
 
 export interface IdentityPorts extends IdentityHooks {

@@ -10,6 +10,7 @@ import { passwords, undoLinks } from './passwords/schema.ts'
 import { secureChannel } from './secure-channel/schema.ts'
 import { cookies, loginHistory, sessions } from './sessions/schema.ts'
 import { stepUps } from './step-ups/schema.ts'
+import { tickets } from './tickets/schema.ts'
 import { tokens } from './tokens/schema.ts'
 
 /** Tables that others reference must come first. */
@@ -34,4 +35,5 @@ export const migrations = [
   sqlMigration('005-issued-factors', issuedFactors),
   sqlMigration('006-shown-once', [...shownSecrets, ...earlierCodes]),
   sqlMigration('007-browser-sessions', cookies),
+  sqlMigration('008-tickets', tickets),
 ]

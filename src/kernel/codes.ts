@@ -16,6 +16,7 @@ export const pipelineCodes = {
   'ACCESS.PORTAL_MISMATCH': { status: 403 },
   'ACCESS.IP_NOT_ALLOWED': { status: 403 },
   'ACCESS.ORIGIN_NOT_ALLOWED': { status: 403 },
+  'ACCESS.TICKET_INVALID': { status: 403 },
   'ACCESS.STEP_UP_REQUIRED': { status: 403 },
   'RESOURCE.NOT_FOUND': { status: 404 },
   'ROUTE.NOT_FOUND': { status: 404 },

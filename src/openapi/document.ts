@@ -9,7 +9,7 @@ import { hoistInlineSchemas } from './hoist.ts'
 import { isJsonObject, type JsonObject, pickReferenced } from './json.ts'
 import { exportNameOf, inOrderOfUse, listTags, toPascalCase } from './names.ts'
 import { type OperationParts, securitySchemes, toOperationObject } from './operations.ts'
-import { bodyComponents, formComponents } from './requests.ts'
+import { bodyComponents, formComponents, ticketParameterComponents } from './requests.ts'
 import { createRefusalResponses, responseHeaderComponents, type Sentence } from './responses.ts'
 import { inBatches } from './schemas.ts'
 import { shareSchemas } from './shared-schemas.ts'
@@ -56,7 +56,8 @@ export async function openApiDocument(catalogue: Catalogue, options: DocumentOpt
     operations,
   )
   const paths = buildPaths(hoisted.operations)
-  const parameters = pickReferenced(headerComponents(workspaceId), 'parameters', paths)
+  const declared = { ...headerComponents(workspaceId), ...ticketParameterComponents }
+  const parameters = pickReferenced(declared, 'parameters', paths)
   const body: JsonObject = { paths, parameters, responses: refusals.components }
   return {
     openapi: '3.1.1',

@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { filePurpose } from '../banking/files/contract.ts'
 import { pathParameterSchema } from '../contract/fields.ts'
 import type { Catalogue } from '../contract/index.ts'
-import { isSealable } from '../contract/policies.ts'
+import { isSealable, takesTicket, ticketParameter } from '../contract/policies.ts'
+import { ticketComponent } from '../documents/marks.ts'
 import { type Chain, domainOf, type Operation, paramNameOn, pathParamNames } from '../kernel/index.ts'
 import type { Example } from './examples.ts'
 import { headerTable } from './header-table.ts'
@@ -38,7 +39,24 @@ export function listParameters(
   chain: Chain,
   example: Example,
 ): JsonObject[] {
-  return [...listInputParameters(catalogue, operation, chain, example), ...listHeaders(operation, chain, isSealed)]
+  return [
+    ...listInputParameters(catalogue, operation, chain, example),
+    ...(takesTicket(operation, chain) ? [reference('parameters', ticketComponent)] : []),
+    ...listHeaders(operation, chain, isSealed),
+  ]
+}
+
+/** The parameter of the gateway itself, which its services never see. */
+export const ticketParameterComponents: Record<string, JsonObject> = {
+  [ticketComponent]: {
+    name: ticketParameter,
+    in: 'query',
+    required: false,
+    description:
+      'A one-time ticket, from the `link` operation of a file or export or from `auth/browser-session/ticket`. It needs the ' +
+      'session cookie, and takes the place of all headers.',
+    schema: { type: 'string', minLength: 43, maxLength: 43 },
+  },
 }
 
 export async function bodyComponents(catalogue: Catalogue): Promise<Record<string, JsonObject>> {

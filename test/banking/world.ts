@@ -83,6 +83,11 @@ export async function alwaysOpen(_tx: Tx, _caller: Caller): Promise<void> {
   return undefined
 }
 
+/** Port of domains that create one-time URLs: the callers of tests have no session. */
+export function noLinks(): Promise<never> {
+  return Promise.reject(new Error('no session'))
+}
+
 const membershipSettings = membershipSettingsOf(accessSettings, stepUpMs)
 
 /** As `compose` does. */

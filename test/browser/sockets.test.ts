@@ -8,13 +8,17 @@ import { needs } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { freePort } from '../harness/postgres.ts'
 import { upstreamAt } from '../harness/settings.ts'
-import { signIn } from '../harness/sign-in.ts'
+import { codeIn, signIn } from '../harness/sign-in.ts'
 import { type SocketService, startSocketService } from '../harness/socket-service.ts'
 import { bundleClient, chromiumPath, hostApp, launchChromium, openPage } from './chromium.ts'
 
+declare global {
+  var signedInCode: () => Promise<string>
+}
+
 const edgeNames = ['x-forwarded-proto', 'cf-connecting-ip', 'cf-ray', 'cf-ipcountry']
 
-/** The edge adds its headers to the first request of each connection. */
+/** The edge adds its headers to handshakes, which cannot have them. The client adds them to other requests. */
 async function startEdge(port: number, target: () => string): Promise<Server> {
   const headers = Object.entries(requiredHeaders()).filter(([name]) => edgeNames.includes(name))
   const lines = headers.map(([name, value]) => `\r\n${name}: ${value}`).join('')
@@ -23,7 +27,8 @@ async function startEdge(port: number, target: () => string): Promise<Server> {
     client.on('error', () => gateway.destroy()).on('close', () => gateway.destroy())
     gateway.on('error', () => client.destroy())
     client.once('data', (chunk) => {
-      gateway.write(chunk.toString('latin1').replace(/ HTTP\/1.1/, `$&${lines}`), 'latin1')
+      const text = chunk.toString('latin1')
+      gateway.write(/upgrade: websocket/i.test(text) ? text.replace(/ HTTP\/1.1/, `$&${lines}`) : text, 'latin1')
       client.pipe(gateway).pipe(client)
     })
   })
@@ -96,6 +101,40 @@ describe('a WebSocket in Chromium', needs(chromiumPath, 'Chromium is not install
     expect((await portico.call('POST', '/web/v1/consumer/auth/logout', logout)).status).toBe(200)
     expect(await page.evaluate('socketClosed')).toMatchObject({ code: 1008, reason: 'revoked' })
     expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  test('in cookie mode, the cookie authenticates the handshake; a sign-out closes the socket with 1008', async () => {
+    const context = await browser.newContext({ permissions: ['local-network-access'] })
+    await context.exposeFunction('signedInCode', async () =>
+      codeIn((await portico.mailTo('owner@demo.test', 'login-code')).text),
+    )
+    const { page } = await openPage(context, await hostApp(context, origin, await bundleClient()))
+    const seen = await page.evaluate(async (workspaceId) => {
+      const client = globalThis.portico.createClient({
+        baseUrl: location.origin,
+        portal: 'CONSUMER',
+        accessCode: 'consumer-dev',
+        edgeHeaders: true,
+        session: 'cookie',
+      })
+      const code = () => globalThis.signedInCode()
+      await client.signIn({ email: 'owner@demo.test', password: 'Portico-demo-2026', code })
+      const socket = new WebSocket(
+        `ws://${location.host}/web/v1/consumer/ticker`,
+        await client.socketProtocols({ workspaceId }),
+      )
+      const closed = new Promise<number>((resolve) => socket.addEventListener('close', (event) => resolve(event.code)))
+      await new Promise((resolve) => socket.addEventListener('open', resolve))
+      const message = new Promise<string>((resolve) => {
+        socket.addEventListener('message', ({ data }) => resolve(data))
+      })
+      socket.send('hello')
+      const received = await message
+      await client.signOut()
+      return { protocol: socket.protocol, received, closed: await closed }
+    }, developmentIds.workspace)
+    expect(seen).toEqual({ protocol: 'portico', received: 'hello', closed: 1008 })
     await context.close()
   })
 })

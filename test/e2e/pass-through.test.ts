@@ -1,7 +1,10 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { recheckMs } from '../../src/gateway/pipeline/open-streams.ts'
 import { developmentIds } from '../../src/seed/development.ts'
+import { fromOwnPage, openPage, type Page } from '../harness/browser.ts'
 import { bufferedBytes, untilUnchanged } from '../harness/buffers.ts'
 import { signIn } from '../harness/sign-in.ts'
 import { openEvents, type PassThroughWorld, paths, readerOf, startPassThroughWorld } from './pass-through-world.ts'
@@ -49,6 +52,74 @@ describe('event streams', () => {
     expect(request?.headers['x-portal-access-code']).toBeUndefined()
     expect(request?.headers['x-client-hash']).toBeUndefined()
     expect(JSON.stringify(request?.headers)).not.toContain(world.session.accessToken)
+  })
+
+  describe('with the session cookie', () => {
+    let page: Page
+    beforeAll(async () => {
+      page = await openPage(world.portico)
+      world.service.respond((_request, response) => void openEvents(response))
+    })
+
+    const ticket = async (path: string, of: string | undefined = workspace) =>
+      page.call('POST', '/auth/browser-session/ticket', { ...(of && { workspace: of }), body: { path } })
+
+    test('feed.watch 200: a page reads a stream with fetch', async () => {
+      const headers = { ...fromOwnPage, cookie: page.cookie, authorization: null }
+      const reader = readerOf(await world.open(paths.watch, headers))
+      expect(await reader.next()).toBe('data: first\n\n')
+      await reader.cancel()
+    })
+
+    test('feed.watch 200: EventSource needs a ticket, which the service does not see; 403 when it reconnects', async () => {
+      const before = world.service.requests.length
+      const { url } = (await ticket(`${paths.watch}?kind=own`)).body.data
+      expect(url).toMatch(/\?kind=own&ticket=[\w-]{43}$/)
+      const watch = () =>
+        fetch(world.portico.url + url, { headers: { ...fromOwnPage, cookie: page.cookie, 'last-event-id': '7' } })
+      const reader = readerOf(await watch())
+      expect(await reader.next()).toBe('data: first\n\n')
+      await reader.cancel()
+      const request = world.service.requests[before]
+      expect([request?.url, request?.headers['last-event-id']]).toEqual([`/base${paths.watch}?kind=own`, '7'])
+      expect(await codeOf(await watch())).toEqual([403, 'ACCESS.TICKET_INVALID'])
+    })
+
+    test('feed.watch: a stream that a ticket opened ends with its session, and not at an earlier check', async () => {
+      const own = await openPage(world.portico)
+      let send: (text: string) => boolean = () => false
+      world.service.respond((_request, response) => {
+        send = openEvents(response)
+      })
+      const request = { workspace, body: { path: paths.watch } }
+      const { url } = (await own.call('POST', '/auth/browser-session/ticket', request)).body.data
+      const reader = readerOf(await fetch(world.portico.url + url, { headers: { ...fromOwnPage, cookie: own.cookie } }))
+      await reader.next()
+      for (let checks = 0; checks < 3; checks += 1) world.durations.skip(recheckMs)
+      await setTimeout(2 * recheckMs)
+      send('second')
+      expect(await reader.next()).toBe('data: second\n\n')
+      await own.call('POST', '/auth/browser-session/end')
+      await reader.end()
+    })
+
+    test('browserSessions.ticket 400 VALIDATION.INVALID_PARAMETER: raw, public and prefixed paths, and sockets', async () => {
+      for (const path of [paths.report, paths.news, paths.import, `${paths.legacy}/x`]) {
+        const { status, body } = await ticket(path)
+        expect([path, status, body.code]).toEqual([path, 400, 'VALIDATION.INVALID_PARAMETER'])
+      }
+    })
+
+    test('browserSessions.ticket 400 ACCESS.WORKSPACE_REQUIRED: the stream needs a workspace', async () => {
+      const { status, body } = await ticket(paths.watch, '')
+      expect([status, body.code]).toEqual([400, 'ACCESS.WORKSPACE_REQUIRED'])
+    })
+
+    test('feed.report 403 ACCESS.PORTAL_MISMATCH: raw operations take no ticket', async () => {
+      const headers = { ...fromOwnPage, cookie: page.cookie }
+      const response = await fetch(`${world.portico.url}${paths.report}?ticket=${'A'.repeat(43)}`, { headers })
+      expect(await codeOf(response)).toEqual([403, 'ACCESS.PORTAL_MISMATCH'])
+    })
   })
 
   test('feed.watch 200 for HEAD: the head only, and the stream of the service is closed', async () => {

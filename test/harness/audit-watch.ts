@@ -18,6 +18,10 @@ const unaudited = new Set([
   'mfa.stepUpSend',
   // Audited if a session has ended.
   'browserSessions.end',
+  // The download is audited.
+  'browserSessions.ticket',
+  'exports.link',
+  'files.link',
   'exchanges.quote',
   'recharges.quote',
 ])

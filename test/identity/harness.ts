@@ -104,6 +104,7 @@ export async function harness(
       roleName: async () => undefined,
       memberEmail: async () => undefined,
     },
+    findTicketOperation: () => undefined,
     suspendCredentials: async () => ({}),
     countOpening: () => undefined,
     isCountry: (code) => code === 'DE' || code === 'US',

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { OrderBodies } from '../../contract/catalogue.ts'
-import { bizId, coded, codeOf, id, timestamp } from '../../contract/fields.ts'
+import { bizId, coded, codeOf, id, Link, timestamp } from '../../contract/fields.ts'
 import { isLifeCycle } from '../../contract/ledger/life-cycle.ts'
 import { interval, isForward, listQuery, page } from '../../contract/lists.ts'
 import type { Permissions } from '../../contract/permissions.ts'
@@ -150,6 +150,18 @@ export const downloadExport = operation({
   policy: { ...reading, channel: 'none' },
   reply: 'stream',
   refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT', 'FILE.RANGE_NOT_SATISFIABLE'],
+})
+
+export const linkExport = operation({
+  id: 'exports.link',
+  method: 'POST',
+  path: '/exports/{export_id}/link',
+  chains: ['consumer'],
+  summary: 'Create a one-time URL of the file of a completed export',
+  policy: reading,
+  body: 'none',
+  reply: Link,
+  refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT'],
 })
 
 function requestFor<Type extends string, Filters extends z.ZodRawShape>(exportType: Type, filters: Filters) {

@@ -1,14 +1,15 @@
-import type { DeploymentPort } from '../../api/domain.ts'
+import type { DeploymentPort, SessionsPort } from '../../api/domain.ts'
 import { bizId, createHandlerTable, type HandlerTable, invalid, mapPage, type Words } from '../../kernel/index.ts'
 import { type Ledger, toListParameters } from '../../ledger/index.ts'
 import { auditContextOf } from '../../platform/audit/index.ts'
 import type { ExportType } from './contract.ts'
 import * as contract from './contract.ts'
-import { createExport, downloadExport, type ExportPorts, listExports, readExport } from './service.ts'
+import { createExport, downloadExport, type ExportPorts, listExports, readExport, readExportFile } from './service.ts'
 import { toExportView } from './view.ts'
 
 export function createHandlers(
   ports: ExportPorts & {
+    createLink: SessionsPort['createLink']
     words: Words
     ledger: Pick<Ledger, 'parseFlowType'>
     deployment: Pick<DeploymentPort, 'codesOf'>
@@ -39,6 +40,11 @@ export function createHandlers(
     readExport: async ({ params, workspace, caller, receivedAt: at, locale }) => {
       const viewer = { workspace: workspace.id, account: caller.accountId, at }
       return toExportView(words, await readExport(ports, viewer, bizId(params.export_id)), locale)
+    },
+    linkExport: async (request) => {
+      const id = bizId<'export'>(request.params.export_id)
+      await readExportFile(ports, id, { auditContext: auditContextOf(request), access: request.workspace })
+      return ports.createLink(request, contract.downloadExport, { export_id: id })
     },
     downloadExport: (request) => {
       const context = { auditContext: auditContextOf(request), access: request.workspace }

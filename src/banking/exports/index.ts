@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type DeploymentPort, declaredBy, domain } from '../../api/domain.ts'
+import { type DeploymentPort, declaredBy, domain, type SessionsPort } from '../../api/domain.ts'
 import { lifetimeMs } from '../../config/values.ts'
 import type { Tx } from '../../database/index.ts'
 import { days, type HandlerTable, type Instant, minutes, type Words, type WorkspaceId } from '../../kernel/index.ts'
@@ -19,6 +19,7 @@ import { deleteExportsOf, expireExports } from './store.ts'
 
 export interface ExportsOptions extends Omit<ExportJobPorts, 'settings'> {
   words: Words
+  createLink: SessionsPort['createLink']
   deployment: Pick<DeploymentPort, 'codesOf'>
   settings: ExportJobPorts['settings']
 }
@@ -74,9 +75,20 @@ export default domain({
   settingsKey: 'exports',
   defaults: { lifeMs: days(7) },
   migrations,
-  needs: ['blobs', 'clock', 'database', 'deployment', 'ids', 'inSnapshot', 'ledger', 'transaction', 'words'],
-  create: (ports) => {
-    const { handlers, jobs, clean } = createExports(ports)
+  needs: [
+    'blobs',
+    'clock',
+    'database',
+    'deployment',
+    'ids',
+    'inSnapshot',
+    'ledger',
+    'sessions',
+    'transaction',
+    'words',
+  ],
+  create: ({ sessions: { createLink }, ...ports }) => {
+    const { handlers, jobs, clean } = createExports({ ...ports, createLink })
     return { handlers, jobs, onSandboxReset: clean }
   },
 })

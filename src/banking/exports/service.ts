@@ -11,7 +11,7 @@ import {
   type WorkspaceAccess,
 } from '../../kernel/index.ts'
 import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
-import { type Blobs, type DownloadRequest, download } from '../../platform/blobs/index.ts'
+import { type Blobs, type Downloadable, type DownloadRequest, download } from '../../platform/blobs/index.ts'
 import { enqueueJob } from '../../platform/jobs/index.ts'
 import type { ExportFormat, ExportType } from './contract.ts'
 import { formats } from './formats.ts'
@@ -87,29 +87,39 @@ export function listExports({ database }: ExportPorts, viewer: Viewer, query: Ex
   return listExportRows(database, viewer, query)
 }
 
-export async function readExport({ database }: ExportPorts, viewer: Viewer, id: string): Promise<ExportRow> {
+export async function readExport(
+  { database }: Pick<ExportPorts, 'database'>,
+  viewer: Viewer,
+  id: string,
+): Promise<ExportRow> {
   const found = assertFound(await exportById(database, viewer, id), 'no such export')
   return found
+}
+
+/** Throws STATE.CONFLICT if the export is not completed. */
+export async function readExportFile(
+  ports: Pick<ExportPorts, 'database'>,
+  id: string,
+  { auditContext: { accountId: account, at }, access }: ExportContext,
+): Promise<Downloadable> {
+  const found = await readExport(ports, { workspace: access.id, account, at }, id)
+  assertListPermission(found.exportType, access)
+  const { exportStatus: status, blobKey: key, fileName, sizeBytes, sha256 } = found
+  if (status !== 'COMPLETED' || key === null || fileName === null || sizeBytes === null || sha256 === null)
+    throw conflict(`the export is ${status}`)
+  return { key, fileName, contentType: formats[found.format].contentType, sizeBytes, sha256 }
 }
 
 /** Writes an audit entry. Throws STATE.CONFLICT if the export is not completed. */
 export async function downloadExport(
   ports: ExportPorts,
   id: string,
-  { auditContext, access }: ExportContext,
+  context: ExportContext,
   request: DownloadRequest,
 ): Promise<StreamReply> {
-  const found = await readExport(
-    ports,
-    { workspace: access.id, account: auditContext.accountId, at: auditContext.at },
-    id,
-  )
-  assertListPermission(found.exportType, access)
-  const { exportStatus: status, blobKey, fileName, sizeBytes, sha256 } = found
-  if (status !== 'COMPLETED' || blobKey === null || fileName === null || sizeBytes === null || sha256 === null)
-    throw conflict(`the export is ${status}`)
-  const { contentType } = formats[found.format]
+  const { auditContext, access } = context
+  const file = await readExportFile(ports, id, context)
   if (!request.headOnly)
     await ports.transaction((tx) => recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: id }))
-  return download(ports.blobs, { key: blobKey, fileName, contentType, sizeBytes, sha256 }, request)
+  return download(ports.blobs, file, request)
 }

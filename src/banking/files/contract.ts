@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { bizId, coded, nothing, timestamp } from '../../contract/fields.ts'
+import { bizId, coded, Link, nothing, timestamp } from '../../contract/fields.ts'
 import type { Permissions } from '../../contract/permissions.ts'
 import { member } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
@@ -65,6 +65,18 @@ export const downloadFile = operation({
   policy: { ...reading, channel: 'none' },
   reply: 'stream',
   refuses: ['RESOURCE.NOT_FOUND', 'FILE.RANGE_NOT_SATISFIABLE'],
+})
+
+export const linkFile = operation({
+  id: 'files.link',
+  method: 'POST',
+  path: '/files/{file_id}/link',
+  chains: ['consumer'],
+  summary: 'Create a one-time URL of a file for a link or an image',
+  policy: reading,
+  body: 'none',
+  reply: Link,
+  refuses: ['RESOURCE.NOT_FOUND'],
 })
 
 export const uploadFile = operation({

@@ -1,4 +1,4 @@
-import { declaredBy, domain } from '../../api/domain.ts'
+import { declaredBy, domain, type SessionsPort } from '../../api/domain.ts'
 import type { Tx } from '../../database/index.ts'
 import {
   type Clock,
@@ -28,6 +28,7 @@ import { deleteFilesOf, markProof } from './store.ts'
 export interface FilesOptions extends Omit<FilePorts, 'purposes' | 'quotas' | 'orphanAfterMs'> {
   clock: Clock
   words: Words
+  createLink: SessionsPort['createLink']
   settings: {
     purposes: PurposeRules
     quotas: Quotas
@@ -95,10 +96,11 @@ export default domain({
   settings: fileSettings,
   settingsKey: 'files',
   defaults: fileDefaults,
-  needs: ['blobs', 'clock', 'database', 'deployment', 'ids', 'transaction', 'words'],
-  create: ({ settings, ...ports }) => {
+  needs: ['blobs', 'clock', 'database', 'deployment', 'ids', 'sessions', 'transaction', 'words'],
+  create: ({ settings, sessions: { createLink }, ...ports }) => {
     const orphanAfterMs = orphanRetentionMs(ports.deployment.uploadTimeoutMs)
-    const { handlers, jobs, clean, ...service } = createFiles({ ...ports, settings: { ...settings, orphanAfterMs } })
+    const options = { ...ports, createLink, settings: { ...settings, orphanAfterMs } }
+    const { handlers, jobs, clean, ...service } = createFiles(options)
     return { handlers, jobs, service, onSandboxReset: clean }
   },
 })

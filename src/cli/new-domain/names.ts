@@ -46,6 +46,7 @@ export const portalTables: ReadonlySet<string> = new Set([
   'role_grants',
   'roles',
   'service_commands',
+  'session_tickets',
   'sessions',
   'shown_secrets',
   'signing_keys',

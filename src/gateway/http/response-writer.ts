@@ -69,6 +69,7 @@ export function createResponseWriter(ports: ResponseWriterPorts): ResponseWriter
   // Node writes a flat list of names and values without processing it again.
   const jsonHeaders = flatten({ ...ports.securityHeaders, 'content-type': 'application/json; charset=utf-8' })
   const streamHeaders = flatten(ports.securityHeaders)
+  const embeddedHeaders = flatten({ ...ports.securityHeaders, 'cross-origin-resource-policy': 'cross-origin' })
   return {
     renderSuccess: (call, data) => renderSuccess(ports, call, data),
     renderRefusal: (refusal, context) => renderRefusal(ports, refusal, context),
@@ -88,7 +89,8 @@ export function createResponseWriter(ports: ResponseWriterPorts): ResponseWriter
       // Node decodes a Content-Disposition after the length as UTF-8, and then rejects characters that are not Latin-1.
       const own = [...flatten(others), ...(length === undefined ? [] : ['content-length', length])]
       own.push('x-request-id', call.requestId)
-      response.writeHead(reply.status, streamHeaders.concat(rateLimitHeaders(call.limit), keyHeader(call), own))
+      const common = isEmbedded(call) ? embeddedHeaders : streamHeaders
+      response.writeHead(reply.status, common.concat(rateLimitHeaders(call.limit), keyHeader(call), own))
       if (call.method === 'HEAD') {
         reply.body.destroy()
         response.end()
@@ -202,6 +204,14 @@ function refusalBody(
   return catalogue.statusOf(refusal.code) === 401
     ? JSON.stringify({ success: false, code, message })
     : failureEnvelope(envelope, at, code, message)
+}
+
+/**
+ * Whether a page of a listed origin shows the image of a ticket. The header permits only this response, to the page that has
+ * the ticket. Browsers do not count IP addresses and ports as one site, so `same-site` would not do in development.
+ */
+function isEmbedded({ ticket, headers }: Call): boolean {
+  return ticket !== null && headers.optional('sec-fetch-site') !== 'same-origin'
 }
 
 /** Clients end an event stream by closing the connection. */

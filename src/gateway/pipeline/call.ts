@@ -23,6 +23,7 @@ import {
 import type { Handshake } from '../sockets/handshake.ts'
 import { type Headers, readIdempotencyKey } from './headers.ts'
 import type { OpenedChannel } from './ports.ts'
+import type { Ticket } from './tickets.ts'
 
 /** The connection to the client. */
 export interface Client {
@@ -107,7 +108,8 @@ export class Call implements IncomingRequest {
   readonly below: BelowPrefix | null
   readonly method: string
   readonly path: string
-  readonly query: string
+  /** The `portalAccessCode` stage removes the ticket. */
+  query: string
   readonly headers: Headers
   readonly peer: string
   readonly client: Client
@@ -128,6 +130,8 @@ export class Call implements IncomingRequest {
   userAgent = ''
   /** Set by the `portalAccessCode` stage, or by `authenticate` on the self chain. */
   portal: Portal | null = null
+  /** Set by the `portalAccessCode` stage. */
+  ticket: Ticket | null = null
   locale: Locale = fallbackLocale
   /** Set by the `clientHash` stage. */
   clientHash = ''

@@ -9,7 +9,7 @@ export interface AllowedOrigins {
    * For a request that a cookie authenticates, or that sets one. Browsers send `Sec-Fetch-Site` with every request, and
    * scripts cannot set it. Throws ACCESS.ORIGIN_NOT_ALLOWED.
    */
-  assertOwnPage(call: Pick<Call, 'headers' | 'portal' | 'handshake'>): void
+  assertOwnPage(call: Pick<Call, 'headers' | 'portal' | 'handshake' | 'ticket'>): void
 }
 
 export function createAllowedOrigins(settings: Pick<Configuration, 'publicUrl' | 'portals'>): AllowedOrigins {
@@ -28,9 +28,13 @@ export function createAllowedOrigins(settings: Pick<Configuration, 'publicUrl' |
   }
   const allows = (origin: string, portal: Portal | null): boolean =>
     (portal === null ? portals : [portal]).some((each) => allowed[each].has(origin))
+  const hasOthers = (portal: Portal | null): boolean =>
+    (portal === null ? portals : [portal]).some((each) =>
+      settings.portals[each].origins.some((it) => it !== own.origin),
+    )
   return {
     allows,
-    assertOwnPage: ({ headers, portal, handshake }) => {
+    assertOwnPage: ({ headers, portal, handshake, ticket }) => {
       const [site, origin] = [headers.optional('sec-fetch-site'), headers.optional('origin')]
       // A GET of a page under the other portal's name has no Origin.
       const name = hostNameOf(headers.optional('host'))
@@ -38,7 +42,8 @@ export function createAllowedOrigins(settings: Pick<Configuration, 'publicUrl' |
       if (origin !== undefined && !allows(origin, portal)) throw notAllowed(`origin ${origin}`)
       // Not all browsers send Sec-Fetch-Site with a WebSocket handshake, but all send Origin.
       if (site === 'same-origin' || (handshake && site === undefined && origin !== undefined)) return
-      const isListed = origin !== undefined && origin !== own.origin
+      // Links and images send no Origin, but only a listed page can read the reply that contains the ticket (CORS).
+      const isListed = origin === undefined ? ticket !== null && hasOthers(portal) : origin !== own.origin
       if (!isListed || (site !== 'same-site' && site !== 'cross-site')) throw notAllowed(`sec-fetch-site ${site}`)
     },
   }

@@ -2,6 +2,7 @@ import type {
   Caller,
   Idempotency,
   Instant,
+  Locale,
   MaybePromise,
   Portal,
   WorkspaceAccess,
@@ -55,17 +56,37 @@ export interface Credential {
 }
 
 /** The token is the value of the cookie. */
-export interface CookieCredential extends Credential {
+export interface CookieCredential extends Omit<Credential, 'clientHash'> {
   portal: Portal
+  /** Null only if the request has a ticket, which the gateway spends instead. */
+  clientHash: string | null
   /** For the audit log. */
   operationId: string
   requestId: string
+}
+
+/** The ticket of a request, and what it must open. */
+export interface TicketUse {
+  caller: Caller
+  value: string
+  operationId: string
+  /** With the query, but without the ticket. */
+  path: string
+}
+
+/** What takes the place of the headers. */
+export interface SpentTicket {
+  /** Null means the account's default workspace. */
+  workspaceId: WorkspaceId | null
+  locale: Locale
 }
 
 /** Throws ACCESS.TOKEN_INVALID or ACCESS.IP_NOT_ALLOWED. */
 export interface AuthenticationPort {
   accessToken(credential: Credential): MaybePromise<Caller>
   sessionCookie(credential: CookieCredential): MaybePromise<Caller>
+  /** Throws ACCESS.TICKET_INVALID unless the caller's session has the ticket. Only one request can spend it. */
+  ticket(use: TicketUse): Promise<SpentTicket>
   /** Undefined if the token is not an API key. */
   apiKey(credential: Credential): Promise<{ caller: Caller; workspace: WorkspaceAccess }> | undefined
 }

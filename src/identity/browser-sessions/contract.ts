@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { anonymous, everyPortal } from '../../contract/policies.ts'
+import { Link } from '../../contract/fields.ts'
+import { anonymous, everyPortal, own } from '../../contract/policies.ts'
 import { operation } from '../../kernel/index.ts'
 import { completeLogin, logout } from '../login/contract.ts'
 import { OwnSession } from '../sessions/contract.ts'
@@ -48,4 +49,29 @@ export const endBrowserSession = operation({
   summary: 'End the session of the browser and delete its cookie',
   policy: anonymous,
   reply: logout.reply,
+})
+
+export const createTicket = operation({
+  id: 'browserSessions.ticket',
+  method: 'POST',
+  path: `${path}/ticket`,
+  chains: everyPortal,
+  summary: 'Create a one-time URL of an event stream or download',
+  description:
+    'The URL needs the session cookie, but no header. It opens the path once, in the workspace of `X-Workspace-Id` and the ' +
+    'language of `X-LOCALE`.',
+  policy: { ...own, workspace: 'optional' },
+  describesCaller: true,
+  body: z.strictObject({
+    path: z
+      .string()
+      .max(2_048)
+      .regex(/^\/web\/v1\//)
+      .meta({
+        description: 'The path of a GET operation whose reply is an event stream or a download, with its query.',
+        examples: ['/web/v1/consumer/files/01981f2e-7a3c-7b60-9d7e-3f8d2c5a1b4e/download'],
+      }),
+  }),
+  reply: Link,
+  refuses: [],
 })

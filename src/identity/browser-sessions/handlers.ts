@@ -1,9 +1,11 @@
-import { createHandlerTable, type HandlerTable, withSessionCookie } from '../../kernel/index.ts'
+import { ticketParameter } from '../../contract/policies.ts'
+import { createHandlerTable, type HandlerTable, invalid, Refusal, withSessionCookie } from '../../kernel/index.ts'
 import { finishLogin } from '../login/complete.ts'
 import { asLaterStep, completionOf } from '../login/handlers.ts'
 import type { LoginPorts } from '../login/service.ts'
 import { getOpenSession, logout } from '../sessions/service.ts'
 import { toOwnSessionView } from '../sessions/view.ts'
+import { createTicket } from '../tickets/service.ts'
 import * as contract from './contract.ts'
 
 export function browserSessionHandlers(ports: LoginPorts): HandlerTable {
@@ -30,5 +32,23 @@ export function browserSessionHandlers(ports: LoginPorts): HandlerTable {
       const terminatedSessions = caller ? await logout(ports, { ...request, caller }) : 0
       return withSessionCookie({ success: true, terminatedSessions }, null)
     },
+    createTicket: ({ body: { path }, caller, workspace, locale }) => {
+      const operation = ports.findTicketOperation(caller.portal, pathnameOf(path))
+      if (!operation) throw invalid('path', 'no operation with a ticket')
+      if (operation.policy.workspace === 'required' && !workspace) throw new Refusal('ACCESS.WORKSPACE_REQUIRED')
+      return createTicket(ports, caller, {
+        operationId: operation.id,
+        path,
+        workspaceId: workspace?.id ?? null,
+        locale,
+      })
+    },
   })
+}
+
+/** Throws VALIDATION.INVALID_PARAMETER for a path that a browser would send in another form, or to another host. */
+function pathnameOf(path: string): string {
+  const url = URL.parse(path, 'http://gateway')
+  if (!url || url.pathname + url.search !== path || url.searchParams.has(ticketParameter)) throw invalid('path')
+  return url.pathname
 }

@@ -119,7 +119,8 @@ export class SessionAuthenticator {
 
   #admitClient(session: OpenSession, credential: CookieCredential, cookieDigest?: Uint8Array): MaybePromise<Caller> {
     const client = Buffer.from(session.clientDigest).toString('base64url')
-    if (!this.#clientClaimsOf(credential.clientHash).some((claim) => isEqualText(client, claim)))
+    const { clientHash } = credential
+    if (clientHash !== null && !this.#clientClaimsOf(clientHash).some((claim) => isEqualText(client, claim)))
       throw invalidToken('the cookie belongs to another client')
     return thenSync(this.#admit(session, credential.clientIp, credential), (caller) =>
       cookieDigest ? { ...caller, cookieDigest } : caller,
@@ -161,7 +162,7 @@ export class SessionAuthenticator {
   #admit(
     session: OpenSession,
     clientIp: string,
-    { bypassCache, isStreamOpen, isPassive }: Credential,
+    { bypassCache, isStreamOpen, isPassive }: Omit<Credential, 'clientHash'>,
   ): MaybePromise<Caller> {
     const { addressGuard, clock, settings } = this.#ports
     const { mfa } = settings

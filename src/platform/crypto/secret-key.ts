@@ -60,6 +60,7 @@ export type DigestPurpose =
   | 'mail-quota'
   | 'password-token'
   | 'session-cookie'
+  | 'session-ticket'
   | 'backup-code'
   | 'api-key'
   | 'withdrawal-account'

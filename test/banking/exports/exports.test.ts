@@ -21,7 +21,7 @@ import type { JobFacts } from '../../../src/platform/jobs/index.ts'
 import { systemIds as ids } from '../../../src/platform/runtime/index.ts'
 import { everyStore, type TestStore } from '../../ledger/stores.ts'
 import { createTestBank, type TestBank, type TestWallet } from '../../ledger/test-bank.ts'
-import { callerOf, deployment, outgoingOf, transactionOf, words } from '../world.ts'
+import { callerOf, deployment, noLinks, outgoingOf, transactionOf, words } from '../world.ts'
 
 const facts: JobFacts = { jobId: '', attempt: 1, signal: new AbortController().signal, drop: () => undefined }
 const wallets = 2
@@ -52,7 +52,7 @@ describe('exports', () => {
     const settings = { pageSize: 7, lifeMs: 60_000 }
     const ports = { blobs, deployment, clock: journal.clock, ids, words, inSnapshot, settings }
     const createDomain = (ledger: Ledger, store: Database = database) =>
-      createExports({ ...ports, database: store, transaction: transactionOf(store), ledger })
+      createExports({ ...ports, database: store, transaction: transactionOf(store), ledger, createLink: noLinks })
     const requestExport = async (type: 'FLOWS' | 'TRANSFERS', filters: object = {}) => {
       const exportId = ids.next<'export'>()
       const request = { exportType: type, format: 'JSONL', filters: JSON.stringify(filters) } as const

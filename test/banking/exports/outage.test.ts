@@ -11,7 +11,7 @@ import { systemIds as ids } from '../../../src/platform/runtime/index.ts'
 import { loadSettings } from '../../harness/settings.ts'
 import { testDatabase } from '../../identity/database.ts'
 import { createTestBank } from '../../ledger/test-bank.ts'
-import { deployment, transactionOf, words } from '../world.ts'
+import { deployment, noLinks, transactionOf, words } from '../world.ts'
 
 const settings = loadSettings({})
 const minute = 60_000
@@ -54,7 +54,14 @@ async function runExportDuring(outageMs: number): Promise<{ status: string; trie
     blobs,
     inSnapshot: createSnapshotReader({ database, named: () => database, kind: 'embedded' }, clock),
   }
-  const { jobs } = createExports({ ...ports, deployment, ledger, words, settings: settings.exports })
+  const { jobs } = createExports({
+    ...ports,
+    deployment,
+    ledger,
+    words,
+    createLink: noLinks,
+    settings: settings.exports,
+  })
   const runner = createJobRunner({
     ...ports,
     kinds: jobs,

@@ -13,7 +13,7 @@ import { systemIds as ids } from '../../../src/platform/runtime/index.ts'
 import { encodeMultipart } from '../../harness/multipart.ts'
 import { testDatabase } from '../../identity/database.ts'
 import { createTestBank, type TestBank } from '../../ledger/test-bank.ts'
-import { deployment, refusalOf, transactionOf, words } from '../world.ts'
+import { deployment, noLinks, refusalOf, transactionOf, words } from '../world.ts'
 
 const hour = 3_600_000
 const purposes = {
@@ -73,7 +73,7 @@ describe('uploads', () => {
       { workspaceId: workspace, form: formFor(purpose) },
       actNow(),
     )
-  const files = () => createFiles({ ...portsOf(), clock: journal.clock, words, settings })
+  const files = () => createFiles({ ...portsOf(), clock: journal.clock, words, createLink: noLinks, settings })
   const sweep = () =>
     files().jobs[0]?.work(null, { jobId: '', attempt: 1, signal: new AbortController().signal, drop: () => undefined })
   const isThere = async (key: string) => (await blobs.get(key))?.destroy() !== undefined

@@ -14,7 +14,7 @@ import { systemIds as ids } from '../../../src/platform/runtime/index.ts'
 import { encodeMultipart } from '../../harness/multipart.ts'
 import { everyStore, type TestStore } from '../../ledger/stores.ts'
 import { createTestBank, type TestBank } from '../../ledger/test-bank.ts'
-import { deployment, refusalOf, transactionOf, words } from '../world.ts'
+import { deployment, noLinks, refusalOf, transactionOf, words } from '../world.ts'
 
 const rule = { maxBytes: 1_000, types: ['text/plain'] }
 const purposes = { RECHARGE_PROOF: rule, DOCUMENT: rule, AVATAR: rule }
@@ -71,6 +71,7 @@ describe.each(stores)('upload quotas on $name', ({ database }: TestStore) => {
       ids,
       blobs,
       deployment,
+      createLink: noLinks,
       clock: bank.clock,
       words,
       settings,

@@ -33,6 +33,7 @@ function unused() {
 }
 const identity = await composeIdentity(settings, beyond, logger, {
   openWorkspace: unused,
+  findTicketOperation: () => undefined,
   suspendCredentials: unused,
   purposes: purposePorts(bankingCatalogue.operations, opened.database, () => domains),
 })

@@ -5,16 +5,18 @@ import { headers } from '../../../contract/headers.ts'
 import { portals as names, type Portal, portalOfChain, Refusal } from '../../../kernel/index.ts'
 import type { Stage } from '../call.ts'
 import type { ResolveClient } from '../client-address.ts'
+import { takeTicket } from '../tickets.ts'
 
 const maxCachedLength = 256
 
-/** Throws ACCESS.PORTAL_MISMATCH. */
+/** A ticket takes the place of the code. Throws ACCESS.PORTAL_MISMATCH or ACCESS.TICKET_INVALID. */
 export function accessCodeStage(portals: Record<Portal, PortalConfiguration>, resolveClient: ResolveClient): Stage {
   const portalOf = createPortalLookup(portals)
   const { field } = headers.portalAccessCode
   return (call) => {
     const { perimeter, portal: expected } = call.chain
-    if (perimeter !== 'portal') {
+    takeTicket(call)
+    if (perimeter !== 'portal' || call.ticket) {
       call.portal = portalOfChain(call.chain)
       return
     }

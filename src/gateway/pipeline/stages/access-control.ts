@@ -21,6 +21,7 @@ import type { ResolveClient } from '../client-address.ts'
 import type { AllowedOrigins } from '../origins.ts'
 import type { AuthenticationPort, Credential } from '../ports.ts'
 import type { SessionCookie, SessionCookies } from '../session-cookie.ts'
+import { pathOf, type Ticket } from '../tickets.ts'
 
 const bearerPattern = /^bearer +(.+)$/i
 
@@ -148,10 +149,29 @@ function authenticateCookie(
   call.portal = portal
   call.hasSessionCookie = true
   origins.assertOwnPage(call)
-  const { operation, requestId } = call
+  const { operation, requestId, ticket } = call
   const credential = toCredential(call, value, resolveClient, source)
-  const caller = authentication.sessionCookie({ ...credential, portal, operationId: operation.id, requestId })
-  return thenSync(caller, (found) => setCaller(call, found, null))
+  const request = { portal, operationId: operation.id, requestId }
+  // The request for the ticket counted as activity.
+  const byTicket = { clientHash: null, isPassive: true } as const
+  const caller = authentication.sessionCookie({ ...credential, ...request, ...(ticket && byTicket) })
+  return thenSync(caller, (found) =>
+    thenSync(ticket && !ticket.spent ? spendTicket(authentication, call, ticket, found) : undefined, () =>
+      setCaller(call, found, null),
+    ),
+  )
+}
+
+/** Once per request: repeated checks only compare the session. */
+async function spendTicket(
+  authentication: AuthenticationPort,
+  call: Call,
+  ticket: Ticket,
+  caller: Caller,
+): Promise<void> {
+  const { value } = ticket
+  ticket.spent = await authentication.ticket({ caller, value, operationId: call.operation.id, path: pathOf(call) })
+  call.locale = ticket.spent.locale
 }
 
 /** The session that a sign-in replaces is the caller, if any. Nothing that is wrong with its cookie prevents the sign-in. */
@@ -175,7 +195,8 @@ async function orNobody(authenticate: () => MaybePromise<void>): Promise<void> {
 }
 
 /** Clients can send a UUID in upper case (RFC 9562, section 4). Stored ids are in lower case. */
-function requestedWorkspace({ headers: received }: Call): string | null {
+function requestedWorkspace({ headers: received, ticket }: Call): string | null {
+  if (ticket) return ticket.spent?.workspaceId ?? null
   return received.optional(headers.workspaceId.field)?.toLowerCase() ?? null
 }
 

@@ -31,7 +31,7 @@ export function edgeStage(resolveClient: ResolveClient): Stage {
   }
 }
 
-/** Other stages check the access code, the client hash and the body's media type. */
+/** Other stages check the access code, the client hash and the body's media type. A ticket knows the locale. */
 export function requiredHeadersStage(
   { portals }: Pick<Configuration, 'portals'>,
   origins: Pick<AllowedOrigins, 'allows'>,
@@ -39,17 +39,20 @@ export function requiredHeadersStage(
   return (call) => {
     assertOrigin(call, origins)
     if (call.chain.perimeter !== 'portal') return assertRequestId(call)
-    assertHeader(call, headers.requestId)
-    assertHeader(call, headers.locale)
+    if (!call.ticket) {
+      assertHeader(call, headers.requestId)
+      assertHeader(call, headers.locale)
+    }
     const isCloudflare = portals[call.portal ?? 'CONSUMER'].edge.kind === 'cloudflare'
-    assertHeader(call, headers.forwardedProto, call.edgeTrusted || !isCloudflare)
+    assertEdgeHeader(call, headers.forwardedProto, call.edgeTrusted || !isCloudflare)
     if (isCloudflare) assertCloudflareHeaders(call)
   }
 }
 
-/** The hash is optional for machines. */
+/** The hash is optional for machines. A ticket takes its place. */
 export function clientHashStage(call: Call): void {
   const { field, accepts } = headers.clientHash
+  if (call.ticket) return
   const value = call.headers.optional(field)
   if (value === undefined && call.chain.perimeter === 'machine') return
   if (value === undefined || !accepts(value)) throw invalid(field)
@@ -78,11 +81,20 @@ function assertHeader(call: Call, { field, accepts }: HeaderDefinition, isTruste
   return value
 }
 
-/** From a peer that is not a trusted proxy, they are treated as absent. */
+/**
+ * From a peer that is not a trusted proxy, they are treated as absent. Without an edge, such as in development, a client can
+ * add them, but a link cannot: with a ticket, a trusted peer may omit them.
+ */
+function assertEdgeHeader(call: Call, header: HeaderDefinition, isTrusted = call.edgeTrusted): string | undefined {
+  if (call.ticket && isTrusted && !call.headers.has(header.field)) return undefined
+  return assertHeader(call, header, isTrusted)
+}
+
 function assertCloudflareHeaders(call: Call): void {
   const { field } = headers.connectingIp
-  const address = assertHeader(call, headers.connectingIp, call.edgeTrusted)
-  if (parseAddress(address) === null) throw invalid(field, `header ${field} is missing or malformed`)
-  assertHeader(call, headers.ray, call.edgeTrusted)
-  call.country = assertHeader(call, headers.ipCountry, call.edgeTrusted).toUpperCase()
+  const address = assertEdgeHeader(call, headers.connectingIp)
+  if (address !== undefined && parseAddress(address) === null)
+    throw invalid(field, `header ${field} is missing or malformed`)
+  assertEdgeHeader(call, headers.ray)
+  call.country = assertEdgeHeader(call, headers.ipCountry)?.toUpperCase() ?? call.country
 }

@@ -62,7 +62,7 @@ test('stages run in order: authentication and permission precede the body', () =
     settings: testSettings({}),
     limits: { spendAll: never, admit: never, addressKey: never, networkKey: never },
     channel: { open: never, sealer: never },
-    authentication: { accessToken: never, sessionCookie: never, apiKey: never },
+    authentication: { accessToken: never, sessionCookie: never, ticket: never, apiKey: never },
     cookies: { read: never, format: never },
     origins: { allows: never, assertOwnPage: never },
     stepUps: { spend: never },
@@ -141,6 +141,7 @@ describe('repeated headers, of which readers may use different values', () => {
     const authentication = {
       accessToken: async () => caller('CONSUMER'),
       sessionCookie: never,
+      ticket: never,
       apiKey: () => undefined,
     }
     const stage = authenticateStage({ ...browserParts, authentication, resolveClient: () => undefined })
@@ -320,6 +321,7 @@ describe('authentication', () => {
       return caller('SYSTEM')
     },
     sessionCookie: never,
+    ticket: never,
     apiKey: () => undefined,
   }
   const resolveClient: ResolveClient = (call, portal) => {
