@@ -150,6 +150,22 @@ export function composeIdentity(
   return createIdentity(ports, identitySettings(settings))
 }
 
+/** Returns the operations whose requests can have a ticket, by path. */
+export function ticketOperations(operations: readonly Operation[]): IdentityHooks['findTicketOperation'] {
+  const route = createRouter(operations)
+  return (portal, path) => {
+    try {
+      const { operation, chainId } = route('GET', path)
+      const chain: Chain = chains[chainId]
+      const isOfPortal = (portalOfChain(chain) ?? portal) === portal
+      return isOfPortal && takesTicket(operation, chain) ? operation : undefined
+    } catch (error) {
+      if (error instanceof Refusal) return undefined
+      throw error
+    }
+  }
+}
+
 function accountRule(settings: Configuration, portal: Portal, group: RateGroup): LimitRule {
   const { groups } = limitsOf(settings, portal)
   // A group without an account rule uses that of `general`.
@@ -199,21 +215,5 @@ function openingCounter(settings: Configuration, limits: Limits) {
     return thenSync(limits.spend(name, portal, rule), ({ allowed, limit, resetMs }) => {
       if (!allowed) throw rateLimited(resetMs, `limit ${name}`, { name, limit, windowMs: rule.windowMs })
     })
-  }
-}
-
-/** Returns the operations whose requests can have a ticket, by path. */
-export function ticketOperations(operations: readonly Operation[]): IdentityHooks['findTicketOperation'] {
-  const route = createRouter(operations)
-  return (portal, path) => {
-    try {
-      const { operation, chainId } = route('GET', path)
-      const chain: Chain = chains[chainId]
-      const isOfPortal = (portalOfChain(chain) ?? portal) === portal
-      return isOfPortal && takesTicket(operation, chain) ? operation : undefined
-    } catch (error) {
-      if (error instanceof Refusal) return undefined
-      throw error
-    }
   }
 }

@@ -195,6 +195,7 @@ describe('round trips', () => {
     })
   type Owner = ReturnType<typeof clientOf>
 
+  const browser = browserFetch()
   const pageOf = () =>
     createClient({
       baseUrl: url,
@@ -204,7 +205,7 @@ describe('round trips', () => {
       seal: 'none',
       session: 'cookie',
       storage: memoryStorage(),
-      fetch: browserFetch(),
+      fetch: browser,
     })
   const credentials = { email: 'owner@demo.test', password: 'Portico-demo-2026' }
   const mfaMethod = 'EMAIL' as const
@@ -286,12 +287,20 @@ describe('round trips', () => {
     })
   })
 
-  test('wallets.list from a service, with a session cookie', async () => {
+  test('wallets.list from a service, with a session cookie; a one-time URL', async () => {
     const page = pageOf()
     const mailed = codeMails().length
     await page.signIn({ ...credentials, code: () => codeAfter(mailed) })
     expectDocumented({
       'proxied GET, cookie': await costOfMany(() => page.listWallets()),
+    })
+    const path = '/web/v1/consumer/files/01990000-0000-7000-8000-00000000f11e/download'
+    const create = () => page.createTicket({ body: { path } })
+    const open = async ({ url: opened }: { url: string }) => browser(`${url}${opened}`)
+    for (let index = 0; index < signIns; index++) await open(await create())
+    expectDocumented({
+      'one-time URL: create': await costOf(create, () => undefined, signIns),
+      'one-time URL: use': await costOf(open, create, signIns),
     })
   })
 

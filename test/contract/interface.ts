@@ -169,6 +169,7 @@ export const additions = [
   'POST /web/v1/consumer/auth/browser-session',
   'GET /web/v1/consumer/auth/browser-session',
   'POST /web/v1/consumer/auth/browser-session/end',
+  'POST /web/v1/consumer/auth/browser-session/ticket',
   'GET /web/v1/consumer/security/self',
   'POST /web/v1/consumer/security/step-up/send',
   'POST /web/v1/consumer/security/step-up',
@@ -181,5 +182,7 @@ export const additions = [
   'POST /web/v1/consumer/roles/restore',
   'POST /web/v1/consumer/wallets',
   'POST /web/v1/consumer/files/{}/delete',
+  'POST /web/v1/consumer/files/{}/link',
+  'POST /web/v1/consumer/exports/{}/link',
   'GET /web/v1/consumer/exchanges/quote/{}',
 ]

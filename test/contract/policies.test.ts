@@ -72,9 +72,9 @@ describe('policies', () => {
       'exchange:create': ['exchanges.create', 'exchanges.quote'],
       'exchange:read': ['exchanges.list', 'exchanges.read', 'exchanges.readQuote'],
       'export:create': ['exports.create'],
-      'export:read': ['exports.download', 'exports.list', 'exports.read'],
+      'export:read': ['exports.download', 'exports.link', 'exports.list', 'exports.read'],
       'file:delete': ['files.delete'],
-      'file:read': ['files.download', 'files.read'],
+      'file:read': ['files.download', 'files.link', 'files.read'],
       'file:upload': ['files.upload'],
       'invitation:manage': ['invitations.cancel', 'invitations.confirm', 'invitations.create'],
       'invitation:read': ['invitations.list'],
@@ -187,6 +187,7 @@ describe('policies', () => {
     const open = catalogue.filter(({ policy }) => policy.workspace !== 'none' && policy.permission === null)
     expect(open.map(({ id }) => id).toSorted(), editHere).toEqual([
       'browserSessions.read',
+      'browserSessions.ticket',
       'sessions.self',
       'workspaces.leave',
       'workspaces.setDefault',

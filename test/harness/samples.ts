@@ -219,9 +219,11 @@ export const bankingSamples: Samples = {
   'exchanges.readQuote': inPath('quote_id', quoteIn),
   'exports.create': () => ({ body: { exportType: 'FLOWS', format: 'CSV' } }),
   'exports.download': ofExport,
+  'exports.link': ofExport,
   'exports.read': ofExport,
   'files.delete': ofFile,
   'files.download': ofFile,
+  'files.link': ofFile,
   'files.read': ofFile,
   'invitations.cancel': async (place) => {
     const body = { email: `${randomUUID()}@people.test`, roleBizId: await createRoleIn(place) }

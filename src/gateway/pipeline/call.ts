@@ -22,8 +22,7 @@ import {
 } from '../../kernel/index.ts'
 import type { Handshake } from '../sockets/handshake.ts'
 import { type Headers, readIdempotencyKey } from './headers.ts'
-import type { OpenedChannel } from './ports.ts'
-import type { Ticket } from './tickets.ts'
+import type { OpenedChannel, Ticket } from './ports.ts'
 
 /** The connection to the client. */
 export interface Client {

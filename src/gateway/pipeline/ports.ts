@@ -74,11 +74,18 @@ export interface TicketUse {
   path: string
 }
 
-/** What takes the place of the headers. */
+/** Replaces the headers of the workspace and the locale. */
 export interface SpentTicket {
   /** Null means the account's default workspace. */
   workspaceId: WorkspaceId | null
   locale: Locale
+}
+
+/** Takes the place of the headers that a link, an image and EventSource cannot send. */
+export interface Ticket {
+  value: string
+  /** Null until the `authenticate` stage has spent it. */
+  spent: SpentTicket | null
 }
 
 /** Throws ACCESS.TOKEN_INVALID or ACCESS.IP_NOT_ALLOWED. */

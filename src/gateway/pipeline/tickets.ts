@@ -1,14 +1,6 @@
 import { takesTicket, ticketParameter } from '../../contract/policies.ts'
 import { Refusal } from '../../kernel/index.ts'
 import type { Call } from './call.ts'
-import type { SpentTicket } from './ports.ts'
-
-/** A ticket takes the place of the headers that a link, an image and EventSource cannot send. */
-export interface Ticket {
-  value: string
-  /** Null until the `authenticate` stage has spent it. */
-  spent: SpentTicket | null
-}
 
 /** 256 bits in base64url. */
 const valuePattern = /^[A-Za-z0-9_-]{43}$/
@@ -32,7 +24,7 @@ export function takeTicket(call: Call): void {
   if (!valuePattern.test(value)) throw ticketInvalid('a malformed ticket')
 }
 
-/** What the ticket must have been created for. */
+/** The path that the ticket must open. */
 export function pathOf({ path, query }: Pick<Call, 'path' | 'query'>): string {
   return query === '' ? path : `${path}?${query}`
 }

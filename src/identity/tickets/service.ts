@@ -1,6 +1,6 @@
 import type { Link } from '../../contract/fields.ts'
 import { takesTicket, ticketParameter } from '../../contract/policies.ts'
-import { inTransaction } from '../../database/index.ts'
+import { commitWith, inTransaction } from '../../database/index.ts'
 import type { SpentTicket, TicketUse } from '../../gateway/pipeline/ports.ts'
 import {
   addMs,
@@ -19,13 +19,13 @@ import type { IdentityPorts } from '../ports.ts'
 import { lockCookie } from '../sessions/cookie-store.ts'
 import { assertSession } from '../sessions/rules.ts'
 import { mintToken } from '../tokens/rules.ts'
-import { countTickets, insertTicket, spendTicket, type Ticket } from './store.ts'
+import { insertTicket, spendTicket, type Ticket } from './store.ts'
 
 /** The browser opens a link, an image or a stream right after the page has asked for its URL. */
 const lifetimeMs = 60_000
 
 /** A caller could otherwise fill the table. The largest page of a list has 100 rows, each of which can have an image. */
-const maxOpen = 100
+const maxUnused = 100
 
 export type OpenedByTicket = Omit<Ticket, 'digest' | 'expiresAt'>
 
@@ -44,13 +44,12 @@ export async function createTicket(
   const session = assertSession(caller)
   const value = mintToken(randomness)
   const now = clock.now()
-  await inTransaction(database, async (tx) => {
-    // The lock makes the count exact.
+  const ticket = { ...opened, digest: digest('session-ticket', value), expiresAt: addMs(now, lifetimeMs) }
+  const isInserted = await inTransaction(database, async (tx) => {
     if (!(await lockCookie(tx, session))) throw withoutCookie('the session has tokens, or has just ended')
-    if ((await countTickets(tx, session, now)) >= maxOpen) throw rateLimited(lifetimeMs, `${maxOpen} unused tickets`)
-    const ticket = { ...opened, digest: digest('session-ticket', value), expiresAt: addMs(now, lifetimeMs) }
-    await insertTicket(tx, session, ticket, now)
+    return commitWith([insertTicket(session, ticket, maxUnused, now)], ([inserted]) => inserted)
   })
+  if (!isInserted) throw rateLimited(lifetimeMs, `${maxUnused} unused tickets`)
   const separator = opened.path.includes('?') ? '&' : '?'
   return { url: `${opened.path}${separator}${ticketParameter}=${value}`, expiresIn: lifetimeMs / 1_000 }
 }
@@ -75,7 +74,7 @@ export function createLink(
   return createTicket(ports, caller, { operationId: operation.id, path, workspaceId: workspace?.id ?? null, locale })
 }
 
-/** Throws ACCESS.TICKET_INVALID, for whatever reason. */
+/** Throws ACCESS.TICKET_INVALID, which does not reveal the reason. */
 export async function useTicket(
   { clock, database, digest }: TicketPorts,
   { caller, value, ...target }: TicketUse,

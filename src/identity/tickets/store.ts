@@ -1,8 +1,9 @@
-import { type Database, type Tx, timestamptz, validAt } from '../../database/index.ts'
-import { type Instant, type Locale, toDate, type WorkspaceId } from '../../kernel/index.ts'
+import { sql } from 'kysely'
+import { type Database, rawQuery, type Statements, timestamptz, validAt } from '../../database/index.ts'
+import type { Instant, Locale, WorkspaceId } from '../../kernel/index.ts'
 import type { OwnSession } from '../sessions/rules.ts'
 
-/** What a ticket opens. */
+/** The request that a ticket opens. */
 export interface TicketTarget {
   operationId: string
   /** With the query. */
@@ -16,30 +17,25 @@ export interface Ticket extends TicketTarget {
   expiresAt: Instant
 }
 
-export async function countTickets(tx: Tx, { portal, sessionId }: OwnSession, now: Instant): Promise<number> {
-  const { tickets } = await tx
-    .selectFrom('session_tickets')
-    .select(({ fn }) => fn.countAll<string>().as('tickets'))
-    .where('portal', '=', portal)
-    .where('sessionBizId', '=', sessionId)
-    .where('expiresAt', '>', timestamptz(now))
-    .executeTakeFirstOrThrow()
-  return Number(tickets)
-}
-
-export async function insertTicket(
-  tx: Tx,
+/**
+ * Returns whether the session had fewer unused tickets than the maximum. The caller must have locked its row, so that the
+ * count is exact.
+ */
+export function insertTicket(
   { portal, accountId, sessionId }: OwnSession,
   { digest, operationId, path, workspaceId, locale, expiresAt }: Ticket,
+  maxUnused: number,
   now: Instant,
-): Promise<void> {
-  const owner = { portal, sessionBizId: sessionId, accountBizId: accountId }
-  const opened = { operationId, path, workspaceBizId: workspaceId, locale }
-  const times = { createdAt: toDate(now), expiresAt: toDate(expiresAt) }
-  await tx
-    .insertInto('session_tickets')
-    .values({ ticketDigest: digest, ...owner, ...opened, ...times })
-    .execute()
+): Statements<boolean> {
+  return rawQuery(sql`
+    INSERT INTO session_tickets (ticket_digest, portal, session_biz_id, account_biz_id, operation_id, path,
+        workspace_biz_id, locale, created_at, expires_at)
+      SELECT ${digest}::bytea, ${portal}::text, ${sessionId}::uuid, ${accountId}::uuid, ${operationId}::text,
+        ${path}::text, ${workspaceId}::uuid, ${locale}::text, ${timestamptz(now)}, ${timestamptz(expiresAt)}
+       WHERE (SELECT count(*) FROM session_tickets
+               WHERE portal = ${portal} AND session_biz_id = ${sessionId} AND expires_at > ${timestamptz(now)})
+             < ${maxUnused}::integer
+      RETURNING portal`).hasRow()
 }
 
 /** Undefined if the open session has no such ticket. Only one request can spend it. */

@@ -26,7 +26,7 @@ interface Sent {
   peer?: string
 }
 
-/** What a browser sends for a link, in development. */
+/** A link in development: a browser adds no header of the interface. */
 function follow(query: string, { headers = {}, operation = downloadFile, ...more }: Sent = {}): Call {
   return arrivedCall(operation, { query, headers: headersOf(headers), ...more })
 }

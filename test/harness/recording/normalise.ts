@@ -61,6 +61,7 @@ export function normaliser(now: number): (value: Json) => Json {
     const plain = text
       .replaceAll(uuid, numbered)
       .replaceAll(newcomer, 'newcomer')
+      .replace(/(?<=[?&]ticket=)[\w-]{43}/, '<ticket>')
       .replaceAll(timestampPattern, (each) => shifted(each, now))
     return plain === text && isOpaque(text) && !/^\d+(\.\d+)?$/.test(text) ? `<${name}>` : plain
   }

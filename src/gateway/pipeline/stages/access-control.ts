@@ -19,9 +19,9 @@ import type { AccessCache } from '../access-cache.ts'
 import type { Call, Stage } from '../call.ts'
 import type { ResolveClient } from '../client-address.ts'
 import type { AllowedOrigins } from '../origins.ts'
-import type { AuthenticationPort, Credential } from '../ports.ts'
+import type { AuthenticationPort, Credential, Ticket } from '../ports.ts'
 import type { SessionCookie, SessionCookies } from '../session-cookie.ts'
-import { pathOf, type Ticket } from '../tickets.ts'
+import { pathOf } from '../tickets.ts'
 
 const bearerPattern = /^bearer +(.+)$/i
 
