@@ -291,4 +291,8 @@ export const bankingSamples: Samples = {
   'withdrawals.return': ofCompleted({ body: reason }),
 }
 
-export const openToReaders = ['workspaces.leave', 'workspaces.setDefault']
+export const openToReaders = [
+  ...['workspaces.leave', 'workspaces.setDefault'],
+  // They only open what a reader can read.
+  ...['browserSessions.ticket', 'exports.link', 'files.link'],
+]

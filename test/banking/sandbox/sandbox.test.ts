@@ -132,6 +132,7 @@ const tablesByTreatment = {
     'memberships',
     'operator_proposals',
     'roles',
+    'session_tickets',
   ],
 }
 function reset(workspace: string, as = owner) {
