@@ -152,7 +152,7 @@ function authenticateCookie(
   const { operation, requestId, ticket } = call
   const credential = toCredential(call, value, resolveClient, source)
   const request = { portal, operationId: operation.id, requestId }
-  // The request for the ticket counted as activity.
+  // A page that reconnects would prolong its session forever.
   const byTicket = { clientHash: null, isPassive: true } as const
   const caller = authentication.sessionCookie({ ...credential, ...request, ...(ticket && byTicket) })
   return thenSync(caller, (found) =>
