@@ -4,6 +4,14 @@
  */
 import { randomId } from './reference.js'
 
+/** The headers of the edge, which development lacks. */
+export const edgeHeaders = {
+  'X-Forwarded-Proto': 'https',
+  'CF-Connecting-IP': '203.0.113.7',
+  'Cf-Ray': '8f3a1b2c3d4e5f60',
+  'cf-ipcountry': 'DE',
+}
+
 const maxWaitMs = 10_000
 const pollMs = 200
 
@@ -11,14 +19,19 @@ const pollMs = 200
 const resolve = (document, { $ref, ...parameter }) =>
   $ref === undefined ? parameter : document.components.parameters[$ref.split('/').at(-1)]
 
-/** Returns the path of an operation and the example values of its headers. */
-const findOperation = (document, id) => {
+/** Returns the path of an operation and its headers: the authorizations of the page and the examples. */
+const findOperation = (system, id) => {
+  const document = system.specSelectors.specJson().toJS()
   for (const [path, methods] of Object.entries(document.paths)) {
     const operation = Object.values(methods).find(({ operationId }) => operationId === id)
     if (!operation) continue
     const parameters = operation.parameters.map((parameter) => resolve(document, parameter))
     const examples = parameters.filter((each) => each.in === 'header' && each.example !== undefined)
-    return { path, headers: Object.fromEntries(examples.map(({ name, example }) => [name, example])) }
+    const authorized = Object.keys(operation.security[0]).map((name) => [
+      document.components.securitySchemes[name].name,
+      system.authSelectors.authorized().getIn([name, 'value'], ''),
+    ])
+    return { path, headers: Object.fromEntries([...authorized, ...examples.map((each) => [each.name, each.example])]) }
   }
   throw new Error(`/openapi.json has no operation ${id}`)
 }
@@ -34,11 +47,11 @@ const readJson = async (url, options) => {
   }
 }
 
-const call = async (document, id, body) => {
-  const { path, headers } = findOperation(document, id)
+const call = async (system, id, body) => {
+  const { path, headers } = findOperation(system, id)
   const { body: envelope } = await readJson(path, {
     method: 'POST',
-    headers: { ...headers, 'X-Request-Id': randomId(), 'Content-Type': 'application/json' },
+    headers: { ...edgeHeaders, ...headers, 'X-Request-Id': randomId(), 'Content-Type': 'application/json' },
     body: JSON.stringify(body),
   })
   if (!envelope.success) throw new Error(`${envelope.code}: ${envelope.message}`)
@@ -63,8 +76,8 @@ const waitForCode = async (email, since) => {
   throw new Error(`no code for ${email} in the outbox`)
 }
 
-const signIn = async (document, { portal, email }, password) => {
-  const step = (name, body) => call(document, `${portal.toLowerCase()}.auth.${name}`, body)
+const signIn = async (system, { portal, email }, password) => {
+  const step = (name, body) => call(system, `${portal.toLowerCase()}.auth.${name}`, body)
   const { data: attempt, timestamp } = await step('loginInitiate', { email, password })
   const { sessionId } = attempt
   if (sessionId === null) throw new Error(`${email} waits for approval`)
@@ -100,8 +113,7 @@ export const demoSignIn = ({ React }) => {
       if (state.isBusy || !account) return
       setState({ ...idle, isBusy: true, text: 'Signing in …' })
       try {
-        const document = system.specSelectors.specJson().toJS()
-        const { accessToken, expiresIn } = await signIn(document, account, demo.password)
+        const { accessToken, expiresIn } = await signIn(system, account, demo.password)
         system.preauthorizeApiKey('accessToken', accessToken)
         const text = `Signed in as ${email} (${account.portal}) until ${toTime(expiresIn)}.`
         setState({ ...idle, text, token: accessToken })

@@ -1,5 +1,5 @@
 /* The development profile serves this file as start.js. */
-import { demoSignIn } from './demo.js'
+import { demoSignIn, edgeHeaders } from './demo.js'
 import { showReference } from './reference.js'
 
-showReference([demoSignIn])
+showReference([demoSignIn], edgeHeaders)

@@ -33,6 +33,7 @@ const codeAsSentence: Sentence = (code) => code
 const introduction = [
   'The interface of a portal gateway: sign-in and security, workspaces and their members, money.',
   'Every JSON response has an envelope. Its `code` is `2000` for success, otherwise the refusal code. Amounts are decimal strings with a separate currency, times are ISO 8601 in UTC, and ids are called `bizId`.',
+  'The access code and the client hash are security schemes. Each request to a portal also needs a new `X-Request-Id`, and `X-LOCALE`. The edge in front of the gateway sets `X-Forwarded-Proto` and the CF headers.',
   'Request bodies can be encrypted: fetch the public key, open a secure channel session, and send `{payload}`. `/openapi.json?channel=sealed` also describes these bodies.',
 ].join('\n\n')
 
@@ -78,7 +79,7 @@ export async function openApiDocument(catalogue: Catalogue, options: DocumentOpt
       parameters,
       responses: refusals.components,
       headers: pickReferenced(responseHeaderComponents, 'headers', body),
-      securitySchemes,
+      securitySchemes: pickSecuritySchemes(hoisted.operations),
     },
   }
 }
@@ -104,6 +105,11 @@ async function listOperations(parts: OperationParts): Promise<Documented[]> {
         operation: toOperationObject(parts, operation, chainId),
       })
   return listed
+}
+
+function pickSecuritySchemes(operations: readonly Documented[]): JsonObject {
+  const used = JSON.stringify(operations.map(({ operation }) => operation.security ?? null))
+  return Object.fromEntries(Object.entries(securitySchemes).filter(([name]) => used.includes(`"${name}":`)))
 }
 
 function buildPaths(operations: readonly Documented[]): JsonObject {

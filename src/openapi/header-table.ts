@@ -13,40 +13,27 @@ export interface HeaderRow {
   description: string
   schema: JsonObject
   example?: string
-  /** The stages of the pipeline enforce the same rule. */
   rule: Rule
 }
 
-/** The edge adds these. A client that sends them is one behind no edge, as in development. */
-const byEdge: Rule = (_, { perimeter }) => (perimeter === 'portal' ? 'optional' : 'none')
-const behindPortal: Rule = (_, { perimeter }) => (perimeter === 'portal' ? 'required' : 'none')
 const ofStreams: Rule = ({ reply }) => (reply === 'stream' || reply === 'raw' ? 'optional' : 'none')
 const ofChannel: Rule = (operation, chain, isSealed) => (isSealed && isSealable(operation, chain) ? 'optional' : 'none')
 const ofWorkspace: Rule = ({ policy }, { perimeter }) =>
   policy.workspace === 'required' && perimeter !== 'portal' ? 'optional' : policy.workspace
 
-/** The pipeline checks the same names and schemas. */
+/**
+ * The headers that are parameters. Those of every request are optional, because a client sets them once and not per call.
+ * The gateway still requires them. Security schemes describe the access code and the client hash. The headers of the edge are
+ * not the client's.
+ */
 export const headerTable: Record<string, HeaderRow> = {
-  PortalAccessCode: {
-    ...declared(headers.portalAccessCode),
-    description: 'Portal access code.',
-    example: 'consumer-dev',
-    rule: (operation, chain, isSealed) =>
-      chain.portal === 'SYSTEM' ? 'none' : behindPortal(operation, chain, isSealed),
-  },
-  SystemAccessCode: {
-    ...declared(headers.portalAccessCode),
-    description: 'Access code of the SYSTEM portal.',
-    example: 'system-dev',
-    rule: (operation, chain, isSealed) =>
-      chain.portal === 'SYSTEM' ? behindPortal(operation, chain, isSealed) : 'none',
-  },
   RequestId: {
     ...declared(headers.requestId),
     description:
-      'Unique request id, repeated in the response. It is the idempotency key of a command without `Idempotency-Key`.',
+      'Unique request id, repeated in the response. Send a new one with each request: it is the idempotency key of a ' +
+      'command without `Idempotency-Key`. A portal rejects requests without it, and machines need it for such commands.',
     example: '8f0c3a52-6f2d-4b55-9a5c-0d4b8f6f6c11',
-    rule: ({ policy }, { perimeter }) => (perimeter === 'portal' || policy.idempotent ? 'required' : 'optional'),
+    rule: always,
   },
   // Without an example, which pages and generated code would send with every command.
   IdempotencyKey: {
@@ -56,41 +43,11 @@ export const headerTable: Record<string, HeaderRow> = {
       'returns the first response, and with another body it is rejected.',
     rule: ({ policy }) => (policy.idempotent ? 'optional' : 'none'),
   },
-  ClientHash: {
-    ...declared(headers.clientHash),
-    description: 'Client fingerprint. Use the same value during a sign-in and for as long as its tokens are used.',
-    example: '3q2-7wFhb0nq8nT0kP5o',
-    rule: (_, { perimeter }) => (perimeter === 'machine' ? 'optional' : 'required'),
-  },
-  ForwardedProto: {
-    ...declared(headers.forwardedProto),
-    description: 'Protocol. The edge proxy sets it.',
-    example: 'https',
-    rule: byEdge,
-  },
-  ConnectingIp: {
-    ...declared(headers.connectingIp),
-    description: 'Client address, IPv4 or IPv6. The edge proxy sets it.',
-    example: '203.0.113.7',
-    rule: byEdge,
-  },
-  Ray: {
-    ...declared(headers.ray),
-    description: 'Request id of the edge proxy, which sets it.',
-    example: '8f3a1b2c3d4e5f60',
-    rule: byEdge,
-  },
-  IpCountry: {
-    ...declared(headers.ipCountry),
-    description: 'Client country. The edge proxy sets it.',
-    example: 'DE',
-    rule: byEdge,
-  },
   Locale: {
     ...declared(headers.locale),
-    description: `Language of labels and messages: ${locales.join(', ')}; any other value means en.`,
+    description: `Language of labels and messages: ${locales.join(', ')}; any other value means en. Requests without it are rejected.`,
     example: 'en',
-    rule: behindPortal,
+    rule: (_, { perimeter }) => (perimeter === 'portal' ? 'optional' : 'none'),
   },
   MachineLocale: {
     ...declared(headers.machineLocale),
@@ -171,6 +128,10 @@ export function headerComponents(workspaceId?: string): Record<string, JsonObjec
       ]
     }),
   )
+}
+
+function always(): Presence {
+  return 'optional'
 }
 
 function declared({ name, schema }: HeaderDefinition) {

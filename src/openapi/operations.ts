@@ -1,3 +1,5 @@
+import { type HeaderDefinition, headers } from '../contract/headers.ts'
+import type { Catalogue } from '../contract/index.ts'
 import { isSealable } from '../contract/policies.ts'
 import { canDemandStepUp, confirmedNames } from '../contract/step-up-purpose.ts'
 import { operationMarks } from '../documents/marks.ts'
@@ -18,7 +20,16 @@ export interface OperationParts extends RequestParts {
   refusals: RefusalResponses
 }
 
+/** Clients set these headers once. `x-example` is the value that the reference page starts with. */
 export const securitySchemes: Record<string, JsonObject> = {
+  consumerAccessCode: toHeaderScheme(headers.portalAccessCode, 'Access code of the CONSUMER portal.', 'consumer-dev'),
+  systemAccessCode: toHeaderScheme(headers.portalAccessCode, 'Access code of the SYSTEM portal.', 'system-dev'),
+  clientHash: toHeaderScheme(
+    headers.clientHash,
+    'Client fingerprint: 1 to 256 visible characters of ASCII. Use the same value during a sign-in and for as long as ' +
+      'its tokens are used.',
+    '3q2-7wFhb0nq8nT0kP5o',
+  ),
   accessToken: {
     type: 'http',
     scheme: 'bearer',
@@ -56,7 +67,7 @@ export function toOperationObject(parts: OperationParts, operation: Operation, c
     tags: [toTag(operation)],
     summary: operation.summary,
     description: [operation.description, describePolicy(operation, chain)].filter(Boolean).join('\n\n'),
-    security: toSecurity(operation, chain),
+    security: listSecurity(parts.catalogue, operation, chain),
     parameters: listParameters(parts, operation, chain, example),
     ...toRequestBody(parts, operation, chain, example),
     responses: {
@@ -100,8 +111,30 @@ function confirmsSentence(operation: Operation): string {
     : `A step-up confirms the operation with ${names.join(', ')}.`
 }
 
-/** Pages also have a cookie, and machines an API key. */
-function toSecurity({ policy, describesCaller }: Operation, { perimeter }: Chain): JsonObject[] {
-  if (policy.caller === 'anonymous') return describesCaller ? [{}, { sessionCookie: [] }] : []
-  return [{ accessToken: [] }, perimeter === 'machine' ? { apiKey: [] } : { sessionCookie: [] }]
+/** The gateway needs all schemes of one requirement. Pages also have a cookie, and machines an API key. */
+function listSecurity(catalogue: Catalogue, operation: Operation, chain: Chain): JsonObject[] {
+  const { policy, describesCaller } = operation
+  const isAnonymous = policy.caller === 'anonymous'
+  if (chain.perimeter === 'machine') return isAnonymous ? [] : [{ accessToken: [], clientHash: [] }, { apiKey: [] }]
+  const accessCodes = listAccessCodes(catalogue, chain)
+  const credentials = [
+    isAnonymous ? {} : { accessToken: [] },
+    ...(isAnonymous && !describesCaller ? [] : [{ sessionCookie: [] }]),
+  ]
+  return credentials.flatMap((credential) =>
+    accessCodes.map((accessCode) => ({ ...accessCode, clientHash: [], ...credential })),
+  )
+}
+
+/** Alternatives. A shared path accepts the access code of each portal in the document. */
+function listAccessCodes({ operations }: Catalogue, { perimeter, portal }: Chain): JsonObject[] {
+  if (perimeter !== 'portal') return [{}]
+  const serves = (chainId: ChainId) => operations.some(({ chains: ids }) => ids.includes(chainId))
+  if (portal === 'CONSUMER' || (portal === 'code' && !serves('system'))) return [{ consumerAccessCode: [] }]
+  if (portal === 'SYSTEM' || !serves('consumer')) return [{ systemAccessCode: [] }]
+  return [{ consumerAccessCode: [] }, { systemAccessCode: [] }]
+}
+
+function toHeaderScheme({ name }: HeaderDefinition, description: string, example: string): JsonObject {
+  return { type: 'apiKey', in: 'header', name, description, 'x-example': example }
 }

@@ -58,7 +58,8 @@ describe('the reference page in Chromium', needs(chromiumPath, 'Chromium is not 
       method: 'GET',
       url: '/web/v1/consumer/constants/countries',
       'x-portal-access-code': 'consumer-dev',
-      'x-forwarded-proto': 'https',
+      'x-client-hash': expect.stringMatching(/./),
+      'x-locale': 'en',
       'x-request-id': expect.not.stringMatching(/^8f0c3a52/),
     })
     expect(complaints).toEqual([])

@@ -118,54 +118,48 @@ describe.each(routes)('$chain $operation.id', ({ chain, operation }) => {
     }
   })
 
-  it('declares its path parameters, its token and its workspace', () => {
+  it('declares its path parameters and its workspace', () => {
     const inPath = parametersOf(documented).filter((each) => each.in === 'path')
     const names = pathParamNames(operation.path).map((name) => paramNameOn(chains[chain], operation, name))
     expect(inPath.map(({ name }) => name)).toEqual(names)
     expect(inPath.map(({ schema }) => schema)).toEqual(inPath.map(() => ({ type: 'string', format: 'uuid' })))
-    const isAnonymous = operation.policy.caller === 'anonymous' && !operation.describesCaller
-    expect(documented.security).toHaveLength(isAnonymous ? 0 : 2)
     const { workspace } = operation.policy
     const isRequired = workspace === 'required' && chain !== 'api'
     expect(headersOf(documented, true).includes('X-Workspace-Id')).toBe(isRequired)
     expect(headersOf(documented, false).includes('X-Workspace-Id')).toBe(workspace !== 'none' && !isRequired)
   })
+
+  it('has no header among its parameters that a client sets once, except as an option', () => {
+    const required = headersOf(documented, true)
+    expect(required.filter((name) => name !== 'X-Workspace-Id')).toEqual([])
+  })
 })
 
 describe('an operation', () => {
-  const portalHeaders = ['X-PORTAL-ACCESS-CODE', 'X-Request-Id', 'X-Client-Hash', 'X-LOCALE']
-  const edgeHeaders = ['X-Forwarded-Proto', 'CF-Connecting-IP', 'Cf-Ray', 'cf-ipcountry']
+  const everywhere = ['X-Request-Id', 'X-LOCALE']
 
-  it('requires the headers of its chain, except those that the edge sets', () => {
-    for (const [chain, id] of [
-      ['consumer', 'wallets.list'],
-      ['system', 'transfers.approve'],
-    ] as const)
-      expect(headersOf(operationOf(chain, id), false)).toEqual(expect.arrayContaining(edgeHeaders))
-    expect(headersOf(operationOf('api', 'wallets.list'), false)).not.toEqual(expect.arrayContaining(edgeHeaders))
-    expect(headersOf(operationOf('consumer', 'wallets.list'), true)).toEqual(portalHeaders)
-    expect(headersOf(operationOf('system', 'transfers.approve'), true)).toEqual(portalHeaders)
-    expect(headersOf(operationOf('self', 'sessions.selfConfig'), true)).toEqual(['X-Client-Hash'])
-    expect(headersOf(operationOf('api', 'wallets.list'), true)).toEqual([])
-    expect(headersOf(operationOf('api', 'transfers.create'), true)).toEqual(['X-Request-Id'])
-  })
-
-  it('has the access code of its portal as example', () => {
-    const codeOf = (chain: ChainId, id: string) =>
-      parametersOf(operationOf(chain, id)).find(({ name }) => name === 'X-PORTAL-ACCESS-CODE')?.example
-    expect(codeOf('consumer', 'auth.loginInitiate')).toBe('consumer-dev')
-    expect(codeOf('system', 'auth.loginInitiate')).toBe('system-dev')
+  it('has the headers of every request as options, and none of the edge', () => {
+    for (const [chain, id, expected] of [
+      ['consumer', 'wallets.list', [...everywhere, 'X-Workspace-Id']],
+      ['system', 'transfers.approve', ['X-Request-Id', 'Idempotency-Key', 'X-LOCALE']],
+      ['self', 'sessions.selfConfig', ['X-Request-Id', 'Accept-Language']],
+      ['api', 'wallets.list', [...everywhere, 'X-Workspace-Id']],
+    ] as const) {
+      expect(headersOf(operationOf(chain, id), false), chain).toEqual(expected)
+    }
+    const names = Object.values(objectAt(document, 'components', 'parameters')).map((each) => String(at(each, 'name')))
+    expect(names.filter((name) => /^(x-forwarded|cf-)/i.test(name))).toEqual([])
   })
 
   it('declares a constant header as a list of one, since generators omit a constant one', () => {
-    for (const [name, { in: place, schema }] of Object.entries(objectAt(document, 'components', 'parameters')).map(
-      ([key, each]) => [key, isJsonObject(each) ? each : {}] as const,
-    ))
+    for (const [name, { in: place, schema }] of Object.entries(
+      objectAt(sealedDocument, 'components', 'parameters'),
+    ).map(([key, each]) => [key, isJsonObject(each) ? each : {}] as const))
       if (place === 'header') expect(Object.keys(isJsonObject(schema) ? schema : {}), name).not.toContain('const')
-    const proto = parametersOf(operationOf('consumer', 'wallets.list')).find(
-      (each) => each.name === 'X-Forwarded-Proto',
-    )
-    expect(at(proto, 'schema')).toEqual({ type: 'string', enum: ['https'] })
+    expect(sealed.at(sealedDocument, 'components', 'schemas', 'ChannelReply')).toEqual({
+      type: 'string',
+      enum: ['encrypted'],
+    })
   })
 
   it('restricts the locale only where the gateway does: a machine can send any', () => {
