@@ -204,11 +204,11 @@ export function moneyOf(value: string, currencyCode: string, field = 'amount'): 
 /** Fields of an order in a reply: `toOrderView` returns them and the status history. */
 export const orderFields = { bizId, orderNo: z.string(), version: z.int(), createdAt: timestamp, updatedAt: timestamp }
 
-const textOrNull = z.string().nullable()
-
 /** The statuses of an order in a reply, oldest first. */
 export function statusHistory<C extends string>(family: CodedFamily<C>) {
-  return z.array(z.object({ status: coded(family), at: timestamp, actorBizId: textOrNull, reason: textOrNull }))
+  return z.array(
+    z.object({ status: coded(family), at: timestamp, actorBizId: bizId.nullable(), reason: z.string().nullable() }),
+  )
 }
 
 /** Fields of a workspace in an operator's list: `toWorkspaceKindView` returns them. */

@@ -1,6 +1,6 @@
 import { toEnvelope } from './components.ts'
 import { isJsonObject, type JsonObject, reference } from './json.ts'
-import { toPascalCase } from './names.ts'
+import { TakenNames, toPascalCase } from './names.ts'
 
 /** The components of successful responses. Responses with the same data share one. */
 export interface Envelopes {
@@ -14,7 +14,7 @@ export interface Envelopes {
 export function createEnvelopes(reserved: Iterable<string>): Envelopes {
   const components: Record<string, JsonObject> = {}
   const names = new Map<string, string>()
-  const taken = new Set(reserved)
+  const taken = new TakenNames(reserved)
 
   const nameFor = (data: JsonObject, prefix: string, exportName: string): string => {
     const fallback = toPascalCase(exportName)

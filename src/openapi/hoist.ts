@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject, mapMembers, reference } from './json.ts'
-import { singular, toPascalCase } from './names.ts'
+import { singular, TakenNames, toPascalCase } from './names.ts'
 import { inBatches } from './schemas.ts'
 
 /** Members whose values are not schemas. */
@@ -104,7 +104,7 @@ function chooseNames(found: ReadonlyMap<string, Found>, reserved: Iterable<strin
   const shared = [...found].filter(([, { schema, count, isAlternative }]) => isAlternative || schema.enum || count > 1)
   const totals = new Map<string, number>()
   for (const [, { name, count }] of shared) totals.set(name, (totals.get(name) ?? 0) + count)
-  const taken = new Set(reserved)
+  const taken = new TakenNames(reserved)
   const names = new Map<string, string>()
   for (const [text, { name, owner, count, isAlternative }] of shared) {
     const isMain = count > (totals.get(name) ?? 0) - count

@@ -6,6 +6,28 @@ export function toPascalCase(text: string): string {
   return text.replaceAll(/(^|[.\-_ ])(\w)/g, (_, __, letter: string) => letter.toUpperCase())
 }
 
+/** Types of languages. Generators rename a component with such a name, or it hides the type. */
+const typesOfLanguages =
+  'Any Array Boolean Class Date Enum Error Event Exception File Function Integer Interface List Map Model Module Number ' +
+  'Object Record Request Response Set String Symbol Type'
+
+/** The names of components that cannot be chosen. Generators change the case of a name and drop its punctuation. */
+export class TakenNames {
+  readonly #folded: Set<string>
+
+  constructor(names: Iterable<string>) {
+    this.#folded = new Set([...typesOfLanguages.split(' '), ...names].map(fold))
+  }
+
+  has(name: string): boolean {
+    return this.#folded.has(fold(name))
+  }
+
+  add(name: string): void {
+    this.#folded.add(fold(name))
+  }
+}
+
 /** Returns the component name of a family's codes. */
 export function codeComponentOf(family: string): string {
   return `${toPascalCase(family)}Code`
@@ -52,6 +74,10 @@ export function inOrderOfUse(operations: readonly Operation[]): Operation[] {
       comparePaths(a.path.split('/'), b.path.split('/')) ||
       (a.method < b.method ? -1 : 1),
   )
+}
+
+function fold(name: string): string {
+  return name.toLowerCase().replaceAll(/[^a-z0-9]/g, '')
 }
 
 function toWords(domain: string): string {

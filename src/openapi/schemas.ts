@@ -77,6 +77,8 @@ function simplify(schema: Record<string, unknown>, io: 'input' | 'output'): void
   if (schema.type === 'number' && Number.isInteger(schema.const)) schema.type = 'integer'
   else if (schema.type === 'integer' && !(Number(schema.maximum) <= maxInt32)) schema.format = 'int64'
   if (typeof schema.default === 'object') delete schema.default
+  // Several generators write code for a constant boolean that fails or does not compile.
+  if (io === 'output' && typeof schema.const === 'boolean') delete schema.const
   if (io === 'output' && schema.properties !== undefined && isOpen(schema.additionalProperties))
     delete schema.additionalProperties
   if (JSON.stringify(schema.propertyNames) === '{"type":"string"}') delete schema.propertyNames

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Catalogue } from '../contract/index.ts'
 import type { Operation } from '../kernel/index.ts'
 import { isJsonObject, type JsonObject, mapMembers, mapObjects, reference } from './json.ts'
-import { exportNameOf, singular, toPascalCase } from './names.ts'
+import { exportNameOf, singular, TakenNames, toPascalCase } from './names.ts'
 import { inBatches, toJsonSchema } from './schemas.ts'
 
 export interface SharedSchemas {
@@ -46,7 +46,7 @@ export async function shareSchemas(catalogue: Catalogue, reserved: Iterable<stri
     components.Pagination = pagination
     pages.set(text, hoisted.data)
   }
-  const taken = new Set([...reserved, ...Object.keys(components)])
+  const taken = new TakenNames([...reserved, ...Object.keys(components)])
   for (const [text, { operations: returning }] of records) {
     const name = chooseRecordName(catalogue, returning, taken)
     taken.add(name)
@@ -98,7 +98,7 @@ function splitRecord(reply: JsonObject): { record: JsonObject; pagination: JsonO
 }
 
 /** Returns the shortest unused name. */
-function chooseRecordName(catalogue: Catalogue, operations: readonly Operation[], taken: ReadonlySet<string>): string {
+function chooseRecordName(catalogue: Catalogue, operations: readonly Operation[], taken: TakenNames): string {
   const names = operations.map((operation) => exportNameOf(catalogue, operation))
   const candidates = verbs.flatMap(([verb, shape]) =>
     names.filter((name) => verb.test(name)).map((name) => shape(name.replace(verb, ''))),

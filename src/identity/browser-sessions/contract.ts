@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Link } from '../../contract/fields.ts'
+import { bizId, Link } from '../../contract/fields.ts'
 import { anonymous, everyPortal, own } from '../../contract/policies.ts'
 import { operation } from '../../kernel/index.ts'
 import { completeLogin, logout } from '../login/contract.ts'
@@ -19,7 +19,7 @@ export const startBrowserSession = operation({
     '`portals.<portal>.origins`.',
   startsBrowserSession: true,
   reply: z.object({
-    sessionId: z.string(),
+    sessionId: bizId,
     isNewDevice: z.boolean(),
     expiresIn: z.int().meta({ description: 'Seconds until the session ends in any case.' }),
     idleExpiresIn: z.int().meta({ description: 'Seconds until the session ends without further requests.' }),

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { accountEmail, oneTimeCode, password } from '../../contract/account-fields.ts'
-import { coded, codeOf, opaque, sessionId } from '../../contract/fields.ts'
+import { bizId, coded, codeOf, opaque, sessionId } from '../../contract/fields.ts'
 import { anonymous, everyPortal, own } from '../../contract/policies.ts'
 import { accountStatus, operation } from '../../kernel/index.ts'
 import { CodeDelivery, DeliveredMethod, mfaMethod } from '../mfa/contract.ts'
@@ -40,7 +40,7 @@ const TokenPair = z.object({
 const LoginCompleted = TokenPair.extend({
   tokenType: z.literal('Bearer'),
   refreshExpiresIn: z.int(),
-  sessionId: z.string(),
+  sessionId: bizId,
   isNewDevice: z.boolean(),
 })
 

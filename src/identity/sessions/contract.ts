@@ -7,7 +7,7 @@ import { operation, portals } from '../../kernel/index.ts'
 export const summary = 'Active sessions, the session limit, and the sign-in history.'
 
 const ActiveSession = z.object({
-  sessionId: z.string(),
+  sessionId: bizId,
   clientIp: z.string(),
   userAgent: z.string(),
   loginTime: timestamp,

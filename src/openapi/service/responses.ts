@@ -8,7 +8,7 @@ export const refusalSchema: JsonObject = {
   type: 'object',
   description: 'The client gets the status and the message that the gateway defines for `code`.',
   properties: {
-    success: { const: false },
+    success: { type: 'boolean', examples: [false] },
     code: { type: 'string' },
     message: { type: 'string', description: 'Ignored.' },
     data: { const: null },
