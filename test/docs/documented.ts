@@ -58,11 +58,19 @@ export const documented: Documented[] = [
     adds: ({ url }) => ` ${url}`,
     prints: /EMAIL offered.*replay {4}SECURE_CHANNEL\.INVALID_PAYLOAD.*closed {4}SECURE_CHANNEL\.INVALID_PAYLOAD/s,
   },
-  ...['npx --yes openapi-typescript', 'npx --yes --package', 'python3 -m venv', 'mvn -q', 'echo'].map((begins) => ({
-    file: 'docs/guides/generate-a-client.md',
-    begins,
-    notRun: 'test/generators runs every block of the page in an empty folder',
-  })),
+  ...(
+    [
+      ['generate-a-client', ['npm install', 'npx --yes --package', 'echo']],
+      ['generate-a-client-python', ['python3 -m venv']],
+      ['generate-a-client-java-go', ['mvn -q']],
+    ] as const
+  ).flatMap(([page, begins]) =>
+    begins.map((each) => ({
+      file: `docs/guides/${page}.md`,
+      begins: each,
+      notRun: 'test/generators runs every block of the page in an empty folder',
+    })),
+  ),
   {
     file: 'docs/guides/deploy.md',
     begins: 'docker build',

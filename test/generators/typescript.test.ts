@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { rolldown } from 'rolldown'
 import { expect, test } from 'vitest'
 import { root } from '../harness/settings.ts'
-import { follow, runSuccessfully, writeProgram } from './guide.ts'
+import { expectTransfer, follow, runSuccessfully, writeProgram } from './guide.ts'
 
 function compile(folder: string, file: string) {
   const tsc = join(root, 'node_modules/.bin/tsc')
@@ -10,19 +10,15 @@ function compile(folder: string, file: string) {
   return runSuccessfully(folder, [tsc, ...options, '--allowImportingTsExtensions', '--lib', 'esnext,dom', file])
 }
 
-test('openapi-typescript: the types compile', async () => {
-  const { folder } = await follow('TypeScript types')
-  await writeProgram('TypeScript types', 'ts', join(folder, 'transfers.ts'))
-  expect(await compile(folder, 'transfers.ts')).toMatchObject({ stdout: '' })
-})
-
-test('@hey-api/openapi-ts: the functions compile, and one signs in and lists wallets', async () => {
-  const { folder } = await follow('TypeScript functions')
-  const input = join(folder, 'wallets.ts')
-  await writeProgram('TypeScript functions', 'ts', input)
-  await compile(folder, 'wallets.ts')
+test.each([
+  ['openapi-typescript and openapi-fetch', 'TypeScript types'],
+  ['@hey-api/openapi-ts', 'TypeScript functions'],
+])('%s: the program compiles, signs in and makes a transfer', async (_tool, heading) => {
+  const { folder } = await follow(heading)
+  const input = join(folder, 'transfer.ts')
+  await writeProgram(heading, 'ts', input)
+  expect(await compile(folder, 'transfer.ts')).toMatchObject({ stdout: '' })
   await using bundle = await rolldown({ input, platform: 'node' })
-  await bundle.write({ file: join(folder, 'wallets.mjs') })
-  const { stdout } = await runSuccessfully(folder, ['node', 'wallets.mjs'])
-  expect(stdout).toContain('Main USD')
+  await bundle.write({ file: join(folder, 'transfer.mjs') })
+  await expectTransfer(folder, ['node', 'transfer.mjs'])
 })
