@@ -63,6 +63,7 @@ export const documented: Documented[] = [
       ['generate-a-client', ['npm install', 'npx --yes --package', 'echo']],
       ['generate-a-client-python', ['python3 -m venv']],
       ['generate-a-client-java-go', ['mvn -q']],
+      ['generate-a-client-kotlin', ['mvn -q']],
     ] as const
   ).flatMap(([page, begins]) =>
     begins.map((each) => ({

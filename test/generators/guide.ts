@@ -7,8 +7,8 @@ import { expect, inject } from 'vitest'
 import { root } from '../harness/settings.ts'
 import { type Finished, runIn } from '../package/user.ts'
 
-const pages = ['generate-a-client', 'generate-a-client-python', 'generate-a-client-java-go']
-  .map((name) => readFileSync(join(root, `docs/guides/${name}.md`), 'utf8'))
+const pages = ['', '-python', '-java-go', '-kotlin']
+  .map((name) => readFileSync(join(root, `docs/guides/generate-a-client${name}.md`), 'utf8'))
   .join('\n')
 
 /** Returns the block of a section of the guides, with the addresses of the running gateway. */
