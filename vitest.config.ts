@@ -71,7 +71,7 @@ export default defineConfig({
           name: 'generators',
           include: ['test/generators/**/*.test.ts'],
           globalSetup: ['test/generators/gateway.ts'],
-          // They install and run tools of other languages. On an idle machine with two cores, all take two minutes.
+          // They install and run tools of other languages. On an idle machine with two cores, all take three minutes.
           testTimeout: 600_000,
         },
       },
