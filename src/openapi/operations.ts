@@ -1,6 +1,6 @@
 import { type HeaderDefinition, headers } from '../contract/headers.ts'
 import type { Catalogue } from '../contract/index.ts'
-import { isSealable } from '../contract/policies.ts'
+import { isSealable, takesTicket } from '../contract/policies.ts'
 import { canDemandStepUp, confirmedNames } from '../contract/step-up-purpose.ts'
 import { operationMarks } from '../documents/marks.ts'
 import { type Chain, type ChainId, chains, type Operation } from '../kernel/index.ts'
@@ -121,9 +121,11 @@ function listSecurity(catalogue: Catalogue, operation: Operation, chain: Chain):
     isAnonymous ? {} : { accessToken: [] },
     ...(isAnonymous && !describesCaller ? [] : [{ sessionCookie: [] }]),
   ]
-  return credentials.flatMap((credential) =>
+  const requirements = credentials.flatMap((credential) =>
     accessCodes.map((accessCode) => ({ ...accessCode, clientHash: [], ...credential })),
   )
+  // A ticket takes the place of the headers.
+  return takesTicket(operation, chain) ? [...requirements, { sessionCookie: [] }] : requirements
 }
 
 /** Alternatives. A shared path accepts the access code of each portal in the document. */

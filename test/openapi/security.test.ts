@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { catalogueOfPortal } from '../../src/compose/catalogue.ts'
 import { bankingCatalogue } from '../../src/contract/index.ts'
+import { takesTicket } from '../../src/contract/policies.ts'
+import { chains } from '../../src/kernel/index.ts'
 import { openApiDocument } from '../../src/openapi/index.ts'
 import { routes } from '../contract/routes.ts'
 import { document, objectAt, operationOf } from './document-reader.ts'
@@ -16,13 +18,14 @@ describe.each(routes)('$chain $operation.id', ({ chain, operation }) => {
     ]
     const behind = (...codes: object[]) =>
       credentials.flatMap((credential) => codes.map((code) => ({ ...code, clientHash: [], ...credential })))
+    const byTicket = takesTicket(operation, chains[chain]) ? [{ sessionCookie: [] }] : []
     const [consumer, system] = [{ consumerAccessCode: [] }, { systemAccessCode: [] }]
     expect(documented.security).toEqual(
       {
-        consumer: behind(consumer),
-        system: behind(system),
+        consumer: [...behind(consumer), ...byTicket],
+        system: [...behind(system), ...byTicket],
         shared: behind(consumer, system),
-        self: behind({}),
+        self: [...behind({}), ...byTicket],
         api: [{ accessToken: [], clientHash: [] }, { apiKey: [] }],
       }[chain],
     )
