@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { ParseArgsOptionsConfig } from 'node:util'
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { Domain } from '../api/domain.ts'
 import type { Variables } from '../config/env.ts'
 import type { Screen } from './progress.ts'
@@ -20,6 +20,15 @@ export function parseOptions<T>(schema: z.ZodType<T>, values: Record<string, unk
   const parsed = schema.safeParse(values)
   if (parsed.success) return parsed.data
   throw new UsageError(parsed.error.issues.map(({ message }) => message).join('; '))
+}
+
+export function httpUrl(option: string) {
+  return z
+    .string()
+    .refine((text) => /^https?:\/\/[^@]+$/.test(text) && URL.canParse(text), {
+      message: `${option} must be an http(s) URL`,
+    })
+    .transform((text) => new URL(text))
 }
 
 export const helpOption = { help: { type: 'boolean', short: 'h' } } as const satisfies ParseArgsOptionsConfig

@@ -15,6 +15,7 @@ export const commands: Readonly<Record<string, () => Promise<Command>>> = {
   conformance: async () => (await import('./deployment/conformance.ts')).conformance,
   load: async () => (await import('./deployment/load.ts')).load,
   openapi: async () => (await import('./print.ts')).openapi,
+  client: async () => (await import('./client/client.ts')).client,
   init: async () => (await import('./init.ts')).init,
   'new domain': async () => (await import('./new-domain/new-domain.ts')).newDomain,
   'operator create': async () => (await import('./accounts.ts')).operatorCreate,

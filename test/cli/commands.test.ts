@@ -110,6 +110,18 @@ test.each([
     ['openapi', '--channel', 'sealed', '--domain', 'wallets'],
     '--channel cannot be combined',
   ],
+  ['a client without a file', ['client'], '--out is required, such as --out src/portico.ts'],
+  [
+    'a client of a gateway and of a configuration',
+    ['client', '--out', '/tmp/client.ts', '--url', 'http://127.0.0.1:1', '--config', 'a.yaml'],
+    '--url and --config cannot be combined',
+  ],
+  [
+    'a client of a URL without a scheme',
+    ['client', '--out', 'a.ts', '--url', 'portal'],
+    '--url must be an http(s) URL',
+  ],
+  ['a client of no further operations', ['client', '--out', '/tmp/none.ts'], 'has no operations besides those of'],
   ['an unknown scenario', ['load', '--scenario', 'lunch'], '--scenario must be one of reads, transfers,'],
   ['a rate of zero', ['load', '--rate', '0'], '--rate must be a number from 0.1 to 10000'],
   ['a name that begins like a loopback address', ['load', '--url', 'http://127.0.0.1.test'], 'is not this machine'],
@@ -128,7 +140,9 @@ test.each([
 test.each(
   commands
     .map(({ name }) => name)
-    .filter((name) => !['conformance', 'init', 'load', 'new domain', 'openapi', 'operator create'].includes(name)),
+    .filter(
+      (name) => !['client', 'conformance', 'init', 'load', 'new domain', 'openapi', 'operator create'].includes(name),
+    ),
 )('%s with an invalid configuration names the setting: exit code 2', async (name) => {
   const { code, out, err } = await portico(name.split(' '), { PORT: 'nowhere' })
   expect([code, out]).toEqual([2, ''])

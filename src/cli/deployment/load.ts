@@ -9,9 +9,9 @@ import { createOperationsListener } from '../../load/operations-listener.ts'
 import { type About, toHtml, toJson, toText } from '../../load/report.ts'
 import { type ScenarioName, scenarios } from '../../load/scenarios.ts'
 import { systemClock, systemIds, systemRandomness } from '../../platform/runtime/index.ts'
-import { type Command, parseOptions, UsageError } from '../command.ts'
+import { type Command, httpUrl, parseOptions, UsageError } from '../command.ts'
 import { liveLine, type Screen } from '../progress.ts'
-import { httpUrl, isLoopback } from './urls.ts'
+import { isLoopback } from './urls.ts'
 
 const names = Object.keys(scenarios)
 

@@ -26,10 +26,10 @@ import { bizId, chains, domainOf, isBizId, messageOf, type Operation } from '../
 import { type Example, readExamples } from '../../openapi/index.ts'
 import { systemClock, systemIds } from '../../platform/runtime/index.ts'
 import { developmentIds } from '../../seed/development.ts'
-import { type CommandContext, parseOptions, UsageError } from '../command.ts'
+import { type CommandContext, httpUrl, parseOptions, UsageError } from '../command.ts'
 import { type Screen, withSpinner } from '../progress.ts'
 import { audienceOf, parseDomains } from '../service-options.ts'
-import { httpUrl, isLoopback } from './urls.ts'
+import { isLoopback } from './urls.ts'
 
 export const upstreamOptions = {
   upstream: { type: 'string' },
