@@ -1,7 +1,7 @@
 /*
  * The typed client `portico/client`, safe in browsers. Imports only files of the kernel and the contract. Start reading
  * with `client.ts`. `operation-caller.ts` runs a call, `attempt.ts` one attempt. `session/` has the sign-in, `channel/`
- * the secure channel.
+ * the secure channel, `streams/` server-sent events.
  */
 export {
   type ApiClient,
@@ -32,3 +32,5 @@ export type { TokenPair, Tokens } from './session/credentials.ts'
 export type { ClientSession } from './session/session.ts'
 export type { SignedIn, SignIn, StartedBrowserSession } from './session/sign-in.ts'
 export type { Storage } from './session/storage.ts'
+export type { ServerEvent } from './streams/event-parser.ts'
+export { events } from './streams/events.ts'

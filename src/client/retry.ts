@@ -50,14 +50,14 @@ export class CommandIdentity {
  * A status of 502 or higher can mean a lost response (Cloudflare uses 520 to 530). A retry finds out whether the
  * command took effect.
  */
-function isTransient(error: unknown): error is PorticoError {
+export function isTransient(error: unknown): error is PorticoError {
   return (
     isPorticoError(error, 'CLIENT.NETWORK', 'CLIENT.TIMEOUT', 'REQUEST.IN_PROGRESS') ||
     (error instanceof PorticoError && error.status >= 502)
   )
 }
 
-function sleep(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+export function sleep(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted()
     const abort = (): void => {
@@ -76,7 +76,7 @@ function sleep(milliseconds: number, signal: AbortSignal | undefined): Promise<v
 }
 
 /** Exponential, in milliseconds. Half is random, so that clients do not retry at the same time. */
-function backoffMs(rule: RetryRule, failures: number): number {
+export function backoffMs(rule: RetryRule, failures: number): number {
   const delay = Math.min(rule.firstDelayMs * 2 ** (failures - 1), rule.maxDelayMs)
   return delay / 2 + (Math.random() * delay) / 2
 }
