@@ -5,7 +5,9 @@ import { checkConfiguration } from '../compose/check/index.ts'
 import { catalogueOf, loadConfigured } from '../compose/extensions.ts'
 import { describePlaces, findSplitLedger, splitLedgerWarning } from '../compose/ledger.ts'
 import { storeName } from '../compose/store.ts'
-import { ConfigurationError, loadConfiguration, maskTexts } from '../config/index.ts'
+import { type Configuration, ConfigurationError, loadConfiguration, maskTexts } from '../config/index.ts'
+import { postmanCollection } from '../openapi/index.ts'
+import { developmentIds } from '../seed/development.ts'
 import { type Command, parseOptions, UsageError } from './command.ts'
 import { audienceOf, parseDomains } from './service-options.ts'
 
@@ -31,6 +33,7 @@ export const configCheck: Command = {
 }
 
 const OpenApiOptions = z.object({
+  format: z.literal('postman', '--format must be postman').optional(),
   channel: z.literal('sealed', '--channel must be sealed').optional(),
   domain: z.array(z.string()),
   audience: z.string().min(1).optional(),
@@ -40,6 +43,7 @@ export const openapi: Command = {
   name: 'openapi',
   summary: 'print the OpenAPI document of the gateway, or of a service behind it',
   help: [
+    '  --format postman   print a Postman Collection (v2.1), whose requests have a new id each time',
     '  --channel sealed   describe the sealed bodies of the secure channel, too, as /openapi.json?channel=sealed does',
     '  --domain NAME      print what a service for this domain has to implement; repeatable',
     '  --audience TEXT    the `aud` of its call assertions (that of backends.NAME)',
@@ -49,13 +53,16 @@ export const openapi: Command = {
     'the call assertion. `portico conformance --upstream` checks a service against it.',
   ].join('\n'),
   options: {
+    format: { type: 'string' },
     channel: { type: 'string' },
     domain: { type: 'string', multiple: true, default: [] },
     audience: { type: 'string' },
   },
   run: async (values, { domains, variables, stdout }) => {
-    const { channel, domain: names, audience } = parseOptions(OpenApiOptions, values)
+    const { format, channel, domain: names, audience } = parseOptions(OpenApiOptions, values)
     if (audience !== undefined && names.length === 0) throw new UsageError('--audience needs --domain')
+    if (format !== undefined && (channel !== undefined || names.length > 0))
+      throw new UsageError('--format cannot be combined with --channel or --domain')
     if (channel !== undefined && names.length > 0) throw new UsageError('--channel cannot be combined with --domain')
     const settings = loadConfiguration(variables, domains)
     const { domains: loaded } = await loadConfigured(domains, settings)
@@ -72,7 +79,17 @@ export const openapi: Command = {
             issuer: settings.tokens.issuer,
             audience: audienceOf(settings, names, audience),
           })
-    stdout.write(`${JSON.stringify(document, null, 2)}\n`)
+    const printed = format === undefined ? document : postmanCollection(document, collectionOptions(settings))
+    stdout.write(`${JSON.stringify(printed, null, 2)}\n`)
     return 0
   },
+}
+
+const developmentCodes = { accessCode: 'consumer-dev', systemAccessCode: 'system-dev' }
+
+/** Only development has known access codes, demo accounts, and no edge. */
+function collectionOptions({ profile, publicUrl }: Configuration) {
+  const isDevelopment = profile === 'development'
+  const values = isDevelopment ? { ...developmentCodes, workspaceId: developmentIds.workspace } : {}
+  return { baseUrl: publicUrl, values, hasEdgeHeaders: isDevelopment }
 }

@@ -104,6 +104,12 @@ test.each([
     ['conformance', '--upstream', 'http://127.0.0.1:1', '--domain', 'wallets', '--account', 'me'],
     '--account must be a UUID',
   ],
+  ['an unknown format', ['openapi', '--format', 'insomnia'], '--format must be postman'],
+  [
+    'a collection of sealed bodies',
+    ['openapi', '--format', 'postman', '--channel', 'sealed'],
+    '--format cannot be combined',
+  ],
   ['an unknown channel', ['openapi', '--channel', 'open'], '--channel must be sealed'],
   [
     'sealed bodies of a service',
@@ -269,6 +275,12 @@ test('openapi --channel sealed prints the document with sealed bodies: exit code
   expect(sealed.code).toBe(0)
   expect(JSON.parse(sealed.out).components.schemas).toHaveProperty('SealedBody')
   expect(JSON.parse(plain.out).components.schemas).not.toHaveProperty('SealedBody')
+})
+
+test('openapi --format postman prints a collection: exit code 0', async () => {
+  const { code, out, err } = await portico(['openapi', '--format', 'postman'])
+  expect([code, err]).toEqual([0, ''])
+  expect(JSON.parse(out).variable).toContainEqual({ key: 'accessCode', value: 'consumer-dev' })
 })
 
 test('openapi into a pipe that is closed early: exit code 0, no error', async () => {

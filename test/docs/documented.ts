@@ -43,6 +43,11 @@ export const documented: Documented[] = [
     notRun: 'a service that runs until it is stopped: test/e2e/example-service.test.ts runs it behind a gateway',
   },
   {
+    file: 'docs/guides/openapi-document.md',
+    begins: 'npx portico openapi --format postman > /tmp/portico.postman.json',
+    prints: /^$/,
+  },
+  {
     file: 'docs/guides/methods-of-your-domains.md',
     begins: 'npx portico client --out /tmp/own.ts',
     prints: /^wrote \/tmp\/own\.ts with 2 operations of cards$/m,
