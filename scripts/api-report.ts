@@ -15,6 +15,7 @@ export const publicModules: Readonly<Record<string, string>> = {
   'portico/contract': 'api/contract',
   'portico/testing': 'testing/index',
   'portico/client': 'client/index',
+  'portico/client/consumer': 'client/portal/index',
 }
 
 /** Takes a few seconds to compile the declarations. */

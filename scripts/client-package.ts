@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import manifest from '../package.json' with { type: 'json' }
 import { writeBrowserZod } from './client/browser-zod.ts'
 import { methodDeclarations } from './client/declarations.ts'
+import { entryExports, writeEntries } from './client/entries.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -27,7 +28,10 @@ const clientManifest = {
   repository,
   license,
   type: 'module',
-  exports: { '.': { types: './client/index.d.ts', default: './client/index.js' } },
+  exports: {
+    '.': { types: './client/index.d.ts', default: './client/index.js' },
+    ...entryExports('.', './client'),
+  },
   sideEffects: ['./client/zod-config.js'],
   // `api` is the module portico/contract, which shares files with the client.
   files: ['**', '!api'],
@@ -45,6 +49,7 @@ export function buildClientPackage(folder: string): void {
     stdio: 'inherit',
   })
   writeFileSync(join(folder, 'client/methods.d.ts'), methodDeclarations())
+  writeEntries(join(folder, 'client'))
   writeBrowserZod(join(folder, 'api'))
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(clientManifest, null, 2)}\n`)
   copyFileSync(join(root, 'src/client/README.md'), join(folder, 'README.md'))

@@ -1,12 +1,13 @@
 /* The methods of the typed client, with what their comments and docs/reference/client.md say. */
-import { listRoutes, portalChains, type Route } from '../../src/client/routes.ts'
+import { listRoutes, type NamedRoute } from '../../src/client/contract/routes.ts'
+import { portalChains } from '../../src/client/routes.ts'
 import { catalogue, statusOf } from '../../src/contract/index.ts'
 import { listImpliedRefusals } from '../../src/contract/policies.ts'
 import { resources } from '../../src/contract/resources.ts'
 import { type ChainId, type Code, domainOf, type Operation, operationsIn, pathOn } from '../../src/kernel/index.ts'
 import { refusalTexts } from '../reference/refusal-texts.ts'
 
-export interface Method extends Route {
+export interface Method extends NamedRoute {
   chainId: ChainId
   /** Whether a call must name its workspace. An API key determines the workspace. */
   needsWorkspace: boolean
@@ -118,7 +119,7 @@ function methodsOn(preference: readonly ChainId[]): Method[] {
     .sort((a, b) => names.indexOf(a.name) - names.indexOf(b.name))
 }
 
-function chainIdOf({ operation }: Route, preference: readonly ChainId[]): ChainId {
+function chainIdOf({ operation }: NamedRoute, preference: readonly ChainId[]): ChainId {
   const chainId = preference.find((each) => operation.chains.includes(each))
   if (!chainId) throw new TypeError(`${operation.id} is not served`)
   return chainId

@@ -1,6 +1,6 @@
 import { localeDirectories } from '../../src/compose/catalogue.ts'
 import { codedFamilies, codes, statusOf } from '../../src/contract/index.ts'
-import { observedErrors } from '../../src/contract/policies.ts'
+import { observedErrors } from '../../src/contract/observed-errors.ts'
 import { type Code, fallbackLocale } from '../../src/kernel/index.ts'
 import { createWords } from '../../src/platform/i18n/index.ts'
 import { cell, generatedFrom, table } from './markdown.ts'

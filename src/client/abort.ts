@@ -1,4 +1,5 @@
-import { maxTimerMs, type Operation } from '../kernel/index.ts'
+import { maxTimerMs } from '../kernel/index.ts'
+import type { CallableOperation } from './portal/operation.ts'
 
 /** The gateway repeats the reply to a refresh for only 30 s. */
 const refreshTimeoutMs = 10_000
@@ -17,7 +18,7 @@ export function withAbort<T>(signal: AbortSignal | undefined, task: () => Promis
 }
 
 /** Null for streams and an infinite timeout. */
-export function attemptTimeout({ reply, body, policy }: Operation, timeoutMs: number): AbortSignal | null {
+export function attemptTimeout({ reply, body, policy }: CallableOperation, timeoutMs: number): AbortSignal | null {
   if (typeof reply === 'string' || body === 'multipart' || body === 'raw') return null
   const limitMs = policy.rate === 'refresh' ? Math.min(timeoutMs, refreshTimeoutMs) : timeoutMs
   // AbortSignal.timeout requires whole milliseconds.

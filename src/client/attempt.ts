@@ -1,17 +1,16 @@
-import { observedErrors } from '../contract/policies.ts'
-import type { Operation } from '../kernel/index.ts'
+import { observedErrors } from '../contract/observed-errors.ts'
 import { anySignal, attemptTimeout } from './abort.ts'
-import type { Channel } from './channel/channel.ts'
-import { type SealedRequest, sealRequest } from './channel/sealed-request.ts'
+import type { Channel, SealedRequest } from './channel/channel.ts'
 
 import { readEnvelope, readJson } from './envelope.ts'
 import { PorticoError } from './errors.ts'
 import { buildHeaders, isKeyRead, isReplaced, replacedId } from './headers.ts'
 import type { Answer, AnyArgs } from './operation-types.ts'
 import type { Settings } from './options.ts'
+import type { CallableOperation, WireRequest } from './portal/operation.ts'
 import type { CommandIdentity } from './retry.ts'
 import { buildPath, buildQuery, type Route } from './routes.ts'
-import type { Transport, WireRequest } from './transport.ts'
+import type { Transport } from './transport.ts'
 
 /** The parts of a call that can change between attempts. */
 export interface Attempt {
@@ -78,7 +77,7 @@ async function buildRequest(settings: Settings, attempt: Attempt): Promise<Prepa
   const path = buildPath(route, args.params)
   const target = path + buildQuery(args.query ?? defaultQuery(route.operation))
   const body = serializeBody(route.operation.body, args.body)
-  const sealed = await sealRequest(channel, { method, path, requestId, reply }, body)
+  const sealed = channel ? await channel.sealRequest({ method, path, requestId, reply }, body) : unsealed(body)
   const timeout = attemptTimeout(route.operation, settings.timeoutMs)
   const request = {
     method,
@@ -87,16 +86,21 @@ async function buildRequest(settings: Settings, attempt: Attempt): Promise<Prepa
     body: sealed.body,
     signal: anySignal(args.signal, timeout),
     onProgress: args.onProgress,
+    upload: route.operation.upload,
   }
   return { request, target, open: sealed.open, hasTimedOut: () => timeout?.aborted === true }
 }
 
+function unsealed(body: SealedRequest['body']): SealedRequest {
+  return { headers: {}, body, open: async (data) => data }
+}
+
 /** The interface documents the status 500 for this list without a query. */
-function defaultQuery({ id }: Operation): object {
+function defaultQuery({ id }: CallableOperation): object {
   return observedErrors.get(id)?.condition === 'no-query' ? { currentPage: 1 } : {}
 }
 
-function serializeBody(kind: Operation['body'], body: unknown): string | Blob | FormData | null {
+function serializeBody(kind: unknown, body: unknown): string | Blob | FormData | null {
   if (body === undefined) return null
   if (body instanceof FormData || body instanceof Blob || (kind === 'raw' && typeof body === 'string')) return body
   return JSON.stringify(body)
@@ -113,7 +117,7 @@ async function send(transport: Transport, { request, hasTimedOut }: PreparedRequ
 }
 
 /** Distinguishes an operation's bytes from a proxy's page. */
-function hasBytes(reply: Operation['reply'], { status, headers }: Response): boolean {
+function hasBytes(reply: CallableOperation['reply'], { status, headers }: Response): boolean {
   if (typeof reply !== 'string') return false
   if (reply === 'events') return status === 200 && /^text\/event-stream\b/i.test(headers.get('content-type') ?? '')
   if (status === 304 || reply === 'raw') return status < 400

@@ -1,8 +1,13 @@
-import { formatIdempotencyKey, parseIdempotencyKey } from '../contract/headers.ts'
-import { credentialProtocol, fallbackProtocol } from '../contract/sockets.ts'
-import type { Chain, Operation } from '../kernel/index.ts'
+import {
+  credentialProtocol,
+  fallbackProtocol,
+  formatIdempotencyKey,
+  parseIdempotencyKey,
+} from '../contract/header-values.ts'
+import type { Chain } from '../kernel/index.ts'
 import type { CallOptions } from './operation-types.ts'
 import type { Settings } from './options.ts'
+import type { CallableOperation } from './portal/operation.ts'
 import type { Route } from './routes.ts'
 
 export interface HeaderFacts {
@@ -72,23 +77,25 @@ export interface SocketOptions {
 }
 
 interface SocketFacts {
-  clientHash: string
-  accessToken: string | null
+  settings: Settings
+  part: { tokens: { current(): Promise<string | null> }; clientHash(): Promise<string> }
+  workspaceId: string | undefined
 }
 
 /**
- * Carries the headers and the token of a handshake (docs/guides/websockets.md). Create it for each handshake and never
- * log it.
+ * Returns subprotocols with the headers and the token of a handshake (docs/guides/websockets.md). Call it for each handshake.
+ * Never log them.
  */
-export function buildSocketProtocols(
-  { accessCode, locale }: Settings,
-  { clientHash, accessToken }: SocketFacts,
-  { workspaceId, protocols = [] }: SocketOptions,
-): string[] {
+export async function buildSocketProtocols(
+  { settings, part, workspaceId: ownWorkspace }: SocketFacts,
+  { workspaceId = ownWorkspace, protocols = [] }: SocketOptions = {},
+): Promise<string[]> {
+  const { accessCode, locale } = settings
+  const accessToken = await part.tokens.current()
   const headers = {
     'x-portal-access-code': accessCode,
     'x-request-id': newRequestId(),
-    'x-client-hash': clientHash,
+    'x-client-hash': await part.clientHash(),
     'x-locale': locale,
     ...(workspaceId === undefined ? {} : { 'x-workspace-id': workspaceId }),
     ...(accessToken === null ? {} : { authorization: `Bearer ${accessToken}` }),
@@ -115,7 +122,7 @@ function chainHeaders({ accessCode, locale }: Settings, { perimeter }: Chain): R
   return { 'x-locale': locale, ...(perimeter === 'portal' ? { 'x-portal-access-code': accessCode } : {}) }
 }
 
-function acceptHeader({ reply }: Operation): Record<string, string> {
+function acceptHeader({ reply }: CallableOperation): Record<string, string> {
   if (reply === 'events') return { accept: 'text/event-stream' }
   return typeof reply === 'string' ? {} : { accept: 'application/json' }
 }

@@ -2,26 +2,31 @@ import type { ChainId, Operation } from '../kernel/index.ts'
 import { withAbort } from './abort.ts'
 import { sendAttempt } from './attempt.ts'
 import type { Channel, ChannelCache } from './channel/channel.ts'
-import { shouldSeal } from './channel/sealed-request.ts'
+import { shouldSeal } from './channel/seal-rule.ts'
+import type { NamedRoute } from './contract/routes.ts'
 import { isPorticoError, type PorticoError } from './errors.ts'
 import { newRequestId } from './headers.ts'
 import type { Answer, AnyArgs, Args, OperationCaller, Result } from './operation-types.ts'
 import type { Settings } from './options.ts'
-import { CommandIdentity, retry } from './retry.ts'
+import type { CallableOperation, OperationParts } from './portal/operation.ts'
+import { CommandIdentity } from './retry.ts'
 import type { Route } from './routes.ts'
 import type { Transport } from './transport.ts'
 
 /** `tokens` and `channels` are functions, because they call operations themselves. */
 export interface CallerPorts {
   settings: Settings
-  routes: readonly Route[]
+  /** Undefined if the operation is not served to this client. */
+  routeOf(operation: CallableOperation): Route | undefined
   transport: Transport
+  /** For operations that do not bring theirs. */
+  parts: OperationParts
   clientHash(): Promise<string | null>
   tokens(): TokenSource
-  /** Null on the api chain. */
+  /** Null on the api chain, and without a secure channel. */
   channels(): ChannelCache | null
   /** Confirms the call. Null if the caller handles ACCESS.STEP_UP_REQUIRED. */
-  stepUp: ((operation: Operation, args: AnyArgs) => Promise<void>) | null
+  stepUp: ((operation: CallableOperation, args: AnyArgs) => Promise<void>) | null
   /** Default of `workspaceId`. */
   workspaceId?: string | undefined
 }
@@ -35,16 +40,18 @@ export interface TokenSource {
 
 export class GatewayCaller<C extends ChainId = 'consumer'> implements OperationCaller<C> {
   private readonly ports: CallerPorts
-  private readonly routes: ReadonlyMap<Operation, Route>
   private readonly identity = new CommandIdentity()
 
   constructor(ports: CallerPorts) {
     this.ports = ports
-    this.routes = new Map(ports.routes.map((route) => [route.operation, route]))
   }
 
-  readonly answer = async <O extends Operation>(operation: O, args: Args<O, C>): Promise<Answer<Result<O>>> => {
-    const route = this.routes.get(operation)
+  // `call` has validated the data.
+  readonly answer = async <O extends Operation>(operation: O, args: Args<O, C>): Promise<Answer<Result<O>>> =>
+    (await this.call(operation, args)) as Answer<Result<O>>
+
+  async call(operation: CallableOperation, args: AnyArgs): Promise<Answer<unknown>> {
+    const route = this.ports.routeOf(operation)
     if (!route) throw new TypeError(`${operation.id} is not served to this client`)
     const requestId = args.requestId ?? newRequestId()
     const { idempotent, rate, workspace } = operation.policy
@@ -53,13 +60,11 @@ export class GatewayCaller<C extends ChainId = 'consumer'> implements OperationC
     const call = { ...named, body: copyOfJson(named.body) }
     const task = () => this.callOnce(route, call, requestId)
     // The gateway repeats the successor of a refresh token until it is used, so a refresh can be retried, too.
-    const isRetried = idempotent || rate === 'refresh'
+    const repeat = idempotent || rate === 'refresh' ? (operation.retry ?? this.ports.parts.retry) : undefined
     const assertRepeatable = (error: PorticoError) => idempotent && this.identity.assertRepeatable(requestId, error)
-    const answer = await withAbort(args.signal, () =>
-      isRetried ? retry(this.ports.settings.retry, args.signal, task, assertRepeatable) : task(),
+    return withAbort(args.signal, () =>
+      repeat ? repeat(this.ports.settings.retry, args.signal, task, assertRepeatable) : task(),
     )
-    // sendAttempt has validated the data.
-    return answer as Answer<Result<O>>
   }
 
   /** Repeats the call after renewing a token or reopening a channel, at most once each. */
@@ -92,7 +97,7 @@ export class GatewayCaller<C extends ChainId = 'consumer'> implements OperationC
   }
 
   /** Without a channel, the call fails. It is never sent as plain text. */
-  private async openChannel({ id }: Operation, clientHash: string | null): Promise<Channel> {
+  private async openChannel({ id }: CallableOperation, clientHash: string | null): Promise<Channel> {
     const channel = clientHash === null ? null : await this.ports.channels()?.get(clientHash)
     if (!channel) throw new TypeError(`${id} cannot be sealed: this client has no secure channel`)
     return channel
@@ -124,7 +129,7 @@ interface AnyCaller {
 }
 
 /** `Methods` and the routes derive from the same catalogue. */
-export function createMethods<Methods>(routes: readonly Route[], caller: AnyCaller): Methods {
+export function createMethods<Methods>(routes: readonly NamedRoute[], caller: AnyCaller): Methods {
   return Object.fromEntries(
     routes.map(({ name, operation }) => [
       name,

@@ -84,18 +84,28 @@ export interface StepUpPrompt {
 /** Where the credentials are: tokens in the client, or a cookie that no script can read. */
 export type SessionMode = 'tokens' | 'cookie'
 
-export interface ClientOptions<P extends Portal, Added extends readonly object[] = [], M extends SessionMode = 'tokens'>
-  extends CommonOptions {
-  /** Contract modules of additional domains. */
-  contract?: Added
-  /** The portal. Storage keys are separate for each portal. */
-  portal: P
+/** Options of the clients of portals. */
+export interface PortalOptions extends CommonOptions {
   /** The X-PORTAL-ACCESS-CODE header. */
   accessCode: string
   /** The X-Client-Hash header, to which tokens are bound. Default: the stored hash, or a new random one. */
   clientHash?: string
   /** `true` sends the defaults. Do not set this behind an edge. */
   edgeHeaders?: boolean | EdgeHeaders
+  /** Default: `sensitive`. */
+  seal?: SealRule
+  /** Called once after the session has ended. After another tab's sign-out, called at the next call. */
+  onSignedOut?: () => void
+  /** Returns the current time in epoch milliseconds. */
+  now?: () => number
+}
+
+export interface ClientOptions<P extends Portal, Added extends readonly object[] = [], M extends SessionMode = 'tokens'>
+  extends PortalOptions {
+  /** Contract modules of additional domains. */
+  contract?: Added
+  /** The portal. Storage keys are separate for each portal. */
+  portal: P
   /**
    * Asks for a code if a call needs a step-up. The client sends the purpose, and repeats the call with the same request id.
    * Default: the call rejects with ACCESS.STEP_UP_REQUIRED.
@@ -114,12 +124,6 @@ export interface ClientOptions<P extends Portal, Added extends readonly object[]
    * successor, the gateway assumes a theft and ends both sessions.
    */
   storage?: Storage
-  /** Default: `sensitive`. */
-  seal?: SealRule
-  /** Called once after the session has ended. After another tab's sign-out, called at the next call. */
-  onSignedOut?: () => void
-  /** Returns the current time in epoch milliseconds. */
-  now?: () => number
 }
 
 /** Options for machines, which use `/api/v1/consumer`. */

@@ -1,18 +1,8 @@
-import { resources } from '../contract/resources.ts'
-import {
-  type Chain,
-  type ChainId,
-  chains,
-  type Operation,
-  operationsIn,
-  type Portal,
-  paramNameOn,
-} from '../kernel/index.ts'
+import { type Chain, type ChainId, type Portal, paramNameOn } from '../kernel/index.ts'
+import type { CallableOperation } from './portal/operation.ts'
 
 export interface Route {
-  /** Also the method's name. */
-  name: string
-  operation: Operation
+  operation: CallableOperation
   chain: Chain
 }
 
@@ -21,21 +11,6 @@ export const portalChains = {
   CONSUMER: ['consumer', 'self'],
   SYSTEM: ['system', 'self'],
 } as const satisfies Record<Portal, readonly ChainId[]>
-
-/** Uses the first chain that serves an operation. Omits WebSockets. Throws TypeError for duplicate names. */
-export function listRoutes(preference: readonly ChainId[], added: readonly object[] = []): Route[] {
-  const all = [...Object.values(resources), ...added].flatMap(operationsIn)
-  const names = new Set<string>()
-  for (const [name] of all) {
-    if (names.has(name)) throw new TypeError(`contract: two operations have the name ${name}`)
-    names.add(name)
-  }
-  return all.flatMap(([name, operation]): Route[] => {
-    const chainId = preference.find((each) => operation.chains.includes(each))
-    // Platforms have their own API for WebSockets.
-    return chainId && operation.reply !== 'socket' ? [{ name, operation, chain: chains[chainId] }] : []
-  })
-}
 
 /** Percent-encodes the parameters. Throws a TypeError for an unsafe one. */
 export function buildPath({ operation, chain }: Route, params: Record<string, string> = {}): string {

@@ -1,15 +1,5 @@
-import type { Progress } from './operation-types.ts'
 import type { Settings } from './options.ts'
-
-export interface WireRequest {
-  method: string
-  url: string
-  headers: Record<string, string>
-  body: string | Blob | FormData | null
-  /** Aborts the request and the reading of its response. */
-  signal: AbortSignal | null
-  onProgress: ((progress: Progress) => void) | undefined
-}
+import type { OperationParts, WireRequest } from './portal/operation.ts'
 
 /** Rejects only if no response arrives. */
 export type Transport = (request: WireRequest) => Promise<Response>
@@ -20,15 +10,20 @@ const isolation = { cache: 'no-store', redirect: 'manual', referrerPolicy: 'no-r
 /** A Response with these must not have a body. */
 const bodilessStatuses = new Set([204, 205, 304])
 
-export function createTransport({ fetch, credentials }: Pick<Settings, 'fetch' | 'credentials'>): Transport {
-  return (request) =>
-    request.onProgress && typeof XMLHttpRequest !== 'undefined'
-      ? sendByXhr(request, credentials)
+export function createTransport(
+  { fetch, credentials }: Pick<Settings, 'fetch' | 'credentials'>,
+  { upload: defaultUpload }: OperationParts,
+): Transport {
+  return (request) => {
+    const send = request.upload ?? defaultUpload
+    return request.onProgress && send && typeof XMLHttpRequest !== 'undefined'
+      ? send(request, credentials)
       : sendByFetch(fetch, request, credentials)
+  }
 }
 
 /** Only XMLHttpRequest reports upload progress. It cannot omit cookies or reject redirects. */
-function sendByXhr(
+export function sendByXhr(
   { method, url, headers, body, signal, onProgress }: WireRequest,
   credentials: RequestCredentials,
 ): Promise<Response> {

@@ -1,4 +1,5 @@
 import { type Portal, portals } from '../kernel/index.ts'
+import { idempotencyKeyPattern } from './header-values.ts'
 
 export type HeaderSchema = {
   type: 'string'
@@ -19,14 +20,7 @@ export interface HeaderDefinition {
 export const headers = {
   portalAccessCode: define('X-PORTAL-ACCESS-CODE'),
   requestId: define('X-Request-Id', visible(128)),
-  /**
-   * draft-ietf-httpapi-idempotency-key-header: an RFC 9651 string of 1 to 255 characters. Many clients omit the quotes.
-   * Then a comma or a semicolon is refused, because a list or a parameter follows it.
-   */
-  idempotencyKey: define('Idempotency-Key', {
-    type: 'string',
-    pattern: '^(?:"(?:[ !#-\\[\\]-~]|\\\\["\\\\]){1,255}"|[!#-+\\--:<-\\[\\]-~]{1,255})$',
-  }),
+  idempotencyKey: define('Idempotency-Key', { type: 'string', pattern: idempotencyKeyPattern }),
   clientHash: define('X-Client-Hash', visible(256)),
   forwardedProto: define('X-Forwarded-Proto', one('https')),
   connectingIp: define('CF-Connecting-IP'),
@@ -59,17 +53,6 @@ export function everySessionCookie(value: string): string {
     .flatMap((portal) => [sessionCookieName(portal, true), sessionCookieName(portal, false)])
     .map((name) => `${name}=${value}`)
     .join('; ')
-}
-
-/** Returns the value, which is the same with and without quotes. Undefined if the header is malformed. */
-export function parseIdempotencyKey(header: string): string | undefined {
-  if (!headers.idempotencyKey.accepts(header)) return undefined
-  return header.startsWith('"') ? header.slice(1, -1).replaceAll(/\\(.)/g, '$1') : header
-}
-
-/** Returns the quoted form. The value must be visible ASCII or spaces. */
-export function formatIdempotencyKey(value: string): string {
-  return `"${value.replaceAll(/["\\]/g, '\\$&')}"`
 }
 
 function define(name: string, schema: HeaderSchema = { type: 'string' }): HeaderDefinition {

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { type Chain, type ChainId, type Code, chains, type Operation, type Policy } from '../kernel/index.ts'
+import { observedErrors } from './observed-errors.ts'
 
 /*
  * Contract files spread these bases. A base omits the fields that each operation must decide, so that TypeScript
@@ -74,20 +75,6 @@ export function takesTicket({ method, policy, query, reply }: Operation, { perim
   const isOwnParameter = query instanceof z.ZodObject && ticketParameter in query.shape
   return isDownload && policy.caller === 'account' && perimeter !== 'machine' && portal !== 'code' && !isOwnParameter
 }
-
-/**
- * A caller's mistake for which the interface documents the status 500. With `compatibility.observedErrors: false`, a
- * portal responds with 400.
- */
-export interface ObservedError {
-  condition: 'no-query' | 'no-channel-session'
-  code: Code
-}
-
-export const observedErrors: ReadonlyMap<string, ObservedError> = new Map<string, ObservedError>([
-  ['transfers.list', { condition: 'no-query', code: 'SYSTEM.INTERNAL_ERROR' }],
-  ['secureChannel.close', { condition: 'no-channel-session', code: 'SYSTEM.INTERNAL_ERROR' }],
-])
 
 const failures: readonly Code[] = [
   'SYSTEM.INTERNAL_ERROR',

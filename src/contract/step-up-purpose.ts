@@ -1,5 +1,13 @@
 import * as z from 'zod'
-import { canonicalJson, isRecord, messageOf, type Operation, type Purpose, pathParamNames } from '../kernel/index.ts'
+import {
+  canonicalJson,
+  confirmedNames,
+  isRecord,
+  messageOf,
+  type Operation,
+  type Purpose,
+  pathParamNames,
+} from '../kernel/index.ts'
 import { pathParameterSchema } from './fields.ts'
 
 /** Members of a purpose that are not fields of the operation. */
@@ -11,10 +19,6 @@ const decisive = /(bizid|_id|amount|currency|email|permissioncodes)$/i
 /** Whether some or all requests need a step-up. An anonymous caller cannot step up. */
 export function canDemandStepUp({ policy }: Pick<Operation, 'policy'>): boolean {
   return policy.caller === 'account' && policy.stepUp !== false
-}
-
-export function confirmedNames({ confirms, path }: Pick<Operation, 'confirms' | 'path'>): readonly string[] {
-  return confirms ?? pathParamNames(path)
 }
 
 /** The schemas of the fields that a step-up confirms, by name. */
@@ -82,12 +86,6 @@ export function confirmsErrors(operation: Operation): string[] {
       (name) => `cannot list ${name}: the body must be an object`,
     ),
   ]
-}
-
-/** Selects the confirmed fields from `values`, which the schemas have parsed. */
-export function confirmedFields(operation: Operation, ...values: readonly unknown[]): Record<string, unknown> {
-  const all: Record<string, unknown> = Object.assign({}, ...values.filter(isRecord))
-  return Object.fromEntries(confirmedNames(operation).map((name) => [name, all[name]]))
 }
 
 /**

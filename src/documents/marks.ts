@@ -2,10 +2,11 @@ import { z } from 'zod'
 import type { Catalogue } from '../contract/index.ts'
 import { marksOf, type PermissionRow } from '../contract/permissions.ts'
 import { PolicyShape, permissionMarkShape, RateGroupsShape } from '../contract/policy-shape.ts'
-import { canDemandStepUp, confirmedNames } from '../contract/step-up-purpose.ts'
+import { canDemandStepUp } from '../contract/step-up-purpose.ts'
 import {
   type ConfirmedTexts,
   chainIds,
+  confirmedNames,
   isPassThrough,
   type Operation,
   type Purpose,

@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import { recordCallSite } from './call-site.ts'
 import type { Code } from './codes.ts'
+import { isRecord } from './json.ts'
 
 /** The rate limit groups of Portico's own operations (`limits` in the configuration). Domains can declare further ones. */
 export const rateGroups = [
@@ -210,7 +211,23 @@ export function pathParamNames(path: string): string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '')
 }
 
-export function paramNameOn({ perimeter }: Chain, { machineParams = {} }: Operation, name: string): string {
+type Confirming = Pick<Operation, 'confirms' | 'path'>
+
+export function confirmedNames({ confirms, path }: Confirming): readonly string[] {
+  return confirms ?? pathParamNames(path)
+}
+
+/** Selects the confirmed fields from `values`, which the schemas have parsed. */
+export function confirmedFields(operation: Confirming, ...values: readonly unknown[]): Record<string, unknown> {
+  const all: Record<string, unknown> = Object.assign({}, ...values.filter(isRecord))
+  return Object.fromEntries(confirmedNames(operation).map((name) => [name, all[name]]))
+}
+
+export function paramNameOn(
+  { perimeter }: Chain,
+  { machineParams = {} }: Pick<Operation, 'machineParams'>,
+  name: string,
+): string {
   return (perimeter === 'machine' ? machineParams[name] : undefined) ?? name
 }
 
@@ -251,10 +268,10 @@ export function portalOfChain({ portal }: Chain): Portal | null {
   return portal === 'code' || portal === 'token' ? null : portal
 }
 
-export const chainIds: readonly ChainId[] = Object.keys(chains).filter(isChainId)
+export const chainIds: readonly ChainId[] = /* @__PURE__ */ Object.keys(chains).filter(isChainId)
 
 /** One prefix can contain another, so the longest comes first. */
-const byPrefix = chainIds.toSorted((a, b) => chains[b].prefix.length - chains[a].prefix.length)
+const byPrefix = /* @__PURE__ */ chainIds.toSorted((a, b) => chains[b].prefix.length - chains[a].prefix.length)
 
 /**
  * Default: `consumer`.

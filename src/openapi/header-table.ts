@@ -1,5 +1,6 @@
 import { type HeaderDefinition, headers } from '../contract/headers.ts'
-import { isSealable, observedErrors } from '../contract/policies.ts'
+import { observedErrors } from '../contract/observed-errors.ts'
+import { isSealable } from '../contract/policies.ts'
 
 import { type Chain, locales, type Operation } from '../kernel/index.ts'
 import { type JsonObject, reference, toJsonObject } from './json.ts'

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto'
 import * as z from 'zod'
 import type { Catalogue } from '../contract/index.ts'
-import { listRefusals, observedErrors } from '../contract/policies.ts'
+import { observedErrors } from '../contract/observed-errors.ts'
+import { listRefusals } from '../contract/policies.ts'
 
 import { type ChainId, type Code, chains, type Operation, type PassThroughReply } from '../kernel/index.ts'
 import type { Example } from './examples.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { observedErrors } from '../contract/policies.ts'
+import { observedErrors } from '../contract/observed-errors.ts'
 import { type Chain, type ChainId, chains, type Operation, operationsIn, pathParamNames } from '../kernel/index.ts'
 
 export interface Route {

@@ -3,6 +3,10 @@ export const usage = `
 import {
   createApiClient, createClient, type CreateTransferRequest, type Transfer, type TransferStatus, type Wallet,
 } from './client/index.js'
+import {
+  cookieSession, createClient as createConsumerClient, createTransfer, listWallets, readWallet, signIn,
+} from './client/consumer.js'
+import { approveTransfer } from './client/unchecked/system.js'
 
 const client = createClient({ baseUrl: '/', portal: 'CONSUMER', accessCode: 'x' })
 const operator = createClient({ baseUrl: '/', portal: 'SYSTEM', accessCode: 'x' })
@@ -29,6 +33,22 @@ operator.approveTransfer({ params: { order_id: 'x' } })
 machine.readWallet({ params: { walletBizId: 'x' } })
 // @ts-expect-error: the api chain has another name for this parameter
 machine.readWallet({ params })
+
+const small = createConsumerClient({ baseUrl: '/', accessCode: 'x', session: cookieSession(), seal: 'none' })
+export const smallTransfer: Promise<Transfer> = small.call(createTransfer, { body })
+export const signedInBy: Promise<{ isNewDevice: boolean }> = signIn(small, { email: 'x', password: 'y', code: () => '1' })
+small.call(listWallets)
+small.with({ workspaceId }).call(readWallet, { params, workspaceId })
+// @ts-expect-error: the operation requires a workspace
+small.call(readWallet, { params })
+// @ts-expect-error: the operation requires a body
+small.call(createTransfer)
+// @ts-expect-error: operators have another portal
+small.call(approveTransfer, { params: { order_id: 'x' } })
+// @ts-expect-error: a page without a secure channel must say so
+createConsumerClient({ baseUrl: '/', accessCode: 'x', session: cookieSession() })
+// @ts-expect-error: tokens are not in the page
+small.session.tokens()
 
 export const codes = ({ walletStatus, flowType }: Pick<Wallet, 'walletStatus'> & { flowType: TransferStatus }): string[] => {
   const status: 'ACTIVE' | 'FROZEN' | 'CLOSED' = walletStatus.code

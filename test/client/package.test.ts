@@ -124,7 +124,12 @@ describe('the package portico-client', () => {
     const programs = {
       usage,
       comparison,
-      ...(await examplesIn(['src/client/README.md', 'docs/guides/front-end.md', 'docs/guides/lists.md'])),
+      ...(await examplesIn([
+        'src/client/README.md',
+        'docs/guides/client-size.md',
+        'docs/guides/front-end.md',
+        'docs/guides/lists.md',
+      ])),
     }
     for (const [name, text] of Object.entries(programs)) await writeFile(join(folder, `${name}.ts`), text)
     const browser = {

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createClient, type HttpExchange, PorticoError } from '../../src/client/index.ts'
-import { credentialProtocol } from '../../src/contract/sockets.ts'
+import { credentialProtocol } from '../../src/contract/header-values.ts'
 import { consumer, order, pair, transfer, wallet, walletId } from './fixtures.ts'
 import { hangUp, ok, refuse, type ScriptedGateway, type Step, scriptedGateway } from './scripted-gateway.ts'
 

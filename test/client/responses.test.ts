@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { shouldSeal } from '../../src/client/channel/sealed-request.ts'
+import { shouldSeal } from '../../src/client/channel/seal-rule.ts'
 import { createClient, type HttpExchange } from '../../src/client/index.ts'
 import { resolveOptions } from '../../src/client/options.ts'
 import { catalogue, resources } from '../../src/contract/index.ts'

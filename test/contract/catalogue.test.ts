@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { catalogue, resources } from '../../src/contract/index.ts'
-import { listRefusals, observedErrors } from '../../src/contract/policies.ts'
+import { observedErrors } from '../../src/contract/observed-errors.ts'
+import { listRefusals } from '../../src/contract/policies.ts'
 import { domainOf, type Operation, operationsIn, pathParamNames } from '../../src/kernel/index.ts'
 import { additions, outsideTables, secondChain, webChain } from './interface.ts'
 import { routes, routesOf, shapeOf } from './routes.ts'
@@ -83,7 +84,7 @@ describe('the catalogue', () => {
     const ids = new Set(catalogue.map((operation) => operation.id))
     expect(
       [...observedErrors.keys()].filter((id) => !ids.has(id)),
-      'edit `observedErrors` in src/contract/policies.ts',
+      'edit `observedErrors` in src/contract/observed-errors.ts',
     ).toEqual([])
   })
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { formatIdempotencyKey, parseIdempotencyKey } from '../../src/contract/headers.ts'
+import { formatIdempotencyKey, parseIdempotencyKey } from '../../src/contract/header-values.ts'
 
 describe('Idempotency-Key', () => {
   test.each([

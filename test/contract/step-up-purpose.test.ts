@@ -6,15 +6,13 @@ import {
   auditedFields,
   canDemandStepUp,
   canonicalPurpose,
-  confirmedFields,
-  confirmedNames,
   confirmedSchemas,
   confirmsErrors,
   purposeErrors,
   purposeOf,
 } from '../../src/contract/step-up-purpose.ts'
 import { purposeByNames } from '../../src/documents/marks.ts'
-import type { Operation } from '../../src/kernel/index.ts'
+import { confirmedFields, confirmedNames, type Operation } from '../../src/kernel/index.ts'
 
 const demanding = catalogue.filter(canDemandStepUp)
 

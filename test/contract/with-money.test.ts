@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { quoteExchange } from '../../src/banking/exchanges/contract.ts'
 import { createTransfer } from '../../src/banking/transfers/contract.ts'
 import { amount, currency, withMoney } from '../../src/contract/fields.ts'
-import { confirmedFields, confirmedSchemas } from '../../src/contract/step-up-purpose.ts'
-import { canonicalJson, type Money } from '../../src/kernel/index.ts'
+import { confirmedSchemas } from '../../src/contract/step-up-purpose.ts'
+import { canonicalJson, confirmedFields, type Money } from '../../src/kernel/index.ts'
 
 const request = {
   sourceWalletBizId: '01933b6e-7c1a-7e0a-8f35-4c2d1f5b9a10',

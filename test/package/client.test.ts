@@ -5,7 +5,9 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { toolPath } from '../../scripts/tool.ts'
 import type { PorticoProcess } from '../harness/process.ts'
 import { root } from '../harness/settings.ts'
 import { userEnvironment } from './environment.ts'
@@ -147,6 +149,19 @@ describe('portico-client in an empty folder', () => {
     const files = await readdir(join(folder, 'node_modules/portico-client'))
     expect(files).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'client', 'package.json']))
     expect(files).not.toContain('api')
+  })
+
+  test.each([
+    ['consumer', 20_000],
+    ['system', 20_000],
+    ['unchecked/consumer', 8_000],
+    ['unchecked/system', 8_000],
+  ])('%s: a page with one call, bundled with esbuild, takes at most its limit', async (entry, limit) => {
+    const imports = `import { cookieSession, createClient, readOwnSession } from 'portico-client/${entry}'`
+    const options = "{ baseUrl: '/', accessCode: 'x', session: cookieSession(), seal: 'none' }"
+    await writeFile(join(folder, 'page.js'), `${imports}\nawait createClient(${options}).call(readOwnSession)`)
+    const args = ['page.js', '--bundle', '--minify', '--format=esm', '--platform=browser']
+    expect(gzipSync(execFileSync(toolPath('esbuild'), args, { cwd: folder })).length).toBeLessThanOrEqual(limit)
   })
 
   test('a JavaScript program makes signed-in calls', async () => {

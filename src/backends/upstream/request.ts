@@ -1,4 +1,4 @@
-import { formatIdempotencyKey } from '../../contract/headers.ts'
+import { formatIdempotencyKey } from '../../contract/header-values.ts'
 import type { Call } from '../../gateway/pipeline/call.ts'
 import { isUnsafeSegment } from '../../gateway/pipeline/paths.ts'
 import type { Handshake } from '../../gateway/sockets/handshake.ts'

@@ -1,4 +1,5 @@
 import { isRecord } from '../../kernel/index.ts'
+import type { CallableOperation } from '../portal/operation.ts'
 import { decryptJwe, encryptJwe } from './jwe.ts'
 
 interface SealedText {
@@ -13,6 +14,21 @@ interface SentRequest {
   seq: number | null
 }
 
+export interface SealedRequest {
+  headers: Record<string, string>
+  body: string | Blob | FormData | null
+  /** Throws unless the reply was sealed for this request. */
+  open(data: unknown): Promise<unknown>
+}
+
+export interface PlainRequest {
+  method: string
+  /** Without a proxy's prefix. */
+  path: string
+  requestId: string
+  reply: CallableOperation['reply']
+}
+
 export interface Channel {
   sessionId: string
   /** The session is bound to this X-Client-Hash. */
@@ -22,6 +38,7 @@ export interface Channel {
   seal(method: string, path: string, text: string): Promise<SealedText>
   /** Throws unless the text is the reply to this request. */
   open(payload: string, request: SentRequest): Promise<string>
+  sealRequest(request: PlainRequest, body: SealedRequest['body']): Promise<SealedRequest>
 }
 
 export function createChannel(
@@ -29,7 +46,7 @@ export function createChannel(
   key: CryptoKey,
 ): Channel {
   let lastSeq = 0
-  return {
+  const channel: Channel = {
     sessionId,
     clientHash,
     expiresAt,
@@ -44,6 +61,21 @@ export function createChannel(
       if (!isReplyTo(header, sessionId, request)) throw new TypeError('the sealed reply belongs to another request')
       return text
     },
+    sealRequest: (request, body) => sealRequest(channel, request, body),
+  }
+  return channel
+}
+
+export async function sealRequest(
+  channel: Pick<Channel, 'sessionId' | 'seal' | 'open'>,
+  { method, path, requestId, reply }: PlainRequest,
+  body: SealedRequest['body'],
+): Promise<SealedRequest> {
+  const sealed = typeof body === 'string' ? await channel.seal(method, path, body) : null
+  return {
+    headers: { 'x-secure-channel-session-id': channel.sessionId, ...replyHeader(reply) },
+    body: sealed ? JSON.stringify({ payload: sealed.payload }) : null,
+    open: async (data) => JSON.parse(await channel.open(readPayload(data), { requestId, seq: sealed?.seq ?? null })),
   }
 }
 
@@ -102,4 +134,14 @@ function isReplyTo(header: unknown, sessionId: string, { requestId, seq }: SentR
   const { alg, enc, kid, msg, rid, seq: replySeq = null } = header
   const isReply = alg === 'dir' && enc === 'A256GCM' && kid === sessionId && msg === 'reply'
   return isReply && rid === requestId && replySeq === seq
+}
+
+/** Only JSON is sealed: a file is the reply as it is. */
+function replyHeader(reply: CallableOperation['reply']): Record<string, string> {
+  return typeof reply === 'string' ? {} : { 'x-secure-channel-reply': 'encrypted' }
+}
+
+function readPayload(data: unknown): string {
+  if (isRecord(data) && typeof data.payload === 'string') return data.payload
+  throw new TypeError('the reply is not sealed')
 }

@@ -1,6 +1,6 @@
-import { closeSecureChannel, openSecureChannel, readPublicKey } from '../../identity/secure-channel/contract.ts'
+import type { closeSecureChannel, openSecureChannel, readPublicKey } from '../../identity/secure-channel/contract.ts'
 import type { OperationCaller } from '../operation-types.ts'
-import { type Channel, createChannel } from './channel.ts'
+import { type Channel, type ChannelCache, createChannel, createChannelCache } from './channel.ts'
 import { encodeHeader, encryptParts, fromBase64, importSessionKey, toBase64url } from './jwe.ts'
 
 /** See docs/reference/secure-channel.md. */
@@ -11,6 +11,25 @@ export interface KeyOffer {
   clientHash: string
   /** Epoch seconds by the gateway's clock. */
   iat: number
+}
+
+interface ChannelOperations {
+  readPublicKey: typeof readPublicKey
+  openSecureChannel: typeof openSecureChannel
+  closeSecureChannel: typeof closeSecureChannel
+}
+
+export type ChannelFeature = (caller: OperationCaller, now: () => number) => ChannelCache & { close(): Promise<void> }
+
+export function createSecureChannel(operations: ChannelOperations): ChannelFeature {
+  return (caller, now) => {
+    const cache = createChannelCache((hash) => openChannel(operations, caller, hash, now), now)
+    const close = async () => {
+      const channel = await cache.take()
+      if (channel) await closeChannel(operations, caller, channel)
+    }
+    return { ...cache, close }
+  }
 }
 
 const keyBytes = 32
@@ -28,7 +47,12 @@ export async function wrapSessionKey({ keyId, publicKey, clientHash, iat }: KeyO
   return { payload, key: await importSessionKey(sessionKey) }
 }
 
-export async function openChannel(caller: OperationCaller, clientHash: string, now: () => number): Promise<Channel> {
+async function openChannel(
+  { readPublicKey, openSecureChannel }: ChannelOperations,
+  caller: OperationCaller,
+  clientHash: string,
+  now: () => number,
+): Promise<Channel> {
   assertWebCrypto()
   const offer = await caller.answer(readPublicKey, {})
   const iat = Math.floor((offer.timestamp ?? now()) / 1_000)
@@ -37,7 +61,11 @@ export async function openChannel(caller: OperationCaller, clientHash: string, n
   return createChannel({ sessionId: data.sessionId, clientHash, expiresAt: now() + data.expiresIn * 1_000 }, key)
 }
 
-export async function closeChannel(caller: OperationCaller, { sessionId, clientHash }: Channel): Promise<void> {
+async function closeChannel(
+  { closeSecureChannel }: ChannelOperations,
+  caller: OperationCaller,
+  { sessionId, clientHash }: Channel,
+): Promise<void> {
   const headers = { 'x-secure-channel-session-id': sessionId, 'x-client-hash': clientHash }
   await caller.answer(closeSecureChannel, { headers })
 }

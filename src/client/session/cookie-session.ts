@@ -1,4 +1,4 @@
-import { endBrowserSession, readBrowserSession } from '../../identity/browser-sessions/contract.ts'
+import type { endBrowserSession, readBrowserSession } from '../../identity/browser-sessions/contract.ts'
 import type { TokenSource } from '../operation-caller.ts'
 import type { OperationCaller, Result } from '../operation-types.ts'
 import { signedInElsewhere } from './session.ts'
@@ -21,7 +21,13 @@ export interface CookieSession {
   onChange(listener: (session: SessionState) => void): () => void
 }
 
+export interface CookieOperations {
+  readBrowserSession: typeof readBrowserSession
+  endBrowserSession: typeof endBrowserSession
+}
+
 interface CookieSessionParts {
+  operations: CookieOperations
   caller(): OperationCaller
   storage: Storage
   /** Of the storage, and the name of the channel between tabs. */
@@ -95,7 +101,7 @@ export class CookieSessions implements CookieSession, TokenSource {
   /** Signs out. */
   async end(): Promise<void> {
     await this.current()
-    await this.parts.caller().answer(endBrowserSession, {})
+    await this.parts.caller().answer(this.parts.operations.endBrowserSession, {})
     this.account = null
     await this.parts.storage.removeItem(this.parts.key)
     this.notify({ signedIn: false })
@@ -104,7 +110,7 @@ export class CookieSessions implements CookieSession, TokenSource {
 
   private async ask({ workspaceId }: { workspaceId?: string } = {}): Promise<SessionState> {
     const options = workspaceId === undefined ? {} : { workspaceId }
-    return (await this.parts.caller().answer(readBrowserSession, options)).data
+    return (await this.parts.caller().answer(this.parts.operations.readBrowserSession, options)).data
   }
 
   /** Returns whether the account's session has ended. */

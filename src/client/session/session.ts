@@ -1,4 +1,6 @@
+import type { logout, refreshToken } from '../../identity/login/contract.ts'
 import { isPorticoError, isRefusal, PorticoError } from '../errors.ts'
+import type { OperationCaller } from '../operation-types.ts'
 import { accountOf, type TokenPair, type TokenStore, type Tokens } from './credentials.ts'
 import { readUntilChanged, type TabLock } from './tab-lock.ts'
 
@@ -17,6 +19,11 @@ export interface ClientSession {
   fresh(): Promise<Tokens | null>
   /** Renews rejected tokens. Returns null if the session has ended. */
   renew(rejected: Pick<Tokens, 'accessToken'>): Promise<Tokens | null>
+}
+
+export interface TokenOperations {
+  logout: typeof logout
+  refreshToken: typeof refreshToken
 }
 
 export interface SessionParts {
@@ -115,6 +122,21 @@ export function createSession(parts: SessionParts): ClientSession {
       })
     },
     renew,
+  }
+}
+
+/** Deletes the tokens even if the session has ended or the request fails. */
+export async function signOut(
+  caller: OperationCaller,
+  { logout }: Pick<TokenOperations, 'logout'>,
+  session: ClientSession,
+): Promise<void> {
+  try {
+    if (await session.tokens()) await caller.answer(logout, {})
+  } catch (error) {
+    if (!isRefusal(error) || error.status !== 401) throw error
+  } finally {
+    await session.clear()
   }
 }
 

@@ -1,10 +1,9 @@
-import { startBrowserSession } from '../../identity/browser-sessions/contract.ts'
-import { completeLogin, initiateLogin, logout, sendLoginCode } from '../../identity/login/contract.ts'
-import { type MfaMethod, mfaMethod } from '../../identity/mfa/contract.ts'
-import { isPorticoError, isRefusal, PorticoError } from '../errors.ts'
-import type { Args, OperationCaller, Result } from '../operation-types.ts'
-import type { CookieSessions } from './cookie-session.ts'
-import type { ClientSession } from './session.ts'
+import type { sendLoginCode } from '../../identity/login/contract.ts'
+import type { MfaMethod } from '../../identity/mfa/contract.ts'
+import { isPorticoError, PorticoError } from '../errors.ts'
+import type { OperationCaller, Result } from '../operation-types.ts'
+import type { SessionMode } from '../options.ts'
+import type { Completion, SessionPart, SignInOperations } from './modes.ts'
 
 /** Credentials, and a prompt for the second factor's code. */
 export interface SignIn {
@@ -21,37 +20,13 @@ export interface SignIn {
   mfaMethod?: MfaMethod
 }
 
-/** The tokens with their lifetimes in seconds, the session, and whether the device is new. */
-export type SignedIn = Result<typeof completeLogin>
-
-export async function signIn(caller: OperationCaller, session: ClientSession, input: SignIn): Promise<SignedIn> {
-  const data = await enterCode(caller, input, async (body) => (await caller.answer(completeLogin, { body })).data)
-  await session.adopt(data)
-  return data
-}
-
-/** The session and its lifetimes in seconds. No token. */
-export type StartedBrowserSession = Result<typeof startBrowserSession>
-
-export async function signInByCookie(
-  caller: OperationCaller,
-  session: CookieSessions,
+/** Signs in. Stores the tokens, which the client renews, or has the gateway set the cookie. Sends mails in the caller's locale. */
+export function signIn<M extends SessionMode>(
+  { caller, part }: { caller: OperationCaller; part: SessionPart<M> },
+  operations: SignInOperations,
   input: SignIn,
-): Promise<StartedBrowserSession> {
-  const data = await enterCode(caller, input, async (body) => (await caller.answer(startBrowserSession, { body })).data)
-  await session.started()
-  return data
-}
-
-/** Deletes the tokens even if the session has ended or the request fails. */
-export async function signOut(caller: OperationCaller, session: ClientSession): Promise<void> {
-  try {
-    if (await session.tokens()) await caller.answer(logout, {})
-  } catch (error) {
-    if (!isRefusal(error) || error.status !== 401) throw error
-  } finally {
-    await session.clear()
-  }
+): ReturnType<SessionPart<M>['complete']> {
+  return enterCode(caller, operations, input, (body) => part.complete(caller, operations, body))
 }
 
 /** Throws the last refusal. */
@@ -72,8 +47,9 @@ export async function retryWrongCode<T>(
 
 async function enterCode<T>(
   caller: OperationCaller,
+  { initiateLogin, sendLoginCode }: SignInOperations,
   input: SignIn,
-  finish: (body: Args<typeof completeLogin>['body']) => Promise<T>,
+  finish: (body: Completion) => Promise<T>,
 ): Promise<T> {
   const { email, password } = input
   const { data: login } = await caller.answer(initiateLogin, { body: { email, password } })
@@ -90,6 +66,8 @@ async function enterCode<T>(
   return retryWrongCode(complete, input.attempts ?? 1)
 }
 
+const knownMethods: Readonly<Record<MfaMethod, true>> = { EMAIL: true, OTP: true, BACKUP_CODE: true }
+
 function pendingApproval(): PorticoError {
   return new PorticoError({
     status: 403,
@@ -99,6 +77,7 @@ function pendingApproval(): PorticoError {
   })
 }
 
+/** A newer gateway can offer further methods. */
 function isMethod(code: string | undefined): code is MfaMethod {
-  return mfaMethod.codes.some((known) => known === code)
+  return code !== undefined && Object.hasOwn(knownMethods, code)
 }

@@ -1,15 +1,29 @@
-import { confirmedFields } from '../../contract/step-up-purpose.ts'
-import { listMfaMethods, sendStepUpCode, stepUp } from '../../identity/mfa/contract.ts'
-import type { Operation } from '../../kernel/index.ts'
+import type { listMfaMethods, sendStepUpCode, stepUp } from '../../identity/mfa/contract.ts'
+import { confirmedFields } from '../../kernel/index.ts'
 import type { AnyArgs, OperationCaller } from '../operation-types.ts'
 import type { StepUpPrompt } from '../options.ts'
+import type { CallableOperation } from '../portal/operation.ts'
 import { retryWrongCode } from './sign-in.ts'
 
+interface StepUpOperations {
+  listMfaMethods: typeof listMfaMethods
+  sendStepUpCode: typeof sendStepUpCode
+  stepUp: typeof stepUp
+}
+
+/** Confirms a call, so that it can be repeated. */
+export type StepUpFeature = (caller: OperationCaller, operation: CallableOperation, args: AnyArgs) => Promise<void>
+
+export function confirmByCode(operations: StepUpOperations, prompt: StepUpPrompt): StepUpFeature {
+  return (caller, operation, args) => confirmCall(operations, caller, prompt, operation, args)
+}
+
 /** Confirms a call with the account's primary second factor. Throws the last refusal of a code. */
-export async function confirmCall(
+async function confirmCall(
+  { listMfaMethods, sendStepUpCode, stepUp }: StepUpOperations,
   caller: OperationCaller,
   prompt: StepUpPrompt,
-  operation: Operation,
+  operation: CallableOperation,
   { workspaceId, query, body, params }: AnyArgs,
 ): Promise<void> {
   const { id: operationId } = operation

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { formatIdempotencyKey } from '../../contract/headers.ts'
+import { formatIdempotencyKey } from '../../contract/header-values.ts'
 import type { Catalogue } from '../../contract/index.ts'
 import type { SealedReply } from '../../contract/policies.ts'
 import {

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { headers as knownHeaders, parseIdempotencyKey } from '../../contract/headers.ts'
+import { parseIdempotencyKey } from '../../contract/header-values.ts'
+import { headers as knownHeaders } from '../../contract/headers.ts'
 import { invalid } from '../../kernel/index.ts'
 
 /** As Node reports them. The raw list alternates names and values. */

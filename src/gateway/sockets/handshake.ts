@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { credentialProtocol, fallbackProtocol } from '../../contract/header-values.ts'
 import { headers } from '../../contract/headers.ts'
-import { credentialNames, credentialProtocol, fallbackProtocol } from '../../contract/sockets.ts'
 import { invalid } from '../../kernel/index.ts'
 import type { ReceivedHeaders } from '../pipeline/headers.ts'
 
@@ -22,6 +22,16 @@ const extensionsPattern = /^[\t -~]{1,1024}$/
 
 /** A token (RFC 9110, section 5.6.2). */
 const tokenPattern = /^[\w!#$%&'*+.^`|~-]+$/
+
+/** Browsers cannot set headers on a WebSocket. The edge sets the other headers. */
+const credentialNames: ReadonlySet<string> = new Set([
+  headers.portalAccessCode.field,
+  headers.requestId.field,
+  headers.clientHash.field,
+  headers.locale.field,
+  headers.workspaceId.field,
+  'authorization',
+])
 
 const protocolField = headers.socketProtocol.field
 

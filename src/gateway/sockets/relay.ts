@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { fallbackProtocol } from '../../contract/sockets.ts'
+import { fallbackProtocol } from '../../contract/header-values.ts'
 import type { Durations, SocketReply, Timer } from '../../kernel/index.ts'
 import { countStreamedBytes } from '../../platform/runtime/index.ts'
 import type { AcceptedSocket, Call, StreamEnd } from '../pipeline/call.ts'

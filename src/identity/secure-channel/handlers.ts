@@ -43,7 +43,7 @@ export function secureChannelHandlers({
       return toChannelSessionView(await sessions.open({ portal, clientHash }, sessionKey))
     },
     closeSecureChannel: async ({ channelSessionId, portal, clientHash }) => {
-      // Existing clients expect this response. See `observedErrors` in src/contract/policies.ts.
+      // Existing clients expect this response. See `observedErrors` in src/contract/observed-errors.ts.
       if (channelSessionId === null)
         throw new Refusal('SYSTEM.INTERNAL_ERROR', { internal: 'the request names no channel session' })
       await sessions.close(channelSessionId, { portal, clientHash })

@@ -1,5 +1,6 @@
 import { pathParameterSchema } from '../../contract/fields.ts'
-import { codeForMalformedParam, observedErrors } from '../../contract/policies.ts'
+import { observedErrors } from '../../contract/observed-errors.ts'
+import { codeForMalformedParam } from '../../contract/policies.ts'
 import { isRecord, pathParamNames } from '../../kernel/index.ts'
 import type { Reply } from '../http.ts'
 import { fieldsOf, wrongTextsOf, wrongValuesOf } from '../inputs.ts'

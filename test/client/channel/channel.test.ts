@@ -1,10 +1,9 @@
 import { CompactEncrypt, exportSPKI, generateKeyPair } from 'jose'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { createChannel, createChannelCache } from '../../../src/client/channel/channel.ts'
+import { createChannel, createChannelCache, sealRequest } from '../../../src/client/channel/channel.ts'
 import { wrapSessionKey } from '../../../src/client/channel/handshake.ts'
 import { decryptJwe, encryptJwe, importSessionKey, type JweHeader } from '../../../src/client/channel/jwe.ts'
-import { sealRequest } from '../../../src/client/channel/sealed-request.ts'
 import type { Operation } from '../../../src/kernel/index.ts'
 
 const raw = new Uint8Array(32).fill(3)

@@ -1,7 +1,7 @@
 import { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { credentialProtocol } from '../../../src/contract/sockets.ts'
+import { credentialProtocol } from '../../../src/contract/header-values.ts'
 import { acceptKey, isHandshake, readHandshake } from '../../../src/gateway/sockets/handshake.ts'
 
 const valid = {

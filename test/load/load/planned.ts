@@ -1,4 +1,5 @@
-import { buildPath, buildQuery, listRoutes, portalChains } from '../../../src/client/routes.ts'
+import { listRoutes } from '../../../src/client/contract/routes.ts'
+import { buildPath, buildQuery, portalChains } from '../../../src/client/routes.ts'
 import type { PlannedRequest, Reader, Wallet } from '../../../src/load/scenarios.ts'
 import type { SeededAccount } from '../store/accounts.ts'
 import type { Line } from './line.ts'

@@ -4,7 +4,8 @@ import type { Configuration } from '../../../config/index.ts'
 import { pathParameterSchema } from '../../../contract/fields.ts'
 import { headers } from '../../../contract/headers.ts'
 import { maxListDepth } from '../../../contract/lists.ts'
-import { codeForMalformedParam, type ObservedError, observedErrors } from '../../../contract/policies.ts'
+import { type ObservedError, observedErrors } from '../../../contract/observed-errors.ts'
+import { codeForMalformedParam } from '../../../contract/policies.ts'
 import {
   canonicalJson,
   type InvalidField,

@@ -1,5 +1,5 @@
-import { canonicalPurpose, confirmedFields } from '../../../contract/step-up-purpose.ts'
-import { isSteppedUp, Refusal } from '../../../kernel/index.ts'
+import { canonicalPurpose } from '../../../contract/step-up-purpose.ts'
+import { confirmedFields, isSteppedUp, Refusal } from '../../../kernel/index.ts'
 import type { Call, Stage } from '../call.ts'
 import type { StepUpPort } from '../ports.ts'
 

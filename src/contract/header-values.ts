@@ -1,19 +1,28 @@
-import { headers } from './headers.ts'
+/* Forms of header values. The typed client imports them, but not the table of headers. */
+
+/**
+ * draft-ietf-httpapi-idempotency-key-header: an RFC 9651 string of 1 to 255 characters. Many clients omit the quotes. Then a
+ * comma or a semicolon is refused, because a list or a parameter follows it.
+ */
+export const idempotencyKeyPattern = '^(?:"(?:[ !#-\\[\\]-~]|\\\\["\\\\]){1,255}"|[!#-+\\--:<-\\[\\]-~]{1,255})$'
+
+const idempotencyKey = new RegExp(idempotencyKeyPattern)
+
+/** Returns the value, which is the same with and without quotes. Undefined if the header is malformed. */
+export function parseIdempotencyKey(header: string): string | undefined {
+  if (!idempotencyKey.test(header)) return undefined
+  return header.startsWith('"') ? header.slice(1, -1).replaceAll(/\\(.)/g, '$1') : header
+}
+
+/** Returns the quoted form. The value must be visible ASCII or spaces. */
+export function formatIdempotencyKey(value: string): string {
+  return `"${value.replaceAll(/["\\]/g, '\\$&')}"`
+}
 
 /** Selected if a client carries headers in subprotocols and the service selects none. */
 export const fallbackProtocol = 'portico'
 
 const prefix = `${fallbackProtocol}.`
-
-/** Browsers cannot set headers on a WebSocket. The edge sets the other headers. */
-export const credentialNames: ReadonlySet<string> = new Set([
-  headers.portalAccessCode.field,
-  headers.requestId.field,
-  headers.clientHash.field,
-  headers.locale.field,
-  headers.workspaceId.field,
-  'authorization',
-])
 
 const pattern = /^portico\.([a-z-]+)\.([\w-]+)$/
 

@@ -1,0 +1,152 @@
+/*
+ * Writes the entries of the portals. An entry has each operation as a constant of plain data, of which a bundler keeps those
+ * that a page calls. Entries below `unchecked` have no schemas.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { portalChains } from '../../src/client/routes.ts'
+import { chains, type Portal } from '../../src/kernel/index.ts'
+import { commentOf, type Method, methods } from './methods.ts'
+import { ReplyChecks } from './reply-checks.ts'
+import { comment } from './type-text.ts'
+
+/** The interface of a portal's methods, by the name of its entry. */
+const portals = {
+  consumer: { portal: 'CONSUMER', methodsType: 'ConsumerMethods' },
+  system: { portal: 'SYSTEM', methodsType: 'SystemMethods' },
+} as const satisfies Record<string, { portal: Portal; methodsType: keyof typeof methods }>
+
+const entryNames = Object.keys(portals).flatMap((name) => [name, `unchecked/${name}`])
+
+/** The entries of a manifest, for a folder below its root. */
+export function entryExports(subpath: string, folder: string): Record<string, { types: string; default: string }> {
+  return Object.fromEntries(
+    entryNames.map((name) => [
+      `${subpath}/${name}`,
+      { types: `${folder}/${name}.d.ts`, default: `${folder}/${name}.js` },
+    ]),
+  )
+}
+
+/** Writes to the folder `client` of the package. */
+export function writeEntries(folder: string): void {
+  mkdirSync(join(folder, 'unchecked'), { recursive: true })
+  for (const [name, { portal, methodsType }] of Object.entries(portals)) {
+    const all = methods[methodsType]
+    const taken = all.filter((method) => reserved.includes(method.name))
+    if (taken.length > 0) throw new TypeError(`rename the operation ${taken[0]?.name}: an entry exports this name`)
+    const checks = new ReplyChecks()
+    const checked = constants(all, (schema) => checks.check(schema))
+    const zod = "import * as z from 'zod/mini'\n"
+    writeFileSync(join(folder, `${name}.js`), program(portal, './', `${zod}`, `${checks.declarations}\n${checked}`))
+    const unchecked = `const unchecked = { safeParse: (data) => ({ success: true, data }) }\n${constants(all, () => 'unchecked')}`
+    writeFileSync(join(folder, 'unchecked', `${name}.js`), program(portal, '../', '', unchecked))
+    writeFileSync(join(folder, `${name}.d.ts`), declarations(portal, methodsType))
+    writeFileSync(join(folder, 'unchecked', `${name}.d.ts`), `export * from '../${name}.js'\n`)
+  }
+}
+
+const reexported = ['iterate', 'isPorticoError', 'isRefusal', 'PorticoError', 'socketProtocols']
+const functions = ['createClient', 'cookieSession', 'tokenSession', 'signIn', 'secureChannel', 'stepUpByCode']
+const reserved = [...reexported, ...functions]
+
+function program(portal: Portal, root: string, imports: string, operations: string): string {
+  return `/* Generated from the contract by scripts/client/entries.ts. */
+${imports}import { confirmByCode, cookieMode, createPortalClient, createSecureChannel, retry, sendByXhr, signInTo, tokenMode } from '${root}portal/index.js'
+export { ${reexported.join(', ')} } from '${root}portal/index.js'
+${operations}
+export function createClient(options) {
+  return createPortalClient('${portal}', ${JSON.stringify(chainsOf(portal))}, options)
+}
+export function cookieSession({ storage } = {}) {
+  return cookieMode({ readBrowserSession, endBrowserSession }, storage)
+}
+export function tokenSession({ storage } = {}) {
+  return tokenMode({ logout, refreshToken }, storage)
+}
+export function signIn(client, input) {
+  return signInTo(client, { initiateLogin, sendLoginCode, completeLogin, startBrowserSession }, input)
+}
+export function secureChannel() {
+  return createSecureChannel({ readPublicKey, openSecureChannel, closeSecureChannel })
+}
+export function stepUpByCode(prompt) {
+  return confirmByCode({ listMfaMethods, sendStepUpCode, stepUp }, prompt)
+}
+`
+}
+
+function chainsOf(portal: Portal) {
+  return Object.fromEntries(portalChains[portal].map((chainId) => [chainId, chains[chainId]]))
+}
+
+function constants(all: readonly Method[], checkOf: (schema: Exclude<Method['operation']['reply'], string>) => string) {
+  return all
+    .map(({ name, chainId, operation }) => {
+      const { id, method, path, machineParams, confirms, body, reply } = operation
+      const { caller, workspace, stepUp, channel, rate, idempotent } = operation.policy
+      const data = JSON.stringify({
+        id,
+        method,
+        path,
+        chains: [chainId],
+        ...(machineParams && { machineParams }),
+        ...(confirms && { confirms }),
+        policy: { caller, workspace, stepUp, channel, rate, idempotent },
+        body: typeof body === 'string' ? body : 'json',
+      })
+      const check = typeof reply === 'string' ? JSON.stringify(reply) : checkOf(reply)
+      return `export const ${name} = ${data.slice(0, -1)},"reply":${check}${partsOf(operation)}}`
+    })
+    .join('\n')
+}
+
+/** Code that a page needs only if it calls the operation. */
+function partsOf({ body, policy }: Method['operation']): string {
+  const isRetried = policy.idempotent || policy.rate === 'refresh'
+  return `${body === 'multipart' ? ',"upload":sendByXhr' : ''}${isRetried ? ',"retry":retry' : ''}`
+}
+
+function declarations(portal: Portal, methodsType: keyof typeof methods): string {
+  const operations = methods[methodsType].map(
+    (method) =>
+      `${comment(commentOf(method))}export declare const ${method.name}: PortalOperation<'${portal}', ${methodsType}['${method.name}']>\n`,
+  )
+  return `/* Generated from the contract by scripts/client/entries.ts. */
+import type { ${methodsType} } from './methods.js'
+import type {
+  ChannelFeature,
+  PortalClient,
+  PortalClientOptions,
+  PortalOperation,
+  SessionFeature,
+  SessionMode,
+  SignedIn,
+  SignIn,
+  StartedBrowserSession,
+  StepUpFeature,
+  StepUpPrompt,
+  Storage,
+} from './portal/index.js'
+export { ${reexported.join(', ')} } from './portal/index.js'
+export type * from './portal/index.js'
+export type * from './methods.js'
+
+/** Creates the client of the ${portal} portal. It calls the operations that this module exports. */
+export declare function createClient<M extends SessionMode>(options: PortalClientOptions<M>): PortalClient<'${portal}', M>
+/** A session in a cookie, which no script can read. Default storage: localStorage, for the client hash and the account. */
+export declare function cookieSession(options?: { storage?: Storage }): SessionFeature<'cookie'>
+/** A session of tokens that the client holds. Default storage: memory. */
+export declare function tokenSession(options?: { storage?: Storage }): SessionFeature<'tokens'>
+/** Signs in. Stores the tokens, which the client renews, or has the gateway set the cookie. */
+export declare function signIn<M extends SessionMode>(
+  client: PortalClient<'${portal}', M>,
+  input: SignIn,
+): Promise<M extends 'cookie' ? StartedBrowserSession : SignedIn>
+/** Encrypts the calls that \`seal\` selects. */
+export declare function secureChannel(): ChannelFeature
+/** Asks for a code if a call needs a step-up, and repeats the call with the same request id. */
+export declare function stepUpByCode(prompt: StepUpPrompt): StepUpFeature
+
+${operations.join('\n')}`
+}

@@ -1,0 +1,105 @@
+/*
+ * The parts of the entries `portico-client/consumer` and `/system`. scripts/client/entries.ts generates an entry, which
+ * gives these functions its operations as plain data, so that a bundler omits the operations and parts that a page does not
+ * use. Start reading with `frame.ts`.
+ */
+import type { Chain, ChainId, Portal } from '../../kernel/index.ts'
+import type { ChannelFeature } from '../channel/handshake.ts'
+import { buildSocketProtocols, type SocketOptions } from '../headers.ts'
+import type { AnyArgs } from '../operation-types.ts'
+import type { PortalOptions, SealRule, SessionMode } from '../options.ts'
+import type { Route } from '../routes.ts'
+import type { SessionFeature, SessionPart, SignInOperations } from '../session/modes.ts'
+import { type SignIn, signIn } from '../session/sign-in.ts'
+import type { StepUpFeature } from '../session/step-up.ts'
+import { createFrame, type Framed, type FrameView } from './frame.ts'
+import type { CallableOperation } from './operation.ts'
+
+export type { ChannelFeature } from '../channel/handshake.ts'
+/** @internal */
+export { createSecureChannel } from '../channel/handshake.ts'
+export { type ClientCode, type ErrorCode, isPorticoError, isRefusal, PorticoError } from '../errors.ts'
+export { iterate } from '../operation-caller.ts'
+/** @internal */
+export { retry } from '../retry.ts'
+export type { SessionFeature } from '../session/modes.ts'
+/** @internal */
+export { cookieMode, tokenMode } from '../session/modes.ts'
+export type { StepUpFeature } from '../session/step-up.ts'
+/** @internal */
+export { confirmByCode } from '../session/step-up.ts'
+/** @internal */
+export { sendByXhr } from '../transport.ts'
+export type * from './public-types.ts'
+
+type AnyMethod = (args: never) => Promise<unknown>
+
+/** An operation of a portal. `Method` is the type of its method in the client with all methods. */
+export interface PortalOperation<P extends Portal, Method extends AnyMethod> extends CallableOperation {
+  /** Only a type. */
+  readonly types?: { portal: P; method: Method }
+}
+
+export interface PortalCalls<P extends Portal> {
+  /** Calls an operation. Resolves with its data. */
+  call<Method extends AnyMethod>(operation: PortalOperation<P, Method>, ...args: Parameters<Method>): ReturnType<Method>
+}
+
+/** For the functions of the entries. */
+const viewOf = Symbol('portico-client')
+
+interface Viewed<M extends SessionMode> {
+  readonly [viewOf]: FrameView<M>
+}
+
+export type PortalClient<P extends Portal, M extends SessionMode> = Framed<M, PortalCalls<P> & Viewed<M>>
+
+/** A page that seals no call omits the code of the secure channel. It must say so. */
+type Sealing =
+  | { seal: 'none'; secureChannel?: undefined }
+  | { seal?: SealRule /** `secureChannel()`. */; secureChannel: ChannelFeature }
+
+export type PortalClientOptions<M extends SessionMode> = Omit<PortalOptions, 'seal'> &
+  Sealing & {
+    /** `cookieSession()` or `tokenSession()`. */
+    session: SessionFeature<M>
+    /** `stepUpByCode(…)`. Default: the call rejects with ACCESS.STEP_UP_REQUIRED. */
+    onStepUp?: StepUpFeature
+  }
+
+/** @internal */
+export function createPortalClient<P extends Portal, M extends SessionMode>(
+  portal: P,
+  chains: Partial<Record<ChainId, Chain>>,
+  options: PortalClientOptions<M>,
+): PortalClient<P, M> {
+  const { session, secureChannel = null, onStepUp = null } = options
+  if (!secureChannel && options.seal !== 'none') throw new TypeError("pass secureChannel, or seal: 'none'")
+  const routeOf = (operation: CallableOperation): Route | undefined => {
+    const chain = chains[operation.chains[0]]
+    return chain && { operation, chain }
+  }
+  return createFrame({ portal, options, routeOf, session, secureChannel, stepUp: onStepUp, parts: {} }, (view) => ({
+    [viewOf]: view,
+    call: <Method extends AnyMethod>(operation: PortalOperation<P, Method>, ...[args]: [AnyArgs?]) =>
+      // The generated types of the operation are those of its schemas.
+      view.caller.call(operation, args ?? {}).then(({ data }) => data) as ReturnType<Method>,
+  }))
+}
+
+/** @internal */
+export function signInTo<M extends SessionMode>(
+  { [viewOf]: view }: Viewed<M>,
+  operations: SignInOperations,
+  input: SignIn,
+): ReturnType<SessionPart<M>['complete']> {
+  return signIn(view, operations, input)
+}
+
+/**
+ * Returns the protocols for `new WebSocket(url, protocols)`, which carry headers and a fresh token. Call it for each
+ * handshake.
+ */
+export function socketProtocols<M extends SessionMode>(client: Viewed<M>, options?: SocketOptions): Promise<string[]> {
+  return buildSocketProtocols(client[viewOf], options)
+}

@@ -1,0 +1,11 @@
+/* The types that all entries export. */
+export type { SocketOptions } from '../headers.ts'
+export type { Args, CallOptions, Progress, Result, WorkspaceCallOptions } from '../operation-types.ts'
+export type { EdgeHeaders, HttpExchange, RetryRule, SealRule, SessionMode, StepUpPrompt } from '../options.ts'
+export type { CookieSession, SessionState } from '../session/cookie-session.ts'
+export type { TokenPair, Tokens } from '../session/credentials.ts'
+export type { SignedIn, StartedBrowserSession } from '../session/modes.ts'
+export type { ClientSession } from '../session/session.ts'
+export type { SignIn } from '../session/sign-in.ts'
+export type { Storage } from '../session/storage.ts'
+export type { ClientView, Framed, PortalFrame } from './frame.ts'

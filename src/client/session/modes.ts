@@ -1,0 +1,122 @@
+import type { startBrowserSession } from '../../identity/browser-sessions/contract.ts'
+import type { completeLogin, initiateLogin, sendLoginCode } from '../../identity/login/contract.ts'
+import type { Portal } from '../../kernel/index.ts'
+import type { TokenSource } from '../operation-caller.ts'
+import type { Args, OperationCaller, Result } from '../operation-types.ts'
+import type { SessionMode } from '../options.ts'
+import { type CookieOperations, type CookieSession, CookieSessions } from './cookie-session.ts'
+import { createClientHash, createTokenStore } from './credentials.ts'
+import { type ClientSession, createSession, signOut, type TokenOperations } from './session.ts'
+import { memoryStorage, pageStorage, type Storage, withMemoryFallback } from './storage.ts'
+import { createTabLock, type TabLock } from './tab-lock.ts'
+
+/** The tokens with their lifetimes in seconds, the session, and whether the device is new. */
+export type SignedIn = Result<typeof completeLogin>
+
+/** The session and its lifetimes in seconds. No token. */
+export type StartedBrowserSession = Result<typeof startBrowserSession>
+
+export type Completion = Args<typeof completeLogin>['body']
+
+export interface SignInOperations {
+  initiateLogin: typeof initiateLogin
+  sendLoginCode: typeof sendLoginCode
+  completeLogin: typeof completeLogin
+  startBrowserSession: typeof startBrowserSession
+}
+
+export interface SessionPorts {
+  portal: Portal
+  clientHash: string | null
+  now(): number
+  onSignedOut(): void
+  /** Calls operations after the client has been created. */
+  caller(): OperationCaller
+}
+
+/** The session of a client, and how its calls prove it. */
+export interface SessionPart<M extends SessionMode> {
+  mode: M
+  session: M extends 'cookie' ? CookieSession : ClientSession
+  tokens: TokenSource
+  clientHash(): Promise<string>
+  /** The last step of a sign-in. */
+  complete(
+    caller: OperationCaller,
+    operations: SignInOperations,
+    body: Completion,
+  ): Promise<M extends 'cookie' ? StartedBrowserSession : SignedIn>
+  signOut(): Promise<void>
+}
+
+/** A session mode with its storage. */
+export type SessionFeature<M extends SessionMode> = (ports: SessionPorts) => SessionPart<M>
+
+export function cookieMode(operations: CookieOperations, given: Storage = pageStorage()): SessionFeature<'cookie'> {
+  return (ports) => {
+    const { storage, key, ownHash } = share(ports, given)
+    const { caller, onSignedOut } = ports
+    const session = new CookieSessions({ operations, caller, storage, key: key('account'), onSignedOut })
+    return {
+      mode: 'cookie',
+      session,
+      tokens: session,
+      clientHash: ownHash,
+      complete: async (own, { startBrowserSession }, body) => {
+        const { data } = await own.answer(startBrowserSession, { body })
+        await session.started()
+        return data
+      },
+      signOut: () => session.end(),
+    }
+  }
+}
+
+export function tokenMode(operations: TokenOperations, given: Storage | undefined): SessionFeature<'tokens'> {
+  return (ports) => {
+    const { storage, lock, key, ownHash } = share(ports, given)
+    const { caller, now, onSignedOut } = ports
+    const store = createTokenStore(storage, key('tokens'), now)
+    const clientHash = async (): Promise<string> => (await store.read())?.clientHash ?? ownHash()
+    const session = createSession({
+      store,
+      clientHash,
+      lock,
+      lockName: key('refresh'),
+      now,
+      refresh: async (token) =>
+        (await caller().answer(operations.refreshToken, { body: { refreshToken: token } })).data,
+      onSignedOut,
+    })
+    return {
+      mode: 'tokens',
+      session,
+      tokens: {
+        current: async () => (await session.fresh())?.accessToken ?? null,
+        replace: async (accessToken) => accessToken !== null && (await session.renew({ accessToken })) !== null,
+      },
+      clientHash,
+      complete: async (own, { completeLogin }, body) => {
+        const { data } = await own.answer(completeLogin, { body })
+        await session.adopt(data)
+        return data
+      },
+      signOut: () => signOut(caller(), operations, session),
+    }
+  }
+}
+
+interface Shared {
+  storage: Storage
+  lock: TabLock
+  key(name: string): string
+  ownHash(): Promise<string>
+}
+
+/** The storage, and the values and locks that its clients share. */
+function share({ portal, clientHash }: SessionPorts, given: Storage | undefined): Shared {
+  const storage = given ? withMemoryFallback(given) : memoryStorage()
+  const lock = createTabLock(given)
+  const key = (name: string): string => `portico:${portal}:${name}`
+  return { storage, lock, key, ownHash: createClientHash(clientHash, storage, key('client-hash'), lock) }
+}
