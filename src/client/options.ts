@@ -94,7 +94,10 @@ export interface PortalOptions extends CommonOptions {
   edgeHeaders?: boolean | EdgeHeaders
   /** Default: `sensitive`. */
   seal?: SealRule
-  /** Called once after the session has ended. After another tab's sign-out, called at the next call. */
+  /**
+   * Called once after the session has ended. After another tab's sign-out, called at the next call, or immediately if the
+   * session has a listener (`onChange`).
+   */
   onSignedOut?: () => void
   /** Returns the current time in epoch milliseconds. */
   now?: () => number

@@ -10,7 +10,7 @@ import type { OperationParts } from './operation.ts'
 /** Members of a client besides its calls. */
 export interface PortalFrame<M extends SessionMode = 'tokens'> {
   signOut(): Promise<void>
-  /** Closes the secure channel. The user remains signed in. */
+  /** Closes the secure channel, and removes the listeners of the session. The user remains signed in. */
   close(): Promise<void>
   readonly session: SessionPart<M>['session']
   /** Tokens and channel sessions are bound to this X-Client-Hash. */
@@ -78,7 +78,10 @@ export function createFrame<M extends SessionMode, Calls extends object>(
     })
     const frame: PortalFrame<M> = {
       signOut: () => part.signOut(),
-      close: async () => channels?.close(),
+      close: async () => {
+        part.close()
+        await channels?.close()
+      },
       session: part.session,
       clientHash: part.clientHash,
     }

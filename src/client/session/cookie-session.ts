@@ -1,22 +1,27 @@
 import type { endBrowserSession, readBrowserSession } from '../../identity/browser-sessions/contract.ts'
+import { maxTimerMs } from '../../kernel/index.ts'
 import type { TokenSource } from '../operation-caller.ts'
-import type { OperationCaller, Result } from '../operation-types.ts'
+import type { OperationCaller } from '../operation-types.ts'
+import { SessionListeners, type SessionState } from './listeners.ts'
 import { signedInElsewhere } from './session.ts'
 import type { Storage } from './storage.ts'
-
-/** Whether the browser is signed in, and the facts of its session. */
-export type SessionState = Result<typeof readBrowserSession>
 
 /**
  * The session of a browser, whose cookie no script can read. The account is the one that signed in here, or that the page
  * found first. After another tab has signed in a different one, calls reject with CLIENT.SIGNED_IN_ELSEWHERE.
  */
 export interface CookieSession {
+  /**
+   * The state that the client saw last: the account, its permissions, and when the session ends. Null before the first
+   * `read` or sign-in. While a listener is registered, it follows other tabs and the end of the session.
+   */
+  readonly state: SessionState | null
   /** Asks the gateway. Does not prolong the session. Names the permissions of `workspaceId`. */
   read(options?: { workspaceId?: string }): Promise<SessionState>
   /**
    * Calls the listener after a sign-in and after the end of the session, in this tab or another one. Reload the page if
-   * another tab has signed in a different account. Returns the function that removes the listener.
+   * another tab has signed in a different account. Returns the function that removes the listener. The client's `close`
+   * removes all.
    */
   onChange(listener: (session: SessionState) => void): () => void
 }
@@ -30,43 +35,54 @@ interface CookieSessionParts {
   operations: CookieOperations
   caller(): OperationCaller
   storage: Storage
-  /** Of the storage, and the name of the channel between tabs. */
+  /** Of the account in the storage. */
   key: string
+  now(): number
   onSignedOut(): void
 }
 
+/** The gateway can end the session a little later than it said. */
+const minDelayMs = 1_000
+
+/** Before the gateway is asked again if it did not respond. */
+const retryDelayMs = 15_000
+
 export class CookieSessions implements CookieSession, TokenSource {
+  state: SessionState | null = null
   private readonly parts: CookieSessionParts
-  private readonly listeners = new Set<(session: SessionState) => void>()
-  private channel: BroadcastChannel | null = null
+  private readonly listeners: SessionListeners
   /** Null until an account is seen. */
   private account: string | null = null
+  private workspace: { workspaceId?: string } = {}
+  private timer: ReturnType<typeof setTimeout> | undefined
 
   constructor(parts: CookieSessionParts) {
     this.parts = parts
+    this.listeners = new SessionListeners(parts.key, () => void this.update())
   }
 
   async read(options: { workspaceId?: string } = {}): Promise<SessionState> {
-    const session = await this.ask(options)
+    this.workspace = options
+    const session = await this.ask()
     if (await this.adopt(session)) {
-      this.notify(session)
-      this.announce()
+      this.listeners.notify(session)
+      this.listeners.announce()
     }
     return session
   }
 
   onChange(listener: (session: SessionState) => void): () => void {
-    this.listeners.add(listener)
-    if (!this.channel && typeof BroadcastChannel !== 'undefined') {
-      this.channel = new BroadcastChannel(this.parts.key)
-      this.channel.onmessage = () => void this.update()
-    }
+    const remove = this.listeners.add(listener)
+    if (this.state?.signedIn) this.schedule(this.remainingMs(this.state, this.parts.now()))
     return () => {
-      this.listeners.delete(listener)
-      if (this.listeners.size > 0) return
-      this.channel?.close()
-      this.channel = null
+      remove()
+      if (this.listeners.isEmpty) this.close()
     }
+  }
+
+  close(): void {
+    clearTimeout(this.timer)
+    this.listeners.close()
   }
 
   /** Returns null, because the browser sends the cookie. Rejects with CLIENT.SIGNED_IN_ELSEWHERE before the call. */
@@ -77,13 +93,13 @@ export class CookieSessions implements CookieSession, TokenSource {
     if (stored === this.account) return null
     if (stored !== null) throw signedInElsewhere()
     // Another tab has signed out, or has not yet stored the account that it signed in.
-    await this.read()
+    await this.read(this.workspace)
     return null
   }
 
   /** Called after a call was refused without a token. */
   async replace(): Promise<boolean> {
-    if (await this.update()) this.announce()
+    if (await this.update()) this.listeners.announce()
     return false
   }
 
@@ -94,8 +110,8 @@ export class CookieSessions implements CookieSession, TokenSource {
     await this.parts.storage.removeItem(this.parts.key)
     const session = await this.ask()
     await this.adopt(session)
-    this.notify(session)
-    this.announce()
+    this.listeners.notify(session)
+    this.listeners.announce()
   }
 
   /** Signs out. */
@@ -104,13 +120,33 @@ export class CookieSessions implements CookieSession, TokenSource {
     await this.parts.caller().answer(this.parts.operations.endBrowserSession, {})
     this.account = null
     await this.parts.storage.removeItem(this.parts.key)
-    this.notify({ signedIn: false })
-    this.announce()
+    this.see({ signedIn: false }, null)
+    this.listeners.notify({ signedIn: false })
+    this.listeners.announce()
   }
 
-  private async ask({ workspaceId }: { workspaceId?: string } = {}): Promise<SessionState> {
-    const options = workspaceId === undefined ? {} : { workspaceId }
-    return (await this.parts.caller().answer(this.parts.operations.readBrowserSession, options)).data
+  private async ask(): Promise<SessionState> {
+    const { operations, caller } = this.parts
+    const { data, timestamp } = await caller().answer(operations.readBrowserSession, this.workspace)
+    return this.see(data, timestamp)
+  }
+
+  /** `at` is the time of the gateway, whose clock can differ. */
+  private see(session: SessionState, at: number | null): SessionState {
+    this.state = session
+    clearTimeout(this.timer)
+    if (session.signedIn && !this.listeners.isEmpty) this.schedule(this.remainingMs(session, at ?? this.parts.now()))
+    return session
+  }
+
+  private remainingMs({ expiresAt = '', idleExpiresAt = '' }: SessionState, at: number): number {
+    return Math.max(minDelayMs, Math.min(Date.parse(expiresAt), Date.parse(idleExpiresAt)) - at)
+  }
+
+  /** At its end, the gateway is asked whether another request has prolonged the session. */
+  private schedule(delayMs: number): void {
+    clearTimeout(this.timer)
+    this.timer = setTimeout(() => void this.update(true), Math.min(delayMs, maxTimerMs))
   }
 
   /** Returns whether the account's session has ended. */
@@ -126,11 +162,16 @@ export class CookieSessions implements CookieSession, TokenSource {
    * Listeners also see the session of a different account, whose calls reject. Returns whether the account's session has
    * ended. An announcement must not lead to others, because each tab asks the gateway for each of them.
    */
-  private async update(): Promise<boolean> {
+  private async update(isAtEnd = false): Promise<boolean> {
+    const before = this.state
     const session = await this.ask().catch(() => undefined)
-    if (!session) return false
+    if (!session) {
+      if (isAtEnd && !this.listeners.isEmpty) this.schedule(retryDelayMs)
+      return false
+    }
     const hasEnded = await this.adopt(session).catch(() => false)
-    this.notify(session)
+    // A session that was prolonged has not changed.
+    if (!isAtEnd || session.accountBizId !== before?.accountBizId) this.listeners.notify(session)
     return hasEnded
   }
 
@@ -145,17 +186,5 @@ export class CookieSessions implements CookieSession, TokenSource {
     await this.parts.storage.removeItem(this.parts.key)
     this.parts.onSignedOut()
     return true
-  }
-
-  private notify(session: SessionState): void {
-    for (const listener of this.listeners) listener(session)
-  }
-
-  private announce(): void {
-    if (typeof BroadcastChannel === 'undefined') return
-    // A channel does not receive its own messages.
-    const channel = this.channel ?? new BroadcastChannel(this.parts.key)
-    channel.postMessage(null)
-    if (channel !== this.channel) channel.close()
   }
 }

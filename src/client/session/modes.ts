@@ -47,6 +47,8 @@ export interface SessionPart<M extends SessionMode> {
     body: Completion,
   ): Promise<M extends 'cookie' ? StartedBrowserSession : SignedIn>
   signOut(): Promise<void>
+  /** Removes the listeners of the session. */
+  close(): void
 }
 
 /** A session mode with its storage. */
@@ -55,8 +57,8 @@ export type SessionFeature<M extends SessionMode> = (ports: SessionPorts) => Ses
 export function cookieMode(operations: CookieOperations, given: Storage = pageStorage()): SessionFeature<'cookie'> {
   return (ports) => {
     const { storage, key, ownHash } = share(ports, given)
-    const { caller, onSignedOut } = ports
-    const session = new CookieSessions({ operations, caller, storage, key: key('account'), onSignedOut })
+    const { caller, now, onSignedOut } = ports
+    const session = new CookieSessions({ operations, caller, storage, key: key('account'), now, onSignedOut })
     return {
       mode: 'cookie',
       session,
@@ -68,6 +70,7 @@ export function cookieMode(operations: CookieOperations, given: Storage = pageSt
         return data
       },
       signOut: () => session.end(),
+      close: () => session.close(),
     }
   }
 }
@@ -83,6 +86,7 @@ export function tokenMode(operations: TokenOperations, given: Storage | undefine
       clientHash,
       lock,
       lockName: key('refresh'),
+      key: key('tokens'),
       now,
       refresh: async (token) =>
         (await caller().answer(operations.refreshToken, { body: { refreshToken: token } })).data,
@@ -102,6 +106,7 @@ export function tokenMode(operations: TokenOperations, given: Storage | undefine
         return data
       },
       signOut: () => signOut(caller(), operations, session),
+      close: () => session.close(),
     }
   }
 }

@@ -2,6 +2,7 @@ import type { logout, refreshToken } from '../../identity/login/contract.ts'
 import { isPorticoError, isRefusal, PorticoError } from '../errors.ts'
 import type { OperationCaller } from '../operation-types.ts'
 import { accountOf, type TokenPair, type TokenStore, type Tokens } from './credentials.ts'
+import { SessionListeners, type SessionState } from './listeners.ts'
 import { readUntilChanged, type TabLock } from './tab-lock.ts'
 
 /**
@@ -19,6 +20,12 @@ export interface ClientSession {
   fresh(): Promise<Tokens | null>
   /** Renews rejected tokens. Returns null if the session has ended. */
   renew(rejected: Pick<Tokens, 'accessToken'>): Promise<Tokens | null>
+  /**
+   * Calls the listener after a sign-in and after the end of the session, in this tab or another one with the same storage.
+   * Reload the page if another tab has signed in a different account. Returns the function that removes the listener. The
+   * client's `close` removes all.
+   */
+  onChange(listener: (session: SessionState) => void): () => void
 }
 
 export interface TokenOperations {
@@ -30,6 +37,8 @@ export interface SessionParts {
   store: TokenStore
   lock: TabLock
   lockName: string
+  /** Of the tokens in the storage. */
+  key: string
   now: () => number
   clientHash(): Promise<string>
   refresh(refreshToken: string): Promise<TokenPair>
@@ -71,11 +80,26 @@ class TokenWatch {
   }
 }
 
-export function createSession(parts: SessionParts): ClientSession {
-  const { store, lock, lockName, now, clientHash, refresh, onSignedOut } = parts
+export function createSession(parts: SessionParts): ClientSession & { close(): void } {
+  const { store, lock, lockName, key, now, clientHash, refresh, onSignedOut } = parts
   const watch = new TokenWatch(onSignedOut)
   const read = async (): Promise<Tokens | null> => watch.observe(await store.read())
   let renewal: Promise<Tokens | null> | null = null
+  const listeners = new SessionListeners(key, () => void update())
+  // Renewed tokens are not a change.
+  let seen: string | null | undefined
+  const see = (tokens: Pick<Tokens, 'accessToken'> | null): void => {
+    const account = tokens && accountOf(tokens)
+    if (account === seen) return
+    seen = account
+    listeners.notify(account === null ? { signedIn: false } : { signedIn: true, accountBizId: account })
+  }
+  const update = async (): Promise<void> => {
+    const tokens = await readUntilChanged(store.read, (stored) => (stored && accountOf(stored)) !== seen)
+    see(tokens)
+    // The next call also reports a different account.
+    if (!tokens) watch.observe(tokens)
+  }
 
   const exchange = async (rejected: Pick<Tokens, 'accessToken'>, waited: boolean): Promise<Tokens | null> => {
     const hasChanged = (tokens: Tokens | null): boolean => tokens?.accessToken !== rejected.accessToken
@@ -90,7 +114,10 @@ export function createSession(parts: SessionParts): ClientSession {
     if (current?.refreshToken !== stored.refreshToken) return current
     if (pair) return store.save(pair, stored.clientHash)
     await store.clear()
-    return watch.observe(null)
+    watch.observe(null)
+    see(null)
+    listeners.announce()
+    return null
   }
 
   const renew = (rejected: Pick<Tokens, 'accessToken'>): Promise<Tokens | null> => {
@@ -106,11 +133,15 @@ export function createSession(parts: SessionParts): ClientSession {
       const hash = await clientHash()
       watch.expect(pair)
       await store.save(pair, hash)
+      see(pair)
+      listeners.announce()
     },
     clear: async () => {
       watch.assertOwn(await store.read())
       watch.expect(null)
       await store.clear()
+      see(null)
+      listeners.announce()
     },
     fresh: async () => {
       const tokens = await read()
@@ -122,6 +153,13 @@ export function createSession(parts: SessionParts): ClientSession {
       })
     },
     renew,
+    onChange: (listener) => {
+      const remove = listeners.add(listener)
+      // The tokens that the page found must not count as a change, but their end must.
+      if (seen === undefined) void store.read().then((tokens) => (seen ??= tokens && accountOf(tokens)))
+      return remove
+    },
+    close: () => listeners.close(),
   }
 }
 
