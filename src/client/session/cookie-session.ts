@@ -2,6 +2,7 @@ import type { endBrowserSession, readBrowserSession } from '../../identity/brows
 import { maxTimerMs } from '../../kernel/index.ts'
 import type { TokenSource } from '../operation-caller.ts'
 import type { OperationCaller } from '../operation-types.ts'
+import type { AccountGuard } from './account-guard.ts'
 import { SessionListeners, type SessionState } from './listeners.ts'
 import { signedInElsewhere } from './session.ts'
 import type { Storage } from './storage.ts'
@@ -35,6 +36,7 @@ interface CookieSessionParts {
   operations: CookieOperations
   caller(): OperationCaller
   storage: Storage
+  guard: AccountGuard
   /** Of the account in the storage. */
   key: string
   now(): number
@@ -50,14 +52,16 @@ const retryDelayMs = 15_000
 export class CookieSessions implements CookieSession, TokenSource {
   state: SessionState | null = null
   private readonly parts: CookieSessionParts
+  private readonly guard: AccountGuard
   private readonly listeners: SessionListeners
-  /** Null until an account is seen. */
-  private account: string | null = null
+  /** Whether this client has seen the session that `guard` names. */
+  private hasSession = false
   private workspace: { workspaceId?: string } = {}
   private timer: ReturnType<typeof setTimeout> | undefined
 
   constructor(parts: CookieSessionParts) {
     this.parts = parts
+    this.guard = parts.guard
     this.listeners = new SessionListeners(parts.key, () => void this.update())
   }
 
@@ -89,8 +93,9 @@ export class CookieSessions implements CookieSession, TokenSource {
   async current(): Promise<null> {
     const stored = await this.parts.storage.getItem(this.parts.key)
     // A page that never called `read` also shows the account of its first call.
-    this.account ??= stored
-    if (stored === this.account) return null
+    this.guard.account ??= stored
+    this.hasSession ||= stored !== null
+    if (stored === this.guard.account) return null
     if (stored !== null) throw signedInElsewhere()
     // Another tab has signed out, or has not yet stored the account that it signed in.
     await this.read(this.workspace)
@@ -105,7 +110,7 @@ export class CookieSessions implements CookieSession, TokenSource {
 
   /** Called after a sign-in in this client. */
   async started(): Promise<void> {
-    this.account = null
+    this.guard.account = null
     // Other tabs must not rely on the previous account, even if the call below fails.
     await this.parts.storage.removeItem(this.parts.key)
     const session = await this.ask()
@@ -118,7 +123,8 @@ export class CookieSessions implements CookieSession, TokenSource {
   async end(): Promise<void> {
     await this.current()
     await this.parts.caller().answer(this.parts.operations.endBrowserSession, {})
-    this.account = null
+    this.guard.account = null
+    this.hasSession = false
     await this.parts.storage.removeItem(this.parts.key)
     this.see({ signedIn: false }, null)
     this.listeners.notify({ signedIn: false })
@@ -153,7 +159,7 @@ export class CookieSessions implements CookieSession, TokenSource {
   private async adopt(session: SessionState): Promise<boolean> {
     const account = session.accountBizId ?? null
     if (account === null) return this.forget()
-    if (this.account !== null && this.account !== account) throw signedInElsewhere()
+    if (this.guard.account !== null && this.guard.account !== account) throw signedInElsewhere()
     await this.remember(account)
     return false
   }
@@ -176,15 +182,17 @@ export class CookieSessions implements CookieSession, TokenSource {
   }
 
   private async remember(account: string): Promise<void> {
-    this.account = account
+    this.guard.account = account
+    this.hasSession = true
     await this.parts.storage.setItem(this.parts.key, account)
   }
 
   private async forget(): Promise<boolean> {
-    if (this.account === null) return false
-    this.account = null
-    await this.parts.storage.removeItem(this.parts.key)
-    this.parts.onSignedOut()
-    return true
+    const { hasSession, guard } = this
+    this.hasSession = false
+    if (guard.account !== null) await this.parts.storage.removeItem(this.parts.key)
+    guard.account = null
+    if (hasSession) this.parts.onSignedOut()
+    return hasSession
   }
 }

@@ -4,6 +4,7 @@ import type { Portal } from '../../kernel/index.ts'
 import type { TokenSource } from '../operation-caller.ts'
 import type { Args, OperationCaller, Result } from '../operation-types.ts'
 import type { SessionMode } from '../options.ts'
+import { type AccountGuard, guardOf } from './account-guard.ts'
 import { type CookieOperations, type CookieSession, CookieSessions } from './cookie-session.ts'
 import { createClientHash, createTokenStore } from './credentials.ts'
 import { type ClientSession, createSession, signOut, type TokenOperations } from './session.ts'
@@ -56,9 +57,9 @@ export type SessionFeature<M extends SessionMode> = (ports: SessionPorts) => Ses
 
 export function cookieMode(operations: CookieOperations, given: Storage = pageStorage()): SessionFeature<'cookie'> {
   return (ports) => {
-    const { storage, key, ownHash } = share(ports, given)
+    const { storage, guard, key, ownHash } = share(ports, given)
     const { caller, now, onSignedOut } = ports
-    const session = new CookieSessions({ operations, caller, storage, key: key('account'), now, onSignedOut })
+    const session = new CookieSessions({ operations, caller, storage, guard, key: key('account'), now, onSignedOut })
     return {
       mode: 'cookie',
       session,
@@ -77,12 +78,13 @@ export function cookieMode(operations: CookieOperations, given: Storage = pageSt
 
 export function tokenMode(operations: TokenOperations, given: Storage | undefined): SessionFeature<'tokens'> {
   return (ports) => {
-    const { storage, lock, key, ownHash } = share(ports, given)
+    const { storage, guard, lock, key, ownHash } = share(ports, given)
     const { caller, now, onSignedOut } = ports
     const store = createTokenStore(storage, key('tokens'), now)
     const clientHash = async (): Promise<string> => (await store.read())?.clientHash ?? ownHash()
     const session = createSession({
       store,
+      guard,
       clientHash,
       lock,
       lockName: key('refresh'),
@@ -113,6 +115,7 @@ export function tokenMode(operations: TokenOperations, given: Storage | undefine
 
 interface Shared {
   storage: Storage
+  guard: AccountGuard
   lock: TabLock
   key(name: string): string
   ownHash(): Promise<string>
@@ -123,5 +126,11 @@ function share({ portal, clientHash }: SessionPorts, given: Storage | undefined)
   const storage = given ? withMemoryFallback(given) : memoryStorage()
   const lock = createTabLock(given)
   const key = (name: string): string => `portico:${portal}:${name}`
-  return { storage, lock, key, ownHash: createClientHash(clientHash, storage, key('client-hash'), lock) }
+  return {
+    storage,
+    guard: guardOf(given ?? storage, key('account')),
+    lock,
+    key,
+    ownHash: createClientHash(clientHash, storage, key('client-hash'), lock),
+  }
 }

@@ -1,6 +1,7 @@
 import type { logout, refreshToken } from '../../identity/login/contract.ts'
 import { isPorticoError, isRefusal, PorticoError } from '../errors.ts'
 import type { OperationCaller } from '../operation-types.ts'
+import type { AccountGuard } from './account-guard.ts'
 import { accountOf, type TokenPair, type TokenStore, type Tokens } from './credentials.ts'
 import { SessionListeners, type SessionState } from './listeners.ts'
 import { readUntilChanged, type TabLock } from './tab-lock.ts'
@@ -35,6 +36,7 @@ export interface TokenOperations {
 
 export interface SessionParts {
   store: TokenStore
+  guard: AccountGuard
   lock: TabLock
   lockName: string
   /** Of the tokens in the storage. */
@@ -48,12 +50,12 @@ export interface SessionParts {
 /** Other tabs can delete or replace the stored tokens. */
 class TokenWatch {
   private readonly onSignedOut: () => void
+  private readonly guard: AccountGuard
   private hasTokens = false
-  /** Null until tokens are seen. */
-  private account: string | null = null
 
-  constructor(onSignedOut: () => void) {
+  constructor(onSignedOut: () => void, guard: AccountGuard) {
     this.onSignedOut = onSignedOut
+    this.guard = guard
   }
 
   /**
@@ -62,7 +64,7 @@ class TokenWatch {
    */
   observe(tokens: Tokens | null): Tokens | null {
     this.assertOwn(tokens)
-    if (tokens) this.account = accountOf(tokens)
+    if (tokens) this.guard.account = accountOf(tokens)
     const isSignedOut = this.hasTokens && tokens === null
     this.hasTokens = tokens !== null
     if (isSignedOut) this.onSignedOut()
@@ -70,19 +72,20 @@ class TokenWatch {
   }
 
   assertOwn(tokens: Tokens | null): void {
-    if (tokens && this.account !== null && this.account !== accountOf(tokens)) throw signedInElsewhere()
+    const { account } = this.guard
+    if (tokens && account !== null && account !== accountOf(tokens)) throw signedInElsewhere()
   }
 
   /** Called for a sign-in or sign-out in this client. */
   expect(tokens: Pick<Tokens, 'accessToken'> | null): void {
     this.hasTokens = tokens !== null
-    this.account = tokens && accountOf(tokens)
+    this.guard.account = tokens && accountOf(tokens)
   }
 }
 
 export function createSession(parts: SessionParts): ClientSession & { close(): void } {
-  const { store, lock, lockName, key, now, clientHash, refresh, onSignedOut } = parts
-  const watch = new TokenWatch(onSignedOut)
+  const { store, guard, lock, lockName, key, now, clientHash, refresh, onSignedOut } = parts
+  const watch = new TokenWatch(onSignedOut, guard)
   const read = async (): Promise<Tokens | null> => watch.observe(await store.read())
   let renewal: Promise<Tokens | null> | null = null
   const listeners = new SessionListeners(key, () => void update())

@@ -53,7 +53,7 @@ function sharedStorage() {
 
 function tab<M extends 'cookie' | 'tokens'>(session: M, storage = sharedStorage(), onSignedOut = () => undefined) {
   const base = { baseUrl: gateway.baseUrl, portal: 'CONSUMER', accessCode: 'x', seal: 'none' } as const
-  const client = createClient({ ...base, session, storage, onSignedOut })
+  const client = createClient({ ...base, session, storage: { ...storage }, onSignedOut })
   closing.push(() => client.close())
   return client
 }

@@ -43,7 +43,8 @@ function page(storage = sharedStorage(), onSignedOut: () => void = () => undefin
     accessCode: 'consumer-dev',
     session: 'cookie',
     seal: 'none',
-    storage,
+    // Each tab has its own object of localStorage.
+    storage: { ...storage },
     onSignedOut,
     fetch: (input, init) => {
       seen.push(init ?? {})
@@ -172,4 +173,25 @@ test('signOut: ends the session at the gateway', async () => {
   await client.signOut()
   expect(gateway.to('/browser-session/end')).toHaveLength(1)
   expect([...storage.items.keys()]).toEqual(['portico:CONSUMER:client-hash'])
+})
+
+test('a second client of the page, such as one in another language, does not act for an account of another tab', async () => {
+  const asked = [ok(signedIn(owner)), ok(signedIn(member))]
+  gateway = await scriptedGateway({ ...login, [session]: asked, [wallets]: ok([wallet]) })
+  const shared = sharedStorage()
+  const mine = { ...shared }
+  const of = (locale: 'en' | 'ja') =>
+    createClient({
+      baseUrl: gateway.baseUrl,
+      portal: 'CONSUMER',
+      accessCode: 'x',
+      session: 'cookie',
+      seal: 'none',
+      storage: mine,
+      locale,
+    })
+  await of('en').session.read()
+  await page(shared).client.signIn(credentials)
+  await expect(of('ja').listWallets()).rejects.toHaveProperty('code', 'CLIENT.SIGNED_IN_ELSEWHERE')
+  expect(gateway.to('/wallets')).toEqual([])
 })

@@ -29,6 +29,12 @@ function tabs(...listeners: ReturnType<typeof vi.fn<() => void>>[]) {
   return listeners.map((onSignedOut) => consumer(gateway.baseUrl, { storage, onSignedOut }))
 }
 
+/** Each page has its own object of localStorage, and with it the account that the page shows. */
+function pages(...listeners: ReturnType<typeof vi.fn<() => void>>[]) {
+  const storage = sharedStorage()
+  return listeners.map((onSignedOut) => consumer(gateway.baseUrl, { storage: { ...storage }, onSignedOut }))
+}
+
 describe('the end of a shared sign-in', () => {
   it('is reported once to each tab that knew of it, at its next call', async () => {
     gateway = await scriptedGateway({
@@ -86,7 +92,7 @@ describe('a sign-in of a different account in another tab', () => {
 
   it('makes every call of this tab fail, and nothing is sent', async () => {
     gateway = await scriptedGateway({ [wallets]: ok([wallet]) })
-    const [one, two] = tabs(vi.fn(), vi.fn())
+    const [one, two] = pages(vi.fn(), vi.fn())
     await one?.session.adopt(pairOf('ada', '1'))
     expect(await one?.listWallets()).toHaveLength(1)
     await two?.session.adopt(pairOf('grace', '1'))
@@ -108,7 +114,7 @@ describe('a sign-in of a different account in another tab', () => {
         await ok(pairOf('ada', '2'))(seen, response)
       },
     })
-    const [one, two] = tabs(vi.fn(), vi.fn())
+    const [one, two] = pages(vi.fn(), vi.fn())
     await one?.session.adopt(pairOf('ada', '1', 0))
     await expect(one?.listWallets()).rejects.toMatchObject(elsewhere)
     expect(await two?.session.tokens()).toMatchObject({ accessToken: pairOf('grace', '1').accessToken })
@@ -116,7 +122,7 @@ describe('a sign-in of a different account in another tab', () => {
 
   it('is not ended by a sign-out in this tab', async () => {
     gateway = await scriptedGateway({ [`${auth}/logout`]: ok({ success: true, terminatedSessions: 1 }) })
-    const [one, two] = tabs(vi.fn(), vi.fn())
+    const [one, two] = pages(vi.fn(), vi.fn())
     await one?.session.adopt(pairOf('ada', '1'))
     await two?.session.adopt(pairOf('grace', '1'))
     await expect(one?.signOut()).rejects.toMatchObject(elsewhere)
@@ -132,7 +138,7 @@ describe('a sign-in of a different account in another tab', () => {
         response.destroy()
       },
     })
-    const [one, two] = tabs(vi.fn(), vi.fn())
+    const [one, two] = pages(vi.fn(), vi.fn())
     await one?.session.adopt(pairOf('ada', '1'))
     await expect(one?.createTransfer({ body: transfer })).rejects.toMatchObject(elsewhere)
     expect(gateway.seen).toHaveLength(1)
@@ -143,7 +149,7 @@ describe('a sign-in of a different account in another tab', () => {
       [wallets]: ok([wallet]),
       [`${auth}/logout`]: ok({ success: true, terminatedSessions: 1 }),
     })
-    const [one, two, three] = tabs(vi.fn(), vi.fn(), vi.fn())
+    const [one, two, three] = pages(vi.fn(), vi.fn(), vi.fn())
     await one?.session.adopt(pairOf('ada', '1'))
     await two?.session.adopt(pairOf('ada', '2'))
     expect(await one?.listWallets()).toHaveLength(1)
@@ -151,5 +157,18 @@ describe('a sign-in of a different account in another tab', () => {
     await three?.session.adopt(pairOf('grace', '1'))
     expect(await two?.listWallets()).toHaveLength(1)
     await expect(one?.listWallets()).rejects.toMatchObject(elsewhere)
+  })
+
+  it('does not let a second client of the page, such as one in another language, act for the other account', async () => {
+    gateway = await scriptedGateway({ [wallets]: ok([wallet]) })
+    const storage = sharedStorage()
+    const mine = { ...storage }
+    const first = consumer(gateway.baseUrl, { storage: mine })
+    await first.session.adopt(pairOf('ada', '1'))
+    await consumer(gateway.baseUrl, { storage: { ...storage } }).session.adopt(pairOf('grace', '1'))
+    const second = consumer(gateway.baseUrl, { storage: mine, locale: 'ja' })
+    await expect(second.createTransfer({ body: transfer })).rejects.toMatchObject(elsewhere)
+    await expect(first.listWallets()).rejects.toMatchObject(elsewhere)
+    expect(gateway.seen).toEqual([])
   })
 })

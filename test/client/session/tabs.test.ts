@@ -92,6 +92,22 @@ describe('the lock', () => {
     expect(await holders([createTabLock(undefined), createTabLock(undefined)])).toEqual(together)
   })
 
+  it('does not make 20 users of one Node process wait for each other, with or without a storage', async () => {
+    const storages = Array.from({ length: 20 }, (_, at) => (at % 2 === 0 ? memoryStorage() : undefined))
+    const waiting = Promise.withResolvers<void>()
+    let running = 0
+    const tasks = storages.map((storage) =>
+      createTabLock(storage)('refresh', async (waited) => {
+        running += 1
+        if (running === storages.length) waiting.resolve()
+        await waiting.promise
+        return waited
+      }),
+    )
+    // Each task ends only after all have begun.
+    expect(await Promise.all(tasks)).toEqual(storages.map(() => false))
+  })
+
   it('does not exist in a browser without Web Locks', async () => {
     vi.stubGlobal('navigator', {})
     expect(await holders([createTabLock(shared), createTabLock(shared)])).toEqual(together)
