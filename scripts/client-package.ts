@@ -10,6 +10,7 @@ import manifest from '../package.json' with { type: 'json' }
 import { writeBrowserZod } from './client/browser-zod.ts'
 import { methodDeclarations } from './client/declarations.ts'
 import { entryExports, writeEntries } from './client/entries.ts'
+import { writeForms } from './client/forms.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -50,6 +51,7 @@ export function buildClientPackage(folder: string): void {
   })
   writeFileSync(join(folder, 'client/methods.d.ts'), methodDeclarations())
   writeEntries(join(folder, 'client'))
+  writeForms(join(folder, 'client'))
   writeBrowserZod(join(folder, 'api'))
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(clientManifest, null, 2)}\n`)
   copyFileSync(join(root, 'src/client/README.md'), join(folder, 'README.md'))

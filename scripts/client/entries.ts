@@ -16,7 +16,7 @@ const portals = {
   system: { portal: 'SYSTEM', methodsType: 'SystemMethods' },
 } as const satisfies Record<string, { portal: Portal; methodsType: keyof typeof methods }>
 
-const entryNames = Object.keys(portals).flatMap((name) => [name, `unchecked/${name}`])
+const entryNames = [...Object.keys(portals).flatMap((name) => [name, `unchecked/${name}`]), 'forms']
 
 /** The entries of a manifest, for a folder below its root. */
 export function entryExports(subpath: string, folder: string): Record<string, { types: string; default: string }> {

@@ -6,6 +6,9 @@ import {
 import {
   cookieSession, createClient as createConsumerClient, createTransfer, listWallets, readWallet, signIn,
 } from './client/consumer.js'
+import {
+  CreateTransferRequest as FormSchema, createTransferRefusals, walletStatusCodes, type CreateTransferRequest as FormBody,
+} from './client/forms.js'
 import { approveTransfer } from './client/unchecked/system.js'
 
 const client = createClient({ baseUrl: '/', portal: 'CONSUMER', accessCode: 'x' })
@@ -49,6 +52,13 @@ small.call(approveTransfer, { params: { order_id: 'x' } })
 createConsumerClient({ baseUrl: '/', accessCode: 'x', session: cookieSession() })
 // @ts-expect-error: tokens are not in the page
 small.session.tokens()
+
+export const form: CreateTransferRequest = FormSchema.safeParse(body).success ? body : body
+export const accepted: readonly FormBody[] = [body]
+export const insufficient: 'WALLET.INSUFFICIENT_FUNDS' | undefined = createTransferRefusals.find((code) => code === 'WALLET.INSUFFICIENT_FUNDS')
+export const open: 'ACTIVE' | 'FROZEN' | 'CLOSED' | undefined = walletStatusCodes[0]
+// @ts-expect-error: an amount is a text
+export const wrong: FormBody = { ...body, amount: 1 }
 
 export const codes = ({ walletStatus, flowType }: Pick<Wallet, 'walletStatus'> & { flowType: TransferStatus }): string[] => {
   const status: 'ACTIVE' | 'FROZEN' | 'CLOSED' = walletStatus.code
