@@ -1,6 +1,6 @@
 import {
-  credentialProtocol,
   fallbackProtocol,
+  formatCredential,
   formatIdempotencyKey,
   parseIdempotencyKey,
 } from '../contract/header-values.ts'
@@ -100,7 +100,7 @@ export async function buildSocketProtocols(
     ...(workspaceId === undefined ? {} : { 'x-workspace-id': workspaceId }),
     ...(accessToken === null ? {} : { authorization: `Bearer ${accessToken}` }),
   }
-  const carried = Object.entries(headers).map(([name, value]) => credentialProtocol.format(name, value))
+  const carried = Object.entries(headers).map(([name, value]) => formatCredential(name, value))
   return [...protocols, fallbackProtocol, ...carried]
 }
 

@@ -29,11 +29,15 @@ const pattern = /^portico\.([a-z-]+)\.([\w-]+)$/
 /** No line breaks. */
 const valuePattern = /^[ -~]+$/
 
+/** The name is in lower case, the value in ASCII. */
+export function formatCredential(name: string, value: string): string {
+  return `${prefix}${name}.${toBase64Url(value)}`
+}
+
 /** A header as a subprotocol of a WebSocket: `portico.<name>.<value in base64url>`. */
 export const credentialProtocol = {
   prefix,
-  /** The name is in lower case, the value in ASCII. */
-  format: (name: string, value: string): string => `${prefix}${name}.${toBase64Url(value)}`,
+  format: formatCredential,
   /** Returns the name and value of a header; undefined unless `format` can have returned the subprotocol. */
   parse: (protocol: string): [name: string, value: string] | undefined => {
     const [, name, encoded] = pattern.exec(protocol) ?? []

@@ -44,14 +44,14 @@ export const decision = { ...operator, stepUp: true, rate: 'money', idempotent: 
 /** The chains of both portals. */
 export const everyPortal = ['consumer', 'system'] as const
 
-export const SealedBody = z.strictObject({ payload: z.string() }).meta({
+export const SealedBody = /* @__PURE__ */ z.strictObject({ payload: /* @__PURE__ */ z.string() }).meta({
   description:
     'Request body sent through the secure channel: a compact JWE (RFC 7516) with the header ' +
     '`{alg: dir, enc: A256GCM, kid, seq, htm, htu}`. Its plaintext is the JSON body.',
 })
 
 /** The envelope's `data` in a sealed reply (docs/reference/secure-channel.md). */
-export const SealedReply = z.object({ payload: z.string() }).meta({
+export const SealedReply = /* @__PURE__ */ z.object({ payload: /* @__PURE__ */ z.string() }).meta({
   description:
     'Response data sent through the secure channel if the request has `X-Secure-Channel-Reply`: a compact JWE (RFC 7516) ' +
     'with the header `{alg: dir, enc: A256GCM, kid, seq}`, without `seq` if the request body was not sealed. Its plaintext ' +
