@@ -14,7 +14,6 @@ import {
   type WalletId,
 } from '../../../src/kernel/index.ts'
 import { executePosting } from '../../../src/ledger/commands/execute-store.ts'
-import type { OrderType } from '../../../src/ledger/contract.ts'
 import * as ledgerContract from '../../../src/ledger/contract.ts'
 import { createLedger, type Ledger, type LedgerPorts } from '../../../src/ledger/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
@@ -201,7 +200,7 @@ describe('sandbox', () => {
     const { workspaceId: workspace, main: wallet } = await open('SANDBOX')
     const party = { label: 'source', wallet, workspace, currency: 'USD', active: true, currencyField: 'currency' }
     // This program's types lack the order type.
-    const type = 'RENTAL' as OrderType
+    const type = 'RENTAL' as ledgerContract.OrderType
     const book = (status: string) =>
       rentals.execute({
         actor: owner,
