@@ -4,6 +4,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { freePort } from '../harness/postgres.ts'
+import { sendRaw } from '../harness/raw.ts'
 import { load } from '../harness/site.ts'
 import { acceptOf, frameOf, readFrames } from '../harness/socket-service.ts'
 
@@ -21,6 +22,7 @@ async function startBundler(): Promise<TestBundler> {
   const server = createServer((request, response) => {
     received.push(request)
     if (request.url === '/hangs') return void response.write('a')
+    if (request.url === '/cookie') response.setHeader('set-cookie', ['portico-consumer=fixed; Path=/', 'a=b'])
     response.setHeader('content-type', 'text/html').end(`<script>start()</script>${request.url}`)
   })
   server.on('upgrade', (request, socket: Socket) => {
@@ -29,7 +31,7 @@ async function startBundler(): Promise<TestBundler> {
     socket.on('error', () => undefined).on('close', () => sockets.delete(socket))
     socket.on('end', () => socket.end())
     socket.write(
-      `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Protocol: vite-hmr\r\nSec-WebSocket-Accept: ${acceptOf(request.headers['sec-websocket-key'])}\r\n\r\n`,
+      `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Protocol: vite-hmr\r\nSet-Cookie: a=b\r\nSec-WebSocket-Accept: ${acceptOf(request.headers['sec-websocket-key'])}\r\n\r\n`,
     )
     readFrames(socket, (opcode, payload) => {
       socket.write(frameOf(opcode, payload, false))
@@ -98,6 +100,17 @@ describe('the site of a development server', () => {
     expect(seen?.url).toBe('/secrets')
     expect(JSON.stringify([seen?.headers, seen?.rawHeaders])).not.toContain('secret"')
     expect(seen?.headers['if-none-match']).toBe('"a"')
+  })
+
+  test('GET 200: the server cannot set a cookie, such as the session cookie of a portal', async () => {
+    const { status, headers } = await get('/cookie')
+    expect([status, headers['set-cookie']]).toEqual([200, undefined])
+    const handshake =
+      'GET /hmr HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
+      'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n'
+    const upgraded = await sendRaw(portico.url, handshake)
+    expect(upgraded.status).toBe(101)
+    expect(upgraded.text).not.toMatch(/set-cookie/i)
   })
 
   test('GET 404 ROUTE.NOT_FOUND: chains, the reference, ambiguous paths and other methods stay at the gateway', async () => {

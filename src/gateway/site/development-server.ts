@@ -29,7 +29,7 @@ export function createDevelopmentServer(url: string, setting: string): Developme
     changeOrigin: true,
     xfwd: false,
     ejectPlugins: true,
-    plugins: [reportUnreachable(url, setting), closeTogether],
+    plugins: [reportUnreachable(url, setting), withholdCookies, closeTogether],
   })
   return {
     relay: (request, response) => {
@@ -50,6 +50,15 @@ export function createDevelopmentServer(url: string, setting: string): Developme
 
 function withholdCredentials(request: IncomingMessage): void {
   for (const name of withheldHeaders) delete request.headers[name]
+}
+
+/** One of them could replace the session cookie, and the server would not get it back. */
+const withholdCookies: Plugin<IncomingMessage, ServerResponse> = (server) => {
+  const withhold = ({ headers }: IncomingMessage): void => {
+    delete headers['set-cookie']
+  }
+  server.on('proxyRes', withhold)
+  server.on('proxyReqWs', (outgoing) => outgoing.once('upgrade', withhold).once('response', withhold))
 }
 
 /** http-proxy-middleware would keep the server's side of a WebSocket whose client has disconnected. */
