@@ -179,6 +179,13 @@ describe('a site', () => {
     expect(head.headers['content-length']).toBe(whole.headers['content-length'])
   })
 
+  test('HEAD 200: ignores a range', async () => {
+    for (const range of ['bytes=0-6', 'bytes=1800-']) {
+      const { status, headers } = await get('/assets/index-DiwrgTda.js', { range }, 'HEAD')
+      expect([range, status, headers['content-length']]).toEqual([range, 200, '1800'])
+    }
+  })
+
   test('POST 404 ROUTE.NOT_FOUND: other methods', async () => {
     for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'])
       expect([method, (await get('/', {}, method)).status]).toEqual([method, 404])

@@ -33,8 +33,10 @@ export function sendFile(
     response.writeHead(304).end()
     return
   }
+  // Ranges are defined for GET only (RFC 9110, section 14.2).
   const isSameVersion = headers['if-range'] === undefined || headers['if-range'] === etag
-  const range = parseByteRange(isSameVersion ? (headers.range ?? null) : null, bytes.length)
+  const hasRange = request.method === 'GET' && isSameVersion
+  const range = parseByteRange(hasRange ? (headers.range ?? null) : null, bytes.length)
   if (range === 'unsatisfiable') {
     response.writeHead(416, { 'content-range': `bytes */${bytes.length}`, 'content-length': 0 }).end()
     return
