@@ -12,10 +12,11 @@ export function browserSessionHandlers(ports: LoginPorts): HandlerTable {
   const { mfa, sessions } = ports.settings
   return createHandlerTable(contract, {
     startBrowserSession: async (request) => {
-      const finish = () => finishLogin(ports, completionOf(request.body), request, 'cookie')
+      const { caller } = request
+      const start = { kind: 'cookie', replaced: caller?.sessionId ?? null } as const
+      const finish = () => finishLogin(ports, completionOf(request.body), request, start)
       const { sessionId, isNewDevice, expiresAt, secret } = await asLaterStep(ports, request, finish)
       const expiresIn = Math.floor((expiresAt - ports.clock.now()) / 1_000)
-      const { caller } = request
       // The browser no longer has the cookie of its previous session.
       if (caller) await logout(ports, { ...request, caller, operationId: contract.endBrowserSession.id })
       const idleExpiresIn = Math.min(expiresIn, Math.floor(sessions.idleMs / 1_000))

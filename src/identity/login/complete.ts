@@ -9,7 +9,7 @@ import { factorOf, type PresentedFactor } from '../mfa/verify.ts'
 import { noticeQueued } from '../notices/service.ts'
 import { type LoginFailure, recordFailedLogin, recordLogin } from '../sessions/history-store.ts'
 import type { TokenPair } from '../sessions/refresh.ts'
-import { type SessionKind, type StartedSession, startSession } from '../sessions/service.ts'
+import { type NewSession, type StartedSession, startSession } from '../sessions/service.ts'
 import { sessionNotFound } from '../tokens/rules.ts'
 import { findLogin, type LoginPorts, type PendingLogin } from './service.ts'
 
@@ -38,7 +38,7 @@ export async function completeLogin(
     ports,
     completion,
     context,
-    'tokens',
+    { kind: 'tokens', replaced: null },
   )
   const access = await ports.tokens.issue({ portal, accountId, sessionId, clientHash, sessionExpiresAt: expiresAt })
   const refreshExpiresIn = Math.floor((expiresAt - ports.clock.now()) / 1_000)
@@ -53,13 +53,13 @@ export async function finishLogin(
   ports: LoginPorts,
   { sessionId, ...factor }: LoginCompletion,
   context: RequestContext,
-  kind: SessionKind,
+  start: NewSession,
 ): Promise<FinishedLogin & { accountId: AccountId }> {
   const login = await findCountedLogin(ports, sessionId, context)
   const { account } = login
   const finished = await recordingFailure(ports, account, factor, context, async () => {
     await ports.addressGuard.assertAllowed({ ...account, accountId: account.id }, context.clientIp)
-    return verifyAndFinish(ports, login, factor, context, kind)
+    return verifyAndFinish(ports, login, factor, context, start)
   })
   for (const id of finished.displaced) ports.sessionCache.invalidate(id)
   return { ...finished, accountId: account.id }
@@ -114,13 +114,13 @@ async function verifyAndFinish(
   login: PendingLogin,
   factor: PresentedFactor,
   context: RequestContext,
-  kind: SessionKind,
+  start: NewSession,
 ): Promise<FinishedLogin> {
   const { database, lockout } = ports
   const subject = lockout.loginSubject(context.portal, login.account.email, login.device.known)
   return lockout.countIfRefused(subject, 'AUTH.CODE_INVALID', async () => {
     await assertTryLeft(ports, [login.digest], context)
-    return inTransaction(database, (tx) => finish(ports, tx, login, factor, subject, context, kind))
+    return inTransaction(database, (tx) => finish(ports, tx, login, factor, subject, context, start))
   })
 }
 
@@ -135,7 +135,7 @@ async function finish(
   factor: PresentedFactor,
   subject: FailureSubject,
   context: RequestContext,
-  kind: SessionKind,
+  start: NewSession,
 ): Promise<LastStatements<FinishedLogin>> {
   const { clock, digest, ids, lockout } = ports
   const { portal } = context
@@ -152,7 +152,7 @@ async function finish(
   if (account?.status !== 'ACTIVE') throw sessionNotFound('the account is not active')
   if (!isSpent) throw sessionNotFound('the attempt is spent')
   if (!(await verify(tx, account))) throw new Refusal('AUTH.CODE_INVALID')
-  const { started, statements } = startSession(ports, account, context, now, kind)
+  const { started, statements } = startSession(ports, account, context, now, start)
   const ofNewDevice = [deleteOldestDevices(id), noticeQueued(tx, ids, account, 'NEW_DEVICE', context, now)]
   const last = [
     statements,

@@ -147,7 +147,13 @@ export async function logout({ database, clock, sessionCache }: SessionPorts, co
 }
 
 /** The client has either tokens or a cookie. */
-export type SessionKind = 'tokens' | 'cookie'
+type SessionKind = 'tokens' | 'cookie'
+
+export interface NewSession {
+  kind: SessionKind
+  /** The caller ends it after the sign-in, so it does not count towards the session limit. */
+  replaced: SessionId | null
+}
 
 export interface StartedSession {
   sessionId: SessionId
@@ -169,14 +175,14 @@ export function startSession(
   account: Account,
   { clientHash, clientIp, userAgent }: RequestContext,
   now: Instant,
-  kind: SessionKind,
+  { kind, replaced }: NewSession,
 ): { started: StartedSession; statements: Statements<[SessionId[], ...unknown[]]> } {
   const { portal, id: accountId } = account
   const ending = {
     portal,
     accountId,
     maxRemaining: account.maxSessions - 1,
-    except: null,
+    except: replaced,
     reason: 'DISPLACED',
   } as const
   const sessionId = ids.next<'session'>()

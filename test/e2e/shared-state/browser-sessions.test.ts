@@ -55,6 +55,17 @@ describe('browser sessions', needsStore(), () => {
     ])
   })
 
+  test('browserSessions.start 200: a replaced session does not count towards the session limit', async () => {
+    const pages: Page[] = []
+    for (let each = 0; each < portico.settings.sessions.maxConcurrent; each++) pages.push(await openPage(portico))
+    const statuses = async () =>
+      Promise.all(pages.map(async (each) => (await each.call('GET', '/security/self')).status))
+    const all = pages.map(() => 200)
+    expect(await statuses()).toEqual(all)
+    expect((await signInOn(portico, pages.at(-1) ?? (await openPage(portico)), 'owner@demo.test')).status).toBe(200)
+    expect(await statuses()).toEqual(all)
+  })
+
   test('browserSessions.start 401 AUTH.CODE_INVALID: the session that the browser had stays open', async () => {
     const page = await openPage(portico)
     const refused = await signInOn(portico, page, 'member@demo.test', '000000')
