@@ -34,12 +34,10 @@ export async function completeLogin(
   context: RequestContext,
 ): Promise<CompletedLogin> {
   const { portal, clientHash } = context
-  const { accountId, sessionId, secret, expiresAt, isNewDevice } = await finishLogin(
-    ports,
-    completion,
-    context,
-    { kind: 'tokens', replaced: null },
-  )
+  const { accountId, sessionId, secret, expiresAt, isNewDevice } = await finishLogin(ports, completion, context, {
+    kind: 'tokens',
+    replaced: null,
+  })
   const access = await ports.tokens.issue({ portal, accountId, sessionId, clientHash, sessionExpiresAt: expiresAt })
   const refreshExpiresIn = Math.floor((expiresAt - ports.clock.now()) / 1_000)
   return { ...access, refreshToken: secret, refreshExpiresIn, sessionId, isNewDevice }

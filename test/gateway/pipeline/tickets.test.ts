@@ -72,7 +72,16 @@ describe('headers of the edge', () => {
   const perimeterOf = (headers: Record<string, string>, peer = '127.0.0.1', configured = settings) =>
     refusalOf(runPerimeter(follow(query, { headers, peer }), configured))
 
-  test('a trusted peer may omit them, but not falsify them', async () => {
+  test('400 in production: a trusted peer may not omit them', async () => {
+    const production = testSettings({}, (draft) => {
+      draft.profile = 'production'
+    })
+    expect(await perimeterOf({}, '127.0.0.1', production)).toBe('VALIDATION.INVALID_PARAMETER')
+    production.portals.CONSUMER.edge = { kind: 'direct', trustedProxies: [] }
+    expect(await perimeterOf({}, '203.0.113.1', production)).toBe('VALIDATION.INVALID_PARAMETER')
+  })
+
+  test('in development, a trusted peer may omit them, but not falsify them', async () => {
     expect(await perimeterOf({})).toBe('none')
     expect(await perimeterOf({ 'x-forwarded-proto': 'http' })).toBe('VALIDATION.INVALID_PARAMETER')
     expect(await perimeterOf({ 'cf-connecting-ip': 'x' })).toBe('VALIDATION.INVALID_PARAMETER')

@@ -33,7 +33,7 @@ export function edgeStage(resolveClient: ResolveClient): Stage {
 
 /** Other stages check the access code, the client hash and the body's media type. A ticket knows the locale. */
 export function requiredHeadersStage(
-  { portals }: Pick<Configuration, 'portals'>,
+  { portals, profile }: Pick<Configuration, 'portals' | 'profile'>,
   origins: Pick<AllowedOrigins, 'allows'>,
 ): Stage {
   return (call) => {
@@ -44,8 +44,10 @@ export function requiredHeadersStage(
       assertHeader(call, headers.locale)
     }
     const isCloudflare = portals[call.portal ?? 'CONSUMER'].edge.kind === 'cloudflare'
-    assertEdgeHeader(call, headers.forwardedProto, call.edgeTrusted || !isCloudflare)
-    if (isCloudflare) assertCloudflareHeaders(call)
+    // Development has no edge. Clients add its headers there, which a link cannot.
+    const mayLackEdge = call.ticket !== null && profile === 'development'
+    assertEdgeHeader(call, headers.forwardedProto, mayLackEdge, call.edgeTrusted || !isCloudflare)
+    if (isCloudflare) assertCloudflareHeaders(call, mayLackEdge)
   }
 }
 
@@ -81,20 +83,22 @@ function assertHeader(call: Call, { field, accepts }: HeaderDefinition, isTruste
   return value
 }
 
-/**
- * From a peer that is not a trusted proxy, they are treated as absent. Without an edge, such as in development, a client can
- * add them, but a link cannot: with a ticket, a trusted peer may omit them.
- */
-function assertEdgeHeader(call: Call, header: HeaderDefinition, isTrusted = call.edgeTrusted): string | undefined {
-  if (call.ticket && isTrusted && !call.headers.has(header.field)) return undefined
+/** From a peer that is not a trusted proxy, it is treated as absent. Returns undefined if it may be absent. */
+function assertEdgeHeader(
+  call: Call,
+  header: HeaderDefinition,
+  mayBeAbsent: boolean,
+  isTrusted = call.edgeTrusted,
+): string | undefined {
+  if (mayBeAbsent && isTrusted && !call.headers.has(header.field)) return undefined
   return assertHeader(call, header, isTrusted)
 }
 
-function assertCloudflareHeaders(call: Call): void {
+function assertCloudflareHeaders(call: Call, mayBeAbsent: boolean): void {
   const { field } = headers.connectingIp
-  const address = assertEdgeHeader(call, headers.connectingIp)
+  const address = assertEdgeHeader(call, headers.connectingIp, mayBeAbsent)
   if (address !== undefined && parseAddress(address) === null)
     throw invalid(field, `header ${field} is missing or malformed`)
-  assertEdgeHeader(call, headers.ray)
-  call.country = assertEdgeHeader(call, headers.ipCountry)?.toUpperCase() ?? call.country
+  assertEdgeHeader(call, headers.ray, mayBeAbsent)
+  call.country = assertEdgeHeader(call, headers.ipCountry, mayBeAbsent)?.toUpperCase() ?? call.country
 }
