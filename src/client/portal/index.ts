@@ -54,10 +54,8 @@ interface Viewed<M extends SessionMode> {
 
 export type PortalClient<P extends Portal, M extends SessionMode> = Framed<M, PortalCalls<P> & Viewed<M>>
 
-/** A page that seals no call omits the code of the secure channel. It must say so. */
-type Sealing =
-  | { seal: 'none'; secureChannel?: undefined }
-  | { seal?: SealRule /** `secureChannel()`. */; secureChannel: ChannelFeature }
+/** With `secureChannel()`. A page that seals no call omits its code, and must say so. */
+type Sealing = { seal: 'none'; secureChannel?: undefined } | { seal?: SealRule; secureChannel: ChannelFeature }
 
 export type PortalClientOptions<M extends SessionMode> = Omit<PortalOptions, 'seal'> &
   Sealing & {
