@@ -47,14 +47,16 @@ export function writeModule(json: unknown, source: string): WrittenModule {
     document.components.schemas,
     served.flatMap(({ query, body, reply }) => [query, body, reply]),
   )
-  const names = namesOf(served, [...components.keys()].map(componentName))
+  const componentNames = componentNamesOf([...components.keys()])
+  const names = namesOf(served, [...componentNames.values()])
   const declared = new Set<string>()
+  const nameOf = (reference: string): string => componentNames.get(reference) ?? componentName(reference)
   const references = {
-    nameOf: (reference: string) => componentName(reference),
+    nameOf,
     isDeclaredLater: (reference: string) => !declared.has(reference),
   }
   const schemas = [...components].map(([reference, schema]) => {
-    const [name, text] = [componentName(reference), zodText(schema, references)]
+    const [name, text] = [nameOf(reference), zodText(schema, references)]
     declared.add(reference)
     return `export const ${name} = ${text}\nexport type ${name} = z.infer<typeof ${name}>\n`
   })
@@ -165,6 +167,24 @@ function componentName(reference: string): string {
     .replace(/^(?=\d)/, '_')
 }
 
+/** Names of the module and of TypeScript's own types. */
+const moduleNames = ['codes', 'openText', 'z']
+const typeNames = 'any bigint boolean never number object string symbol undefined unknown'
+
+/** Returns the name of each schema by its reference. An underscore follows a name that is taken. */
+function componentNamesOf(references: readonly string[]): ReadonlyMap<string, string> {
+  const taken = new Set([...moduleNames, ...reservedWords.split(' '), ...typeNames.split(' ')])
+  // In this order, a name does not depend on which operation uses the schema first.
+  return new Map(
+    [...references].sort().map((reference) => {
+      let name = componentName(reference)
+      while (taken.has(name) || name === '') name += '_'
+      taken.add(name)
+      return [reference, name]
+    }),
+  )
+}
+
 const clientNames = ['signIn', 'signOut', 'close', 'session', 'clientHash', 'socketProtocols', 'answer', 'with', 'then']
 const reservedWords =
   'arguments await break case catch class const continue debugger default delete do else enum eval export extends false finally for function if implements import in instanceof interface let new null package private protected public return static super switch this throw true try typeof var void while with yield'
@@ -177,15 +197,7 @@ function namesOf(found: readonly Documented[], componentNames: readonly string[]
   const ours = Object.values(resources)
     .flatMap(operationsIn)
     .map(([name]) => name)
-  const taken = new Set([
-    ...ours,
-    ...clientNames,
-    ...reservedWords.split(' '),
-    ...componentNames,
-    'codes',
-    'openText',
-    'z',
-  ])
+  const taken = new Set([...ours, ...clientNames, ...reservedWords.split(' '), ...componentNames, ...moduleNames])
   const isFree = (name: string): boolean => /^[A-Za-z_$][\w$]*$/.test(name) && !taken.has(name)
   return new Map(
     found.map(({ marks: { id, name } }) => {

@@ -65,7 +65,8 @@ function plainText(schema: Json, references: References): string {
   if (Array.isArray(values)) return enumText(values)
   if (Array.isArray(type))
     return unionText(
-      type.map((each) => ({ ...schema, type: each })),
+      // Without repetitions, which would double the work at each depth.
+      [...new Set(type)].map((each) => ({ ...schema, type: each })),
       references,
     )
   if (type === 'string' || type === 'boolean' || type === 'null') return `z.${type}()`
@@ -100,7 +101,8 @@ function objectText({ properties, required, additionalProperties: further }: Jso
     const isLater = referencesOf(field).some(references.isDeclaredLater)
     const text = zodText(field, isLater ? { ...references, isDeclaredLater: () => false } : references)
     const value = isRequired(name) ? text : `${text}.optional()`
-    const key = JSON.stringify(name)
+    // As a plain key, it would set the prototype.
+    const key = name === '__proto__' ? '["__proto__"]' : JSON.stringify(name)
     return isLater ? `get ${key}() { return ${value} }` : `${key}: ${value}`
   })
   const object = `z.object({ ${fields.join(', ')} })`

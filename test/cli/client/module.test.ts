@@ -193,6 +193,30 @@ describe('writeModule', () => {
     expect(Object.keys(await load(text)).sort()).toEqual(names.sort())
   })
 
+  test('writeModule: components whose names are taken, equal or not names still compile', async () => {
+    const named = ['z', 'openText', 'codes', 'class', 'string', 'A.b', 'A_b', 'é', 'ü', '1st', 'ok']
+    const schemas = Object.fromEntries(named.map((name, at) => [name, { const: at }]))
+    const properties = Object.fromEntries(named.map((name) => [name, { $ref: `#/components/schemas/${name}` }]))
+    const object = { type: 'object', properties, required: named }
+    const reply = await replyOf(object, schemas)
+    const value = Object.fromEntries(named.map((name, at) => [name, at]))
+    expect(reply.parse(value)).toEqual(value)
+    expect(reply.safeParse({ ...value, 'A.b': value.A_b }).success).toBe(false)
+  })
+
+  test('writeModule: a field named __proto__ is read like any other', () => {
+    const reply = JSON.parse('{"type":"object","properties":{"__proto__":{"type":"string"}}}')
+    expect(writeModule(documentOf({ read: { reply } }), 'a test').text).toContain(
+      '{ ["__proto__"]: z.string().optional() }',
+    )
+  })
+
+  test('writeModule: a type that is listed twice takes no longer at each depth', () => {
+    let reply: object = { type: 'string' }
+    for (let depth = 0; depth < 24; depth++) reply = { type: ['array', 'array', 'null'], items: reply }
+    expect(writeModule(documentOf({ read: { reply } }), 'a test').text.length).toBeLessThan(5_000)
+  })
+
   test('two operations that would have one name are an error with both', () => {
     const parts = { a: { name: 'delete', id: 'a.b.c' }, b: { name: 'delete', id: 'a.b-c' } }
     expect(() => writeModule(documentOf(parts), 'a test')).toThrow('has two methods delete: rename the operation a.b.c')
