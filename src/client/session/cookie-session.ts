@@ -146,7 +146,8 @@ export class CookieSessions implements CookieSession, TokenSource {
   }
 
   private remainingMs({ expiresAt = '', idleExpiresAt = '' }: SessionState, at: number): number {
-    return Math.max(minDelayMs, Math.min(Date.parse(expiresAt), Date.parse(idleExpiresAt)) - at)
+    // A timer of NaN milliseconds would fire immediately, after each reply without an end.
+    return Math.max(minDelayMs, Math.min(Date.parse(expiresAt), Date.parse(idleExpiresAt)) - at || retryDelayMs)
   }
 
   /** At its end, the gateway is asked whether another request has prolonged the session. */

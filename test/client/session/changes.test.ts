@@ -140,6 +140,15 @@ describe('the known end of the session, cookie mode', () => {
     await vi.waitFor(() => expect(states).toEqual([{ signedIn: false }]))
   })
 
+  test('a session without a known end: the gateway is not asked in a loop', async () => {
+    await asksAfter([ok({ signedIn: true, accountBizId: owner })], 0)
+    for (let step = 0; step < 20; step++) {
+      await vi.advanceTimersByTimeAsync(50)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    expect(count()).toBe(1)
+  })
+
   test('asks again after a failure', async () => {
     const { states } = await asksAfter([signedIn(60_000), refuse(503, 'SYSTEM.UNAVAILABLE'), signedOut], 60_100)
     await vi.waitFor(async () => {
