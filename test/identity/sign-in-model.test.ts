@@ -187,10 +187,13 @@ async function openWorld() {
         return asOne(contract.terminateSession, { sessionId: recent(families, command.target)?.sessionId })
       case 'bound':
         return asOne(contract.configureSessions, { maxConcurrentSessions: command.maxSessions })
-      case 'generate':
-        own.oldCodes.push(...own.codes)
-        own.codes = (await asOne(mfa.generateBackupCodes)).codes
+      case 'generate': {
+        const { codes } = await asOne(mfa.generateBackupCodes)
+        // A repeated request gets the same codes, unless one of them is used.
+        if (codes[0] !== own.codes[0]) own.oldCodes.push(...own.codes)
+        own.codes = codes
         return
+      }
       case 'allow':
         return asOne(whitelist.replaceIpWhitelist, { addresses: command.addresses.map(clientIp) })
       case 'enable':
