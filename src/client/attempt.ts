@@ -1,7 +1,6 @@
 import { observedErrors } from '../contract/observed-errors.ts'
 import { anySignal, attemptTimeout } from './abort.ts'
 import type { Channel, SealedRequest } from './channel/channel.ts'
-
 import { readEnvelope, readJson } from './envelope.ts'
 import { PorticoError } from './errors.ts'
 import { buildHeaders, isKeyRead, isReplaced, replacedId } from './headers.ts'

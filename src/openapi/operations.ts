@@ -1,4 +1,4 @@
-import { type HeaderDefinition, headers } from '../contract/headers.ts'
+import { type HeaderDefinition, headers, sessionCookieName } from '../contract/headers.ts'
 import type { Catalogue } from '../contract/index.ts'
 import { isSealable, takesTicket } from '../contract/policies.ts'
 import { canDemandStepUp } from '../contract/step-up-purpose.ts'
@@ -40,7 +40,7 @@ export const securitySchemes: Record<string, JsonObject> = {
   sessionCookie: {
     type: 'apiKey',
     in: 'cookie',
-    name: '__Host-portico-consumer',
+    name: sessionCookieName('CONSUMER', true),
     description:
       'Set by `auth/browser-session` for a page in a browser. On the SYSTEM portal, the name ends in `system`. Without TLS, it ' +
       'lacks the prefix.',
