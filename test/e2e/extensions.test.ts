@@ -148,7 +148,8 @@ describe('an extension', () => {
     const both = await Promise.all([approve(), approve()])
     expect(both.map(({ status }) => status).sort()).toEqual([200, 409])
     expect((await balance()) - before).toBeCloseTo(12.34)
-    await expect.poll(async () => (await mailTo('owner@demo.test')).text).toContain('A loan of 12.34 USD was paid out')
+    const mail = async () => (await mailTo('owner@demo.test', 'loans.paid-out')).text
+    await expect.poll(mail).toContain('A loan of 12.34 USD was paid out')
   })
 
   test('loans.approve 403 ACCESS.PERMISSION_DENIED: nobody approves their own loan, not even by another account', async () => {

@@ -114,12 +114,12 @@ describe('observability for operators', () => {
 
   test('the development outbox shows the mails in a page that loads and runs nothing else', async () => {
     await signInOnly(portico)
+    const { subject } = await portico.mailTo('owner@demo.test', 'login-code')
     const response = await fetch(`${portico.operationsUrl}/mail`)
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
     expect(response.headers.get('content-security-policy')).toMatch(
       /^default-src 'none'; style-src 'sha256-[^']+'; frame-ancestors 'none'$/,
     )
-    const { subject } = await portico.mailTo('owner@demo.test')
     expect(await response.text()).toContain(`<h2 lang="en">${subject}</h2>`)
   })
 

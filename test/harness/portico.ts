@@ -43,7 +43,7 @@ export interface Portico {
   /** Records another client's request, whose audit entry `stop` checks. */
   recordCall(method: string, path: string, answer: Answer, call?: Call): void
   /** Waits for the newest mail, with `template` for one of that template. */
-  mailTo(address: string, template?: AnyTemplate): Promise<DevelopmentMail>
+  mailTo(address: string, template: AnyTemplate): Promise<DevelopmentMail>
   /** Newest first. */
   mailsTo(address: string): Promise<DevelopmentMail[]>
   /** `stop` fails on any other fault. */

@@ -72,11 +72,11 @@ export function outboxOf({ operationsUrl }: { operationsUrl: string }): Portico[
   return async (address, template) => {
     for (let tries = 0; tries < 1_000; tries++) {
       const mails: DevelopmentMail[] = await (await fetch(`${operationsUrl}/mail.json`)).json()
-      const newest = mails.find((mail) => mail.to === address && (template === undefined || mail.template === template))
+      const newest = mails.find((mail) => mail.to === address && mail.template === template)
       if (newest) return newest
       await pause(20)
     }
-    throw new Error(`no mail ${template ?? ''} to ${address}`)
+    throw new Error(`no mail ${template} to ${address}`)
   }
 }
 
