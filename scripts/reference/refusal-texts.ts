@@ -122,6 +122,10 @@ export const refusalTexts: Readonly<Record<Code, RefusalText>> = {
     cause: 'The resource is in a state that does not allow the operation, or it would duplicate another one.',
     action: 'Read the resource again and decide. Do not retry unchanged.',
   },
+  'EVENT.CURSOR_EXPIRED': {
+    cause: 'The events behind the cursor are older than `events.retentionMs`, so they were deleted.',
+    action: 'Read the present state of your objects. Then continue from the cursor in `X-Oldest-Cursor`.',
+  },
   'REQUEST.TIMEOUT': {
     cause: 'The request arrived too slowly.',
     action: 'Retry on a faster connection.',

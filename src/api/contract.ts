@@ -2,6 +2,13 @@
 export { z } from 'zod'
 export { addressRange, country, email, language, phone, timezone } from '../contract/account-fields.ts'
 export {
+  type CloudEvent,
+  type EventData,
+  type EventDeclaration,
+  type EventType,
+  event,
+} from '../contract/events/event.ts'
+export {
   amount,
   bizId,
   changesSomething,

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { SettingsContext, SettingsDeclaration } from '../config/index.ts'
+import type { CloudEvent, EventData, Events, EventType } from '../contract/events/event.ts'
 import type { LedgerTypes } from '../contract/ledger/ledger-types.ts'
 import { marksOf, type PermissionMarks, type Permissions } from '../contract/permissions.ts'
 import type { Migration, Tx } from '../database/index.ts'
@@ -15,15 +16,17 @@ import {
   recordCallSite,
   type Suspended,
 } from '../kernel/index.ts'
+import type { EventConsumer, EventMapper } from '../platform/events/index.ts'
 import type { JobKind } from '../platform/jobs/index.ts'
 import type { KeyedColumns } from '../platform/key-rotation/index.ts'
-import type { OpenedWorkspace, PortName, PortsOf, SandboxReset } from './ports.ts'
+import type { DomainPorts, OpenedWorkspace, PortName, PortsOf, SandboxReset } from './ports.ts'
 
 export type {
   AccountsPort,
   DeploymentPort,
   DomainPorts,
   DomainServices,
+  EventsPort,
   HooksPort,
   IdempotentRequest,
   OpenedWorkspace,
@@ -44,6 +47,10 @@ export interface DomainParts<Operations> {
   jobs?: readonly JobKind[]
   /** Background jobs in the gateway, the only process that sends mail. */
   gatewayJobs?: readonly JobKind[]
+  /** Turns changes of the domain's tables into events. */
+  events?: readonly EventMapper[]
+  /** Receives the events of all domains. */
+  onEvents?: EventConsumer
   /** Functions for other domains, which get them with `use`. */
   service?: object
   /** Adds a new workspace's data, in the transaction that opens it. */
@@ -62,6 +69,28 @@ export interface DomainParts<Operations> {
 
 /** The actions of a permission group, and which of them have special rules. */
 export type PermissionActions = readonly string[] | (PermissionMarks & { readonly actions: readonly string[] })
+
+/** The second argument of a reaction to an event. */
+export type ReactionPorts<Settings, Needs extends readonly PortName[], Uses extends readonly string[]> = PortsOf<
+  Settings,
+  Needs,
+  Uses
+> & {
+  /** The transaction of the reaction's effects. It also records that the reaction has taken effect. */
+  tx: Tx
+}
+
+/**
+ * Reacts to an event, as a job of the domain. It runs at least once, and its effects through `tx` commit once. A failed
+ * reaction is retried with growing pauses. Inside it, `database`, `ledger` and every other port that uses the store throws
+ * an Error: use `tx`, or `enqueueJob` for what must follow.
+ */
+export type Reactions<Settings, Needs extends readonly PortName[], Uses extends readonly string[]> = {
+  readonly [Type in EventType]?: (
+    event: CloudEvent<Type, EventData<Type>>,
+    ports: ReactionPorts<Settings, Needs, Uses>,
+  ) => Promise<void>
+}
 
 /** Operations that a module adds to Portico, with their declarations. */
 export interface DomainDefinition<
@@ -96,7 +125,14 @@ export interface DomainDefinition<
    */
   ledger?: LedgerTypes
   /**
-   * A module that declares summary, permissions, rate groups, codes, coded values and ledger types, instead of the
+   * Types of events that the domain records with the port `events`. Declaration merging adds them to its types:
+   * `declare global { interface PorticoEvents { loans: typeof events } }`.
+   */
+  events?: Events
+  /** Reactions to events of any domain, by type. */
+  on?: Reactions<z.output<Settings>, Needs, Uses>
+  /**
+   * A module that declares summary, permissions, rate groups, codes, coded values, ledger types and events, instead of the
    * fields above.
    */
   contract?: object
@@ -123,8 +159,13 @@ export interface DomainDefinition<
   create(ports: PortsOf<z.output<Settings>, Needs, Uses>): DomainParts<Operations> | Promise<DomainParts<Operations>>
 }
 
+/** A reaction to events of any type. The composition calls it with the events of its type only. */
+type AnyReaction = (event: CloudEvent, ports: Partial<DomainPorts> & { tx: Tx }) => Promise<void>
+
 /** A domain with any operations and settings. */
-export type Domain = DomainDefinition<Readonly<Record<string, Operation>>, z.ZodType>
+export interface Domain extends Omit<DomainDefinition<Readonly<Record<string, Operation>>, z.ZodType>, 'on'> {
+  on?: Readonly<Record<string, AnyReaction>>
+}
 
 export interface LoadedDomain extends Domain {
   source: string
@@ -182,6 +223,7 @@ export function toContract(
     codes = {},
     codedValues = {},
     ledger = {},
+    events = {},
   }: Domain,
   index: number,
 ): object {
@@ -195,6 +237,7 @@ export function toContract(
     summary,
     codes,
     ledgerTypes: ledger,
+    events,
     rateGroups,
     permissions: {
       workspace: toGroups(permissions.workspace ?? {}, sortOrder),

@@ -137,6 +137,7 @@ export {
   operatorApproval,
   operatorContext,
   operatorDecision,
+  orderEvents,
   type Party,
   type Posting,
   parseConfiguredAmount,
@@ -182,6 +183,15 @@ export type { DomainCache } from '../platform/cache/index.ts'
 export { countries } from '../platform/countries.ts'
 export type { KeyedDigest, SecretBox } from '../platform/crypto/index.ts'
 export {
+  type Change as RowChange,
+  type EventConsumer,
+  type EventMapper,
+  type NewEvent,
+  recordChanges,
+  type StoredEvent,
+  toCloudEvent,
+} from '../platform/events/index.ts'
+export {
   fixedRates,
   openRateProvider,
   type Pair,
@@ -209,6 +219,7 @@ export {
   type DomainPorts,
   declaredBy,
   domain,
+  type EventsPort,
   type HooksPort,
   type IdempotentRequest,
   type SessionsPort,

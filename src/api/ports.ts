@@ -1,5 +1,6 @@
 /** The parts of a process that domains can get. Each is a power: `config check` lists those of each extension. */
 import type { Logger } from 'pino'
+import type { EventData, EventTable, EventType } from '../contract/events/event.ts'
 import type { Link } from '../contract/fields.ts'
 import type { PermissionRow } from '../contract/permissions.ts'
 import type { Database, OpenDatabase, ReadSnapshot, Tx } from '../database/index.ts'
@@ -29,6 +30,7 @@ import type { Ledger } from '../ledger/index.ts'
 import type { Blobs } from '../platform/blobs/index.ts'
 import type { DomainCache } from '../platform/cache/index.ts'
 import type { KeyedDigest, SecretBox } from '../platform/crypto/index.ts'
+import type { StoredEvent } from '../platform/events/index.ts'
 import type { DomainLimits } from '../platform/limits/index.ts'
 import type { Mailer } from '../platform/mail/index.ts'
 
@@ -151,6 +153,39 @@ export interface PermissionsPort {
   operator: readonly Permission[]
 }
 
+/** An event to record. */
+export interface EventToRecord<Type extends EventType> {
+  type: Type
+  /** The id of the object. */
+  subject: string
+  /** The workspace whose members read the event. Null if only operators do. */
+  workspaceId: WorkspaceId | null
+  data: EventData<Type>
+}
+
+/** Events of this deployment. */
+export interface EventsPort {
+  /** The declared types. */
+  types: EventTable
+  /** The `source` of events: the URL of this deployment. */
+  source: string
+  /**
+   * Records an event in the transaction of its effect. Throws a TypeError if the domain does not declare its type, or if
+   * `data` is invalid.
+   */
+  record<Type extends EventType>(tx: Tx, event: EventToRecord<Type>): Promise<void>
+  /**
+   * Returns the events of a feed behind a position, in order: of a workspace, or of the operators if it is null. The caller
+   * decides who can read their types.
+   */
+  readAfter(
+    feed: WorkspaceId | null,
+    query: { after: number; types: readonly string[]; limit: number },
+  ): Promise<StoredEvent[]>
+  /** Returns the position of the newest event of a feed, and that before the oldest stored one. */
+  endsOf(feed: WorkspaceId | null): Promise<{ oldest: number; newest: number }>
+}
+
 /** Facts about this deployment. */
 export interface DeploymentPort {
   /** Whether a domain is on. */
@@ -241,6 +276,7 @@ export interface DomainPorts<Settings = unknown> {
   /** Writes JSON lines with the domain's name. Never log a secret, a body or an address. */
   logger: Logger
   permissions: PermissionsPort
+  events: EventsPort
   deployment: DeploymentPort
   /** The settings in `domains.<name>` of the configuration, or at `settingsKey`, parsed by the `settings` schema. */
   settings: Settings
@@ -307,6 +343,7 @@ const ports: Readonly<Record<PortName, true>> = {
   hooks: true,
   logger: true,
   permissions: true,
+  events: true,
   deployment: true,
   isCountry: true,
   parsePhone: true,

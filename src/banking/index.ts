@@ -7,6 +7,7 @@ import { type Configuration, settingsAt } from '../config/index.ts'
 import { bankingContracts } from '../contract/resources.ts'
 import apiKeys from './api-keys/index.ts'
 import constants from './constants/index.ts'
+import events from './events/index.ts'
 import exchanges, { type ConfiguredRates, configuredRates } from './exchanges/index.ts'
 import exports from './exports/index.ts'
 import files from './files/index.ts'
@@ -27,6 +28,7 @@ import workspaces from './workspaces/index.ts'
 const byName = {
   apiKeys,
   constants,
+  events,
   exchanges,
   exports,
   files,

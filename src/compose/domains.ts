@@ -4,6 +4,7 @@ import type { DomainPorts, DomainServices, HooksPort, IdempotentRequest } from '
 import { type HandlerDeadline, internalError, replyText } from '../backends/index.ts'
 import { exchangeRatesIn } from '../banking/index.ts'
 import { type Configuration, ConfigurationError, maxReplyBytesOf } from '../config/index.ts'
+import type { EventTable } from '../contract/events/event.ts'
 import type { Catalogue } from '../contract/index.ts'
 import { assertNoTransaction, type Database, inTransaction, type Tx } from '../database/index.ts'
 import { ExecutedOnce, type HandlerChecks, selectPorts, withChecks } from '../extensions/index.ts'
@@ -20,13 +21,11 @@ import {
   createHandlerTable,
   domainOf,
   type HandlerTable,
-  isPassThrough,
   isRecord,
   type Operation,
   parseChecked,
   parseLocale,
   type Suspended,
-  withCallSite,
 } from '../kernel/index.ts'
 import {
   createLedger,
@@ -39,10 +38,14 @@ import {
 import { auditContextOf, isRecorded, recordSetting, recordSuccess } from '../platform/audit/index.ts'
 import { createDomainCache } from '../platform/cache/index.ts'
 import { countryPorts } from '../platform/countries.ts'
+import type { SequencerPorts } from '../platform/events/index.ts'
 import { highestRate } from '../platform/exchange-rates.ts'
 import type { JobKind } from '../platform/jobs/index.ts'
 import { createDomainLimits } from '../platform/limits/index.ts'
 import { declarationPorts } from './catalogue.ts'
+import { inOrderOfUse, partErrors } from './check/parts.ts'
+import { createEventsPort } from './events/port.ts'
+import { reactionConsumer, reactionJobs } from './events/reactions.ts'
 import { parseSettings } from './extensions.ts'
 import { isRefusedEmail, linksOf } from './identity.ts'
 import type { Infrastructure } from './infrastructure.ts'
@@ -53,6 +56,7 @@ interface BuiltDomain {
   domain: LoadedDomain
   parts: Parts
   handlers: HandlerTable
+  reactions: readonly JobKind[]
 }
 
 export interface Domains {
@@ -62,6 +66,8 @@ export interface Domains {
   /** Ids of the operations of OpenAPI documents. */
   remoteOperations: ReadonlySet<string>
   hooks: HooksPort
+  /** The parts of all domains that make or receive events. */
+  events: Pick<SequencerPorts, 'mappers' | 'consumers'>
   jobs: readonly { domain: string; jobs: readonly JobKind[]; gatewayJobs: readonly JobKind[] }[]
   /** Returns undefined if the domain is off. */
   service<Name extends keyof DomainServices>(name: Name): DomainServices[Name] | undefined
@@ -69,53 +75,6 @@ export interface Domains {
   requireService<Name extends keyof DomainServices>(name: Name): DomainServices[Name]
   /** Closes the domains in reverse order. */
   close(): Promise<void>
-}
-
-/** Each domain follows the domains that it uses. Throws a ConfigurationError for unknown domains and for cycles. */
-export function inOrderOfUse(domains: readonly LoadedDomain[]): readonly LoadedDomain[] {
-  const names = new Set(domains.map(({ name }) => name))
-  const errors = domains.flatMap(({ source, uses = [] }) =>
-    uses
-      .filter((name) => !names.has(name))
-      .map((name) => `${source}: uses: no domain has the name ${name}; add its module to extensions, or remove it`),
-  )
-  if (errors.length > 0) throw new ConfigurationError(errors)
-  const ordered = new Set<LoadedDomain>()
-  const visit = (domain: LoadedDomain, path: readonly string[]): void => {
-    if (ordered.has(domain)) return
-    if (path.includes(domain.name))
-      throw new ConfigurationError([
-        `${domain.source}: uses itself: ${[...path, domain.name].join(', ')}; remove one of these`,
-      ])
-    for (const name of domain.uses ?? []) {
-      const used = domains.find((each) => each.name === name)
-      if (used) visit(used, [...path, domain.name])
-    }
-    ordered.add(domain)
-  }
-  for (const domain of domains) visit(domain, [])
-  return [...ordered]
-}
-
-/** Each error names the file and line of the domain's declaration. */
-export function partErrors(domain: LoadedDomain, { handlers, jobs = [], gatewayJobs = [] }: Parts): string[] {
-  const { name, source, operations, isOurs, isRemote } = domain
-  const isHandled = ([key, { id }]: [string, Operation]): boolean =>
-    handlers instanceof Map
-      ? isOurs || isRemote === true || handlers.has(id)
-      : typeof Reflect.get(handlers, key) === 'function'
-  const errors = [
-    ...Object.entries(operations)
-      .filter((entry) => !isPassThrough(entry[1]) && !isHandled(entry))
-      .map(([key]) => `create: ${key} has no handler; add it to \`handlers\``),
-    ...(handlers instanceof Map ? [] : Object.keys(handlers))
-      .filter((key) => !Object.hasOwn(operations, key))
-      .map((key) => `create: the handler ${key} has no operation; declare it or remove the handler`),
-    ...[...jobs, ...gatewayJobs]
-      .filter((job) => !job.name.startsWith(`${name}.`))
-      .map((job) => `create: the name of job ${job.name} must begin with ${name}.`),
-  ]
-  return errors.map((error) => withCallSite(`${source}: ${error}`, domain))
 }
 
 interface OncePorts {
@@ -138,9 +97,11 @@ class DomainBuilder {
   readonly #built = new Map<string, BuiltDomain>()
   readonly #executed = new ExecutedOnce()
   readonly #checkReply: OncePorts['checkReply']
-  readonly #shared: Omit<DomainPorts, 'logger' | 'settings' | 'use' | 'cache' | 'limits' | 'transaction'>
+  readonly #eventSource: string
+  readonly #shared: Omit<DomainPorts, 'events' | 'logger' | 'settings' | 'use' | 'cache' | 'limits' | 'transaction'>
   readonly #infrastructure: Infrastructure
   readonly #deadline: HandlerDeadline
+  readonly #events: EventTable
 
   constructor(
     { catalogue, settings: configuration, infrastructure, identity, deadline }: DomainParents,
@@ -151,6 +112,8 @@ class DomainBuilder {
     this.#checkReply = checkReply
     this.#deadline = deadline
     this.#infrastructure = infrastructure
+    this.#events = catalogue.events
+    this.#eventSource = configuration.publicUrl.replace(/\/$/, '')
     this.#shared = {
       // Name each port, so that a domain gets no other part of the process.
       database,
@@ -285,13 +248,20 @@ class DomainBuilder {
       limits: createDomainLimits(this.#infrastructure.limits, domain.name),
       logger: logger.child({ domain: domain.name }),
       settings,
+      events: createEventsPort({
+        ...this.#infrastructure,
+        owner: domain.name,
+        types: this.#events,
+        source: this.#eventSource,
+      }),
       transaction: async (work) => {
         assertNoTransaction('transaction')
         return inTransaction(this.#infrastructure.database, work, { owner: domain.name, port: 'transaction' })
       },
       use: this.#use(domain),
     }
-    const parts = await domain.create(selectPorts(domain, ports))
+    const selected = selectPorts(domain, ports)
+    const parts = await domain.create(selected)
     const errors = partErrors(domain, parts)
     if (errors.length > 0) throw new ConfigurationError(errors)
     // Handlers are paired by export name, which `domain` does not change.
@@ -302,7 +272,8 @@ class DomainBuilder {
     // Portico's own handlers need no checks. `Ledger.execute` stores the orders of their idempotent commands without
     // `once`, and `promises` tests each of them. They also have no deadline: `database.statementTimeoutMs` limits their statements, and verifying the audit log may take longer.
     const handlers = domain.isOurs ? table : withChecks(table, this.#checks(logger))
-    this.#built.set(domain.name, { domain, parts, handlers })
+    const reactions = reactionJobs(domain, selected, { ...this.#infrastructure, source: this.#eventSource })
+    this.#built.set(domain.name, { domain, parts, handlers, reactions })
   }
 }
 
@@ -341,9 +312,19 @@ export async function composeDomains(domains: readonly LoadedDomain[], parents: 
       domains.flatMap(({ isRemote, operations }) => (isRemote ? Object.values(operations).map(({ id }) => id) : [])),
     ),
     hooks: builder.hooks,
-    jobs: built.map(({ domain, parts: { jobs = [], gatewayJobs = [] } }) => ({
+    events: {
+      mappers: built.flatMap(({ parts }) => parts.events ?? []),
+      consumers: [
+        reactionConsumer(
+          built.map(({ domain }) => domain),
+          infrastructure,
+        ),
+        ...built.flatMap(({ parts }) => parts.onEvents ?? []),
+      ],
+    },
+    jobs: built.map(({ domain, reactions, parts: { jobs = [], gatewayJobs = [] } }) => ({
       domain: domain.name,
-      jobs,
+      jobs: [...jobs, ...reactions],
       gatewayJobs,
     })),
     service: (name) => builder.service(name),

@@ -36,6 +36,7 @@ import {
 } from '../platform/telemetry/index.ts'
 import { findUnservedOperations } from './catalogue.ts'
 import { composeDomains } from './domains.ts'
+import { startSequencer } from './events/index.ts'
 import type { Loaded } from './extensions.ts'
 import { assertBackends, assertPresent, catalogueOf, withDomainLimits } from './extensions.ts'
 import { composeIdentity, purposePorts, ticketOperations } from './identity.ts'
@@ -96,7 +97,11 @@ export async function compose(
   const isDevelopment = settings.profile === 'development'
   const explain = createExplainLog(infrastructure.clock, Object.keys(pipeline), settings.explain, isDevelopment)
   building.defer(() => explain.close())
-  const { app, upgrades } = portalApp(parts, pipeline, explain, tracing)
+  const sequencer = await startSequencer({ ...parts, registry: metrics.registry }, building)
+  const { app, upgrades } = portalApp(parts, pipeline, tracing, (finished) => {
+    explain.record(finished)
+    if (finished.call && finished.call.method !== 'GET') sequencer.wake()
+  })
   const unserved = findUnserved(parts)
   if (isGateway) warnOfSplitLedger(loaded, settings, logger)
   const ledgerReadiness = watchLedger({

@@ -6,6 +6,7 @@ import type { Identity } from '../identity/index.ts'
 import { hours, minutes } from '../kernel/index.ts'
 import { cleanupJobs, ledgerCheckJob, verifyLedger, verifyRecentChanges } from '../ledger/index.ts'
 import { sealAuditLog } from '../platform/audit/index.ts'
+import { expiredEventCleanup } from '../platform/events/index.ts'
 import {
   createJobRunner,
   declareJobKinds,
@@ -93,6 +94,7 @@ function kindsOf({ settings, infrastructure, logger, isGateway, identity, domain
   return [
     { name: 'audit.seal', attempts: 1, everyMs: sealEveryMs, work: seal },
     failedJobCleanup({ ...infrastructure, ...settings.jobs }),
+    expiredEventCleanup({ ...infrastructure, ...settings.events }),
     ...(settings.databaseUrl === null
       ? [{ name: 'database.vacuum', attempts: 1, everyMs: vacuumEveryMs, initialDelayMs: vacuumEveryMs, work: tidy }]
       : []),

@@ -3,6 +3,7 @@ import { migrations as identity } from '../identity/schema.ts'
 import { migrations as ledger } from '../ledger/schema/index.ts'
 import { migrations as audit } from '../platform/audit/schema.ts'
 import { migrations as blobs } from '../platform/blobs/schema.ts'
+import { migrations as outbox } from '../platform/events/schema.ts'
 import { migrations as jobs } from '../platform/jobs/schema.ts'
 import { migrations as mail } from '../platform/mail/schema.ts'
 import { migrations as serviceCommands } from '../platform/service-commands/schema.ts'
@@ -10,6 +11,7 @@ import { migrations as serviceCommands } from '../platform/service-commands/sche
 const platformOwners: readonly SchemaOwner[] = [
   { owner: 'audit', migrations: audit },
   { owner: 'blobs', migrations: blobs },
+  { owner: 'outbox', migrations: outbox },
   { owner: 'jobs', migrations: jobs },
   { owner: 'mail', migrations: mail },
   { owner: 'serviceCommands', migrations: serviceCommands },

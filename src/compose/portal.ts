@@ -128,8 +128,8 @@ export function createDraining(): { start(): void; isDraining(): boolean } {
 export function portalApp(
   { isGateway, catalogue, settings, infrastructure, logger, metrics, perimeter, domains, passThrough, sites }: Parts,
   pipeline: Pipeline,
-  explain: { record(finished: FinishedRequest): void },
   tracing: Tracing | null,
+  onFinished: (finished: FinishedRequest) => void,
 ) {
   const { clock, ids, words } = infrastructure
   const { downloadStallMs, downloadBytesPerSecond } = settings.requests
@@ -152,7 +152,7 @@ export function portalApp(
   const logRequest = createRequestLog(logger, catalogue)
   const log = (finished: FinishedRequest): void => {
     logRequest(finished)
-    explain.record(finished)
+    onFinished(finished)
     tracing?.endSpan(finished)
     if (isGateway) auditDenial(infrastructure, finished)
   }

@@ -116,6 +116,14 @@ const storage = z.discriminatedUnion('kind', [
 /** The domain `files` adds its settings. */
 export const fileSettings = z.strictObject({ storage })
 
+export const eventSettings = z.strictObject({
+  retentionMs: lifetimeMs(days(1))
+    .multipleOf(days(1))
+    .describe(
+      'Time in milliseconds for which feeds keep an event. A reader that is further behind gets 410 EVENT.CURSOR_EXPIRED. The value must be a whole number of days.',
+    ),
+})
+
 export const jobSettings = z.strictObject({
   failedRetentionMs: lifetimeMs(days(1))
     .multipleOf(days(1))

@@ -6,6 +6,7 @@ import * as identity from './identity.ts'
 import { accessSettings } from './identity.ts'
 import {
   databaseSettings,
+  eventSettings,
   explainSettings,
   fileSettings,
   jobSettings,
@@ -159,6 +160,7 @@ export const schema = z.strictObject({
   money: moneySettings,
   files: fileSettings,
   jobs: jobSettings,
+  events: eventSettings,
   explain: explainSettings,
   tracing: tracingSettings,
   backends: backendSettings,

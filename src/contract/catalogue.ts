@@ -17,6 +17,7 @@ import {
   type ReportError,
   rateGroups,
 } from '../kernel/index.ts'
+import { collectEvents, type EventTable } from './events/event.ts'
 import { collectLedgerTypes, type LedgerTypeTable } from './ledger/ledger-types.ts'
 import { passThroughErrors } from './pass-through.ts'
 import {
@@ -41,6 +42,7 @@ export interface Catalogue {
   numericCode(code: Code): string
   readonly codedFamilies: ReadonlyMap<string, CodedFamily>
   readonly ledgerTypes: LedgerTypeTable
+  readonly events: EventTable
   readonly permissionTable: {
     readonly workspace: readonly PermissionRow[]
     readonly operator: readonly PermissionRow[]
@@ -131,6 +133,7 @@ export function joinContracts(
   )
   const isCode = (text: string): text is Code => statuses.has(text)
   const statusOf = (code: Code): number => statuses.get(code) ?? 500
+  const events = collectEvents(domains, { workspace: workspacePermissions, operator: operatorPermissions }, report)
   const declaredRateGroups = collectRateGroups(domains, report)
   const codedFamilies = collectFamilies(owners, allTypes, report)
   assertDistinctOperations(domains, report)
@@ -147,6 +150,7 @@ export function joinContracts(
     numericCode: (code) => `${statusOf(code)}0`,
     codedFamilies,
     ledgerTypes,
+    events,
     permissionTable,
     workspacePermissions,
     operatorPermissions,

@@ -4,6 +4,7 @@
  */
 import * as apiKeys from '../banking/api-keys/contract.ts'
 import * as constants from '../banking/constants/contract.ts'
+import * as events from '../banking/events/contract.ts'
 import * as exchanges from '../banking/exchanges/contract.ts'
 import * as exports from '../banking/exports/contract.ts'
 import * as files from '../banking/files/contract.ts'
@@ -57,6 +58,7 @@ export const bankingContracts = {
   files,
   exports,
   apiKeys,
+  events,
   constants,
   sandbox,
   operators,

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { portNames } from '../api/ports.ts'
+import { eventTypePattern } from '../contract/events/event.ts'
 import { isLifeCycle } from '../contract/ledger/life-cycle.ts'
 import { permissionMarks } from '../contract/permissions.ts'
 import { PolicyShape, permissionMarkShape, RateGroupsShape } from '../contract/policy-shape.ts'
@@ -54,7 +55,7 @@ const OperationShape = z.strictObject({
   refuses: z.array(code),
 })
 
-const reservedNames: readonly string[] = ['summary', 'codes', 'permissions', 'rateGroups', 'ledgerTypes']
+const reservedNames: readonly string[] = ['summary', 'codes', 'permissions', 'rateGroups', 'ledgerTypes', 'events']
 const operationName = named(/^[a-z][A-Za-z0-9]*$/, 'applyForLoan').refine(
   (name) => !reservedNames.includes(name),
   'is a reserved name; choose another one',
@@ -74,6 +75,19 @@ const LedgerShape = z.strictObject({
     .array(typeName.refine((name) => name !== 'WALLET', 'is a reserved name; choose another one'))
     .optional(),
 })
+
+const eventType = named(eventTypePattern, 'loan.granted')
+const permission = named(/^[a-z][a-z-]*:[a-z][a-z-]*$/, 'loan:read')
+const EventsShape = z.record(
+  eventType,
+  z.strictObject({
+    summary: z.string().min(1).max(120),
+    data: zodSchema,
+    audience: z.enum(['workspace', 'operators']),
+    permission,
+    operatorPermission: permission.optional(),
+  }),
+)
 
 const directory = z.instanceof(URL).refine(({ protocol }) => protocol === 'file:', 'must be the URL of a directory')
 
@@ -103,6 +117,8 @@ export const Definition = z.strictObject({
     .record(named(/^[a-z][A-Za-z0-9]*$/, 'loanStatus'), z.record(named(/^[A-Z][A-Z0-9_]*$/, 'PAID_OUT'), z.int()))
     .optional(),
   ledger: LedgerShape.optional(),
+  events: EventsShape.optional(),
+  on: z.record(eventType, z.custom(isFunction, 'must be a function')).optional(),
   locales: directory.optional(),
   mails: z
     .strictObject({

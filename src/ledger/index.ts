@@ -10,6 +10,7 @@ export { cleanupJobs, ledgerCheckJob } from './jobs.ts'
 export { createLedger, type Ledger } from './ledger.ts'
 export { dailyLimits, type OutgoingRules, parseOutgoingRules } from './limits.ts'
 export { endedStatuses, expiredAt, type Order, type OrderExpiry, reachedAt } from './order.ts'
+export { orderEvents } from './order-types/events.ts'
 export { expireOrders, expiryBatchSize } from './order-types/expiry.ts'
 export { type Change, createOrders, type Opening } from './order-types/orders.ts'
 export {

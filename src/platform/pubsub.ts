@@ -9,10 +9,10 @@ export interface PubSub {
 
 export type Listener = (text: string) => void
 
-/** The id of a session that has ended or changed. */
-export type Topic = 'session-changed'
+const topics = ['session-changed', 'events-sequenced'] as const
 
-const topics: readonly Topic[] = ['session-changed']
+/** `session-changed`: the id of a session that has ended or changed. `events-sequenced`: no text. */
+export type Topic = (typeof topics)[number]
 
 export function createLocalPubSub(): PubSub {
   const listeners = new Map<Topic, Listener[]>()

@@ -119,6 +119,7 @@ const rate = z
 export const exchanges = orderType('EXCHANGE', {
   prefix: 'EXC',
   group: 'exchange',
+  operatorPermission: 'exchange-rate:read',
   statuses: exchangeStatus,
   reply: ExchangeOrder,
   filters: {
@@ -145,9 +146,14 @@ export const ledgerTypes = {
   flowTypes: { EXCHANGE: 10090302 },
 } as const satisfies LedgerTypes
 
+export const events = exchanges.events
+
 declare global {
   interface PorticoLedger {
     exchanges: typeof ledgerTypes
+  }
+  interface PorticoEvents {
+    exchanges: typeof events
   }
 }
 

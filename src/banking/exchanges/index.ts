@@ -8,6 +8,8 @@ import type { Logger } from 'pino'
 import { declaredBy, domain } from '../../api/domain.ts'
 import type { Database, Tx } from '../../database/index.ts'
 import { type HandlerTable, minutes, type Words, type WorkspaceId } from '../../kernel/index.ts'
+import { orderEvents } from '../../ledger/index.ts'
+import type { EventMapper } from '../../platform/events/index.ts'
 import type { PairRate } from '../../platform/exchange-rates.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
 import * as contract from './contract.ts'
@@ -28,6 +30,7 @@ import {
   operatorRateTerms,
 } from './settings.ts'
 import { deleteQuotes } from './store.ts'
+import { toExchangeView } from './view.ts'
 
 export type { ExchangesPorts } from './service.ts'
 export { type ConfiguredRates, configuredRates } from './settings.ts'
@@ -40,6 +43,7 @@ export type ExchangesOptions = Omit<ExchangesPorts, 'findGainingPairs'> & {
 export interface Exchanges {
   handlers: HandlerTable
   jobs: JobKind[]
+  events: EventMapper[]
   readGains(): Promise<RateGains>
   /** Reads within the transaction, if `database` is one. */
   ratesInForce(database: Database): Promise<readonly PairRate[]>
@@ -54,6 +58,7 @@ export function createExchanges({ words, logger, ...options }: ExchangesOptions)
   const work: JobKind['work'] = (_, { signal }) => deleteExpiredQuotes(ports, signal)
   return {
     handlers: createHandlers(ports),
+    events: [orderEvents(contract.exchanges, words, toExchangeView)],
     jobs: [{ name: 'exchanges.deleteExpiredQuotes', attempts: 1, everyMs: cleanupEveryMs, work }],
     readGains: () => readGains(ports),
     ratesInForce: (database) => ratesInForce({ ...ports, database }),
@@ -83,7 +88,7 @@ export default domain({
   create: async ({ settings, ledger, clock, logger, ...ports }) => {
     const rates = await openRates(settings, clock, logger)
     await ledger.provideFunds('LIQUIDITY', liquidityOf(settings))
-    const { handlers, jobs, clean, ...service } = createExchanges({
+    const { handlers, jobs, events, clean, ...service } = createExchanges({
       ...ports,
       logger,
       ledger,
@@ -92,6 +97,6 @@ export default domain({
       terms: exchangeTerms(settings),
       operatorRates: operatorRateTerms(settings),
     })
-    return { handlers, jobs, service, onSandboxReset: clean, close: () => rates.close() }
+    return { handlers, jobs, events, service, onSandboxReset: clean, close: () => rates.close() }
   },
 })

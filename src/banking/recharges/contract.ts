@@ -153,9 +153,14 @@ export const ledgerTypes = {
   flowTypes: { RECHARGE: 10090303 },
 } as const satisfies LedgerTypes
 
+export const events = recharges.events
+
 declare global {
   interface PorticoLedger {
     recharges: typeof ledgerTypes
+  }
+  interface PorticoEvents {
+    recharges: typeof events
   }
 }
 

@@ -5,6 +5,8 @@
 import { declaredBy, domain } from '../../api/domain.ts'
 import type { Tx } from '../../database/index.ts'
 import type { HandlerTable, Words, WorkspaceId } from '../../kernel/index.ts'
+import { orderEvents } from '../../ledger/index.ts'
+import type { EventMapper } from '../../platform/events/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
 import * as contract from './contract.ts'
 import { expiryIntervalMs, runExpiryJob } from './expiry.ts'
@@ -19,6 +21,7 @@ import {
 import { migrations } from './schema/index.ts'
 import type { RechargesPorts } from './service.ts'
 import { deleteProofsAndReferences } from './store.ts'
+import { toRechargeView } from './view.ts'
 
 export type RechargesOptions = Omit<RechargesPorts, 'channels' | 'lifeMs' | 'referenceRequired'> & {
   words: Words
@@ -28,6 +31,7 @@ export type RechargesOptions = Omit<RechargesPorts, 'channels' | 'lifeMs' | 'ref
 export interface Recharges {
   handlers: HandlerTable
   jobs: JobKind[]
+  events: EventMapper[]
   clean(tx: Tx, reset: { workspaceId: WorkspaceId }): Promise<void>
 }
 
@@ -37,6 +41,7 @@ export function createRecharges({ settings, ...infrastructure }: RechargesOption
   const ports = { ...infrastructure, channels: parseChannels(settings.channels), lifeMs, referenceRequired }
   return {
     handlers: createHandlers(ports),
+    events: [orderEvents(contract.recharges, ports.words, toRechargeView)],
     jobs: [
       {
         name: contract.expiryJob,
@@ -72,13 +77,13 @@ export default domain({
   needs: ['blobs', 'clock', 'database', 'ledger', 'once', 'transaction', 'words'],
   create: ({ use, ...ports }) => {
     const { fileOf, keepAsProof, serves } = use('files')
-    const { handlers, jobs, clean } = createRecharges({
+    const { clean, ...parts } = createRecharges({
       ...ports,
       notices: use('members').notices,
       fileOf,
       keepAsProof,
       isProof: (file) => serves('RECHARGE_PROOF', file),
     })
-    return { handlers, jobs, onSandboxReset: clean }
+    return { ...parts, onSandboxReset: clean }
   },
 })

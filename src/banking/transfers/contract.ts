@@ -122,9 +122,14 @@ export const ledgerTypes = {
   flowTypes: { TRANSFER: 10090301 },
 } as const satisfies LedgerTypes
 
+export const events = transfers.events
+
 declare global {
   interface PorticoLedger {
     transfers: typeof ledgerTypes
+  }
+  interface PorticoEvents {
+    transfers: typeof events
   }
 }
 

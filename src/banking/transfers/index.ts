@@ -5,11 +5,13 @@
  */
 import { declaredBy, domain } from '../../api/domain.ts'
 import { days, type HandlerTable, minutes, untilNotFull } from '../../kernel/index.ts'
-import { expireOrders, expiryBatchSize } from '../../ledger/index.ts'
+import { expireOrders, expiryBatchSize, orderEvents } from '../../ledger/index.ts'
+import type { EventMapper } from '../../platform/events/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
 import * as contract from './contract.ts'
 import { createHandlers, type TransfersPorts } from './handlers.ts'
 import { checkTransferSettings, parseTransferRules, type TransferSettings, transferSettings } from './rules.ts'
+import { toTransferView } from './view.ts'
 
 export interface TransfersOptions extends TransferSettings, Omit<TransfersPorts, 'rules'> {}
 
@@ -17,10 +19,12 @@ export interface TransfersOptions extends TransferSettings, Omit<TransfersPorts,
 export function createTransfers({ approvalThreshold, fixedFee, ...ports }: TransfersOptions): {
   handlers: HandlerTable
   jobs: JobKind[]
+  events: EventMapper[]
 } {
-  const { ledger } = ports
+  const { ledger, words } = ports
   return {
     handlers: createHandlers({ ...ports, rules: parseTransferRules({ approvalThreshold, fixedFee }) }),
+    events: [orderEvents(contract.transfers, words, toTransferView)],
     jobs: [
       {
         name: contract.expiryJob,

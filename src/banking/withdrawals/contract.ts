@@ -136,9 +136,14 @@ export const ledgerTypes = {
   flowTypes: { WITHDRAWAL: 10090304 },
 } as const satisfies LedgerTypes
 
+export const events = withdrawals.events
+
 declare global {
   interface PorticoLedger {
     withdrawals: typeof ledgerTypes
+  }
+  interface PorticoEvents {
+    withdrawals: typeof events
   }
 }
 

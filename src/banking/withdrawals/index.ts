@@ -4,6 +4,8 @@
  */
 import { declaredBy, domain } from '../../api/domain.ts'
 import type { HandlerTable } from '../../kernel/index.ts'
+import { orderEvents } from '../../ledger/index.ts'
+import type { EventMapper } from '../../platform/events/index.ts'
 import * as contract from './contract.ts'
 import { createHandlers, type WithdrawalsPorts } from './handlers.ts'
 import {
@@ -13,14 +15,19 @@ import {
   PayoutTariffs,
   withdrawalSettings,
 } from './rules.ts'
+import { toWithdrawalView } from './view.ts'
 
 export type WithdrawalsOptions = Omit<WithdrawalsPorts, 'payouts'> & {
   payouts: readonly PayoutSettings[]
 }
 
 /** Throws a RangeError for an invalid amount in the settings. */
-export function createWithdrawals({ payouts, ...ports }: WithdrawalsOptions): { handlers: HandlerTable } {
+export function createWithdrawals({ payouts, ...ports }: WithdrawalsOptions): {
+  handlers: HandlerTable
+  events: EventMapper[]
+} {
   return {
+    events: [orderEvents(contract.withdrawals, ports.words, toWithdrawalView)],
     handlers: createHandlers({ ...ports, payouts: new PayoutTariffs(payouts) }),
   }
 }

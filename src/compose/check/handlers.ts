@@ -8,8 +8,8 @@ import { countryPorts } from '../../platform/countries.ts'
 import { systemClock, systemIds, systemRandomness } from '../../platform/runtime/index.ts'
 import { createLogger } from '../../platform/telemetry/index.ts'
 import { declarationPorts } from '../catalogue.ts'
-import { partErrors } from '../domains.ts'
 import { linksOf } from '../identity.ts'
+import { partErrors } from './parts.ts'
 
 /** A port was used that exists only in a running process, or whose part of the configuration is invalid. */
 class PortUnavailable extends Error {}

@@ -9,7 +9,6 @@ import { bankSwitch } from '../../extensions/index.ts'
 import { openSites } from '../../gateway/index.ts'
 import { systemClock } from '../../platform/runtime/index.ts'
 import { mailTextsOf, wordsOf } from '../catalogue.ts'
-import { inOrderOfUse } from '../domains.ts'
 import {
   assertBackends,
   assertPresent,
@@ -21,6 +20,7 @@ import {
 } from '../extensions.ts'
 import { operationsBelow, passThroughOf } from '../pass-through.ts'
 import { checkHandlers } from './handlers.ts'
+import { inOrderOfUse } from './parts.ts'
 
 export interface ConfigurationCheck {
   /** The enabled domains. */

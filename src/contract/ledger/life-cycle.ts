@@ -82,7 +82,7 @@ export function isLifeCycle(value: unknown): value is LifeCycle {
 
 /** Returns the statuses in which an order waits for a move. */
 export function waitingStatuses({ moves, statuses }: LifeCycle): string[] {
-  const reached = new Set(Object.values(moves).map(lastOf))
+  const reached = endsOf({ moves })
   return statuses.codes.filter((code) => reached.has(code) && !isFinal(moves, code))
 }
 
@@ -114,9 +114,14 @@ export function fieldsSetLater({ moves }: Pick<LifeCycle, 'moves'>): ReadonlySet
   return new Set(Object.values(moves).flatMap(({ reason, sets = [] }) => (reason ? [reason, ...sets] : sets)))
 }
 
+/** Returns the statuses in which the moves leave an order. */
+export function endsOf({ moves }: Pick<LifeCycle, 'moves'>): ReadonlySet<string> {
+  return new Set(Object.values(moves).map(lastOf))
+}
+
 /** Returns the statuses that an order can leave, and those that it never leaves. */
 export function statusesOf({ statuses, moves }: Pick<LifeCycle, 'statuses' | 'moves'>) {
-  const ends = new Set(Object.values(moves).map(lastOf))
+  const ends = endsOf({ moves })
   const final = statuses.codes.filter((code) => ends.has(code) && isFinal(moves, code))
   return { open: statuses.codes.filter((code) => !final.includes(code)), final }
 }

@@ -13,6 +13,7 @@ const exposed = [
   headers.idempotencyKey.name,
   'X-Portico-Fields',
   'X-Portico-Hint',
+  'X-Oldest-Cursor',
   'X-Total-Estimated',
   'RateLimit',
   'RateLimit-Policy',

@@ -1,7 +1,8 @@
 import type * as z from 'zod'
+import { type EventDeclaration, event } from '../../contract/events/event.ts'
 import { orderNoFilter } from '../../contract/fields.ts'
-import { type LifeCycle, lifeCycleErrors, type Move, statusesOf } from '../../contract/ledger/life-cycle.ts'
-import type { CodedFamily } from '../../kernel/index.ts'
+import { endsOf, type LifeCycle, lifeCycleErrors, type Move, statusesOf } from '../../contract/ledger/life-cycle.ts'
+import type { CodedFamily, Permission } from '../../kernel/index.ts'
 import { orderDecision, orderOperations, reasonedOrderDecision } from '../contract.ts'
 
 interface Declaration<
@@ -13,6 +14,8 @@ interface Declaration<
 > extends Pick<LifeCycle, 'wallets' | 'columns' | 'prefix' | 'outgoing'> {
   /** The permission group of members and operators. */
   group: Group
+  /** Operators must hold it to read events about the orders. Default: `<group>:read`. */
+  operatorPermission?: Permission
   statuses: CodedFamily<Status>
   /** The reply of the operations. */
   reply: z.ZodObject<Reply>
@@ -22,8 +25,8 @@ interface Declaration<
 }
 
 /**
- * Declares the life cycle of all orders of a type once. The statuses, operations, handlers, exports, lists of pending
- * orders and the reset of sandboxes derive from it. `createOrders` makes the moves. Throws a TypeError if a path does not
+ * Declares the life cycle of all orders of a type once. The statuses, operations, handlers, events, exports, lists of
+ * pending orders and the reset of sandboxes derive from it. `createOrders` makes the moves. Throws a TypeError if a path does not
  * end, or a hold stays open.
  * @__NO_SIDE_EFFECTS__
  */
@@ -49,6 +52,7 @@ export function orderType<
   return {
     ...declared,
     filters,
+    events: eventsOfOrders(name, declared),
     ...statusesOf(declared),
     name,
     /** The parts of the operations, without id, path and summary. */
@@ -58,4 +62,50 @@ export function orderType<
     /** The parts of an operator's move with a reason. */
     reasonedDecision: (move: Name) => reasonedOrderDecision(reply, permissionOf(move, true)),
   }
+}
+
+type OrderEvents<Type extends string, Status extends string, Reply extends z.ZodRawShape> = {
+  readonly [S in Status as `${Lowercase<Type>}.${Lowercase<S>}`]: EventDeclaration<z.ZodObject<Reply>>
+}
+
+export function orderEventType(type: string, status: string): string {
+  return `${type}.${status}`.toLowerCase()
+}
+
+/** One event for each status in which a move leaves an order, such as `transfer.completed`. */
+function eventsOfOrders<Type extends string, Status extends string, Reply extends z.ZodRawShape>(
+  type: Type,
+  {
+    statuses,
+    moves,
+    reply,
+    group,
+    operatorPermission,
+  }: Pick<LifeCycle, 'moves'> & {
+    statuses: CodedFamily<Status>
+    reply: z.ZodObject<Reply>
+    group: string
+    operatorPermission?: Permission
+  },
+): OrderEvents<Type, Status, Reply> {
+  const ends = endsOf({ moves })
+  const entries = statuses.codes
+    .filter((status) => ends.has(status))
+    .map((status) => [
+      orderEventType(type, status),
+      event({
+        summary: `${sentenceOf(type)} is ${status.toLowerCase().replaceAll('_', ' ')}.`,
+        data: reply,
+        audience: 'workspace',
+        permission: `${group}:read`,
+        ...(operatorPermission && { operatorPermission }),
+      }),
+    ])
+  // The type also names the statuses that no order stays in.
+  return Object.fromEntries(entries) as OrderEvents<Type, Status, Reply>
+}
+
+function sentenceOf(type: string): string {
+  const name = type.toLowerCase().replaceAll('_', ' ')
+  return `${/^[aeiou]/.test(name) ? 'An' : 'A'} ${name}`
 }

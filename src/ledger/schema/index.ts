@@ -6,7 +6,7 @@ import { databaseClock, execute } from './execute.ts'
 import { holds } from './holds.ts'
 import { idempotency } from './idempotency.ts'
 import { operatorLists, orderLists, orderReferences } from './order-lists.ts'
-import { orderJson, orders, ordersGuard } from './orders.ts'
+import { orderChanges, orderJson, orders, ordersGuard } from './orders.ts'
 import { sandbox } from './sandbox.ts'
 import type {} from './tables.ts'
 import { corrections, types } from './types.ts'
@@ -121,4 +121,5 @@ export const migrations = [
   sqlMigration('010-closed-wallets', [objectionToClosed]),
   sqlMigration('011-order-references', orderReferences),
   sqlMigration('012-operator-lists', operatorLists),
+  sqlMigration('013-order-events', orderChanges),
 ]

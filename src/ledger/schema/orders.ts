@@ -101,3 +101,15 @@ export function ordersGuard(create: string, rule = ''): string {
     RETURN NEW;
   END $$`
 }
+
+/** Records each status in which a transaction leaves an order, for `orderEvents`. */
+export const orderChanges = [
+  `CREATE FUNCTION orders_events() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    INSERT INTO event_outbox (source, at, new) VALUES ('orders/' || NEW.order_type, NEW.updated_at, order_json(NEW));
+    RETURN NULL;
+  END $$`,
+  `CREATE TRIGGER orders_created_event AFTER INSERT ON orders FOR EACH ROW EXECUTE FUNCTION orders_events()`,
+  `CREATE TRIGGER orders_changed_event AFTER UPDATE OF status ON orders
+    FOR EACH ROW WHEN (OLD.status <> NEW.status) EXECUTE FUNCTION orders_events()`,
+]

@@ -15,6 +15,7 @@ export {
   createRejectionReport,
   inOperation,
 } from './background-metrics.ts'
+export { createEventMetrics } from './event-metrics.ts'
 export { createExchangeMetrics } from './exchange-metrics.ts'
 export { createLogger } from './logger.ts'
 export { createPerimeterMetrics, type PerimeterMetrics } from './perimeter-metrics.ts'

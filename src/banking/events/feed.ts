@@ -1,0 +1,81 @@
+import type { EventsPort } from '../../api/domain.ts'
+import type { EventTable } from '../../contract/events/event.ts'
+import { type Caller, denied, invalid, Refusal, type WorkspaceAccess, type WorkspaceId } from '../../kernel/index.ts'
+import { toCloudEvent } from '../../platform/events/index.ts'
+
+export interface FeedPorts {
+  events: Pick<EventsPort, 'types' | 'source' | 'endsOf' | 'readAfter'>
+}
+
+interface FeedQuery {
+  after?: string | undefined
+  type?: readonly string[] | undefined
+  limit: number
+}
+
+/** Returns the events of a feed that the reader can read, of a workspace or, for operators, of all. */
+export async function readFeed({ events }: FeedPorts, feed: WorkspaceId | null, query: FeedQuery, reader: Reader) {
+  const types = readableTypes(events.types, reader, query.type)
+  const { oldest, newest } = await events.endsOf(feed)
+  const after = startOf(query.after, oldest, newest)
+  const found = await events.readAfter(feed, { after, types, limit: query.limit })
+  const last = found.at(-1)
+  const hasMore = found.length === query.limit
+  // Without further events of these types, the reader continues behind all that were visible before the read.
+  const next = last && hasMore ? positionIn(feed, last) : Math.max(after, newest, last ? positionIn(feed, last) : 0)
+  return {
+    events: found.map((event) => toCloudEvent(event, events.source)),
+    nextCursor: String(next),
+    hasMore,
+    latestCursor: String(Math.max(newest, next)),
+  }
+}
+
+/** Who reads a feed: a member in a workspace, or an operator. */
+export interface Reader {
+  workspace: Pick<WorkspaceAccess, 'permissions'> | null
+  caller: Pick<Caller, 'permissions'>
+}
+
+/**
+ * Returns the types whose permission the reader holds, of `requested` if it is set. Throws
+ * VALIDATION.INVALID_PARAMETER for an unknown type, and ACCESS.PERMISSION_DENIED for one that the reader cannot read.
+ */
+export function readableTypes(
+  table: EventTable,
+  { workspace, caller }: Reader,
+  requested: readonly string[] | undefined,
+): string[] {
+  const isReadable = (type: string): boolean => {
+    const row = table.get(type)
+    if (!row) return false
+    return workspace
+      ? row.audience === 'workspace' && workspace.permissions.has(row.permission)
+      : caller.permissions.has(row.operatorPermission)
+  }
+  for (const type of requested ?? []) {
+    const row = table.get(type)
+    if (!row || (workspace && row.audience !== 'workspace')) throw invalid('type', 'an unknown type of events')
+    if (!isReadable(type))
+      throw denied(`the event ${type} needs ${workspace ? row.permission : row.operatorPermission}`)
+  }
+  return (requested ?? [...table.keys()]).filter(isReadable)
+}
+
+/** Throws EVENT.CURSOR_EXPIRED before the oldest stored event, and VALIDATION.INVALID_PARAMETER behind the newest. */
+export function startOf(after: string | undefined, oldest: number, newest: number): number {
+  if (after === undefined) return oldest
+  const position = Number(after)
+  if (position < oldest)
+    throw new Refusal('EVENT.CURSOR_EXPIRED', {
+      field: 'after',
+      headers: { 'X-Oldest-Cursor': String(oldest) },
+      internal: `the oldest cursor is ${oldest}`,
+    })
+  if (position > newest) throw invalid('after', 'a cursor behind the newest event')
+  return position
+}
+
+function positionIn(feed: WorkspaceId | null, event: { position: number; workspacePosition: number | null }): number {
+  return feed === null ? event.position : (event.workspacePosition ?? 0)
+}

@@ -1,0 +1,46 @@
+import type { Registry } from 'prom-client'
+import type { Catalogue } from '../../contract/index.ts'
+import { EventSequencer, outboxState } from '../../platform/events/index.ts'
+import { createEventMetrics } from '../../platform/telemetry/index.ts'
+import type { Domains } from '../domains.ts'
+import type { Infrastructure } from '../infrastructure.ts'
+
+interface Parts {
+  catalogue: Pick<Catalogue, 'events'>
+  infrastructure: Infrastructure
+  domains: Pick<Domains, 'events'>
+  logger: { warn(fields: object, message: string): void; error(fields: object, message: string): void }
+  registry: Registry
+}
+
+/** Runs in every process that serves domains. `stack` stops it. */
+export async function startSequencer(
+  { catalogue, infrastructure, domains, logger, registry }: Parts,
+  stack: AsyncDisposableStack,
+): Promise<EventSequencer> {
+  const { database, ids, pubsub, clock } = infrastructure
+  createEventMetrics(registry, {
+    read: () => outboxState(database),
+    clock,
+    onFault: (error) => logger.warn({ err: error }, 'the outbox of events could not be read for metrics'),
+  })
+  let hasFailed = false
+  const sequencer = new EventSequencer({
+    database,
+    ids,
+    ...domains.events,
+    schemas: new Map([...catalogue.events].map(([type, { data }]) => [type, data])),
+    onSequenced: () => {
+      hasFailed = false
+      pubsub.publish('events-sequenced', '')
+    },
+    onSetAside: ({ source, error }) => logger.error({ source, err: error }, 'a change could not become events'),
+    onFault: (error) => {
+      if (!hasFailed) logger.warn({ err: error }, 'events could not be sequenced')
+      hasFailed = true
+    },
+  })
+  stack.defer(() => sequencer.stop())
+  await sequencer.start()
+  return sequencer
+}
