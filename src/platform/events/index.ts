@@ -1,0 +1,27 @@
+/**
+ * What happened, once it is committed. A trigger writes each change to an outbox in its own transaction. The sequencer
+ * turns changes into events with positions, which feeds, streams, webhooks and reactions read. Start with event.ts, then
+ * sequencer.ts. Depends on the kernel, the
+ * database and jobs.
+ */
+
+export {
+  type Change,
+  type EventConsumer,
+  type EventMapper,
+  type NewEvent,
+  type StoredEvent,
+  toCloudEvent,
+} from './event.ts'
+export { expiredEventCleanup } from './retention.ts'
+export { recordChanges } from './schema.ts'
+export { EventSequencer, type SequencerPorts } from './sequencer.ts'
+export {
+  claimReaction,
+  endsOfFeed,
+  eventAt,
+  eventsAfter,
+  type Feed,
+  insertRecorded,
+  outboxState,
+} from './store.ts'

@@ -1,0 +1,132 @@
+import type { Generated } from 'kysely'
+import { type Json, sqlMigration, type Timestamp } from '../../database/index.ts'
+import type { BizId, WorkspaceId } from '../../kernel/index.ts'
+
+/** Committed changes that have no position yet. */
+interface EventOutboxTable {
+  sequence: Generated<number>
+  /** The table that changed, `orders/<order type>`, or `recorded` for an event of an extension. */
+  source: string
+  at: Timestamp
+  /** The columns that the trigger keeps. Null for a new row. */
+  old: Json | null
+  /** Null for a deleted row. */
+  new: Json | null
+  /** Why the change could not become events. It is tried again at the next start. */
+  failure: string | null
+}
+
+interface EventsTable {
+  position: number
+  bizId: BizId<'event'>
+  eventType: string
+  at: Timestamp
+  subject: string
+  /** The workspace that reads this row. Null for an event that only operators read. */
+  workspaceBizId: WorkspaceId | null
+  workspacePosition: number | null
+  /** Whether operators read this row. Of several rows about one fact, one has it. */
+  forOperators: boolean
+  data: Json
+}
+
+interface EventHeadTable {
+  one: Generated<boolean>
+  position: Generated<number>
+}
+
+interface EventWorkspaceHeadsTable {
+  workspaceBizId: WorkspaceId
+  position: number
+}
+
+/** The reactions of domains that have taken effect. */
+interface EventReactionsTable {
+  eventBizId: BizId<'event'>
+  domain: string
+  at: Timestamp
+}
+
+declare module '../../database/tables.ts' {
+  interface Tables {
+    event_outbox: EventOutboxTable
+    events: EventsTable
+    event_head: EventHeadTable
+    event_workspace_heads: EventWorkspaceHeadsTable
+    event_reactions: EventReactionsTable
+  }
+}
+
+/**
+ * See docs/decisions/0091-events.md. A trigger sees every statement that changes a row, so no command can forget its
+ * event.
+ */
+export const migrations = [
+  sqlMigration('001-baseline', [
+    `CREATE TABLE event_outbox (
+      sequence bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+      source text NOT NULL,
+      at timestamptz NOT NULL,
+      old jsonb,
+      new jsonb,
+      failure text,
+      CHECK (old IS NOT NULL OR new IS NOT NULL)
+    )`,
+    `CREATE TABLE events (
+      position bigint PRIMARY KEY,
+      biz_id uuid NOT NULL UNIQUE,
+      event_type text NOT NULL,
+      at timestamptz NOT NULL,
+      subject text NOT NULL,
+      workspace_biz_id uuid,
+      workspace_position bigint,
+      for_operators boolean NOT NULL,
+      data jsonb NOT NULL,
+      UNIQUE (workspace_biz_id, workspace_position),
+      CHECK ((workspace_biz_id IS NULL) = (workspace_position IS NULL))
+    )`,
+    `CREATE INDEX events_at ON events (at)`,
+    `CREATE TABLE event_head (one boolean PRIMARY KEY DEFAULT true CHECK (one), position bigint NOT NULL DEFAULT 0)`,
+    `INSERT INTO event_head DEFAULT VALUES`,
+    `CREATE TABLE event_workspace_heads (workspace_biz_id uuid PRIMARY KEY, position bigint NOT NULL)`,
+    `CREATE TABLE event_reactions (
+      event_biz_id uuid NOT NULL,
+      domain text NOT NULL,
+      at timestamptz NOT NULL,
+      PRIMARY KEY (event_biz_id, domain)
+    )`,
+    `CREATE INDEX event_reactions_at ON event_reactions (at)`,
+    // Arguments: the columns whose change counts, as an array, and the columns to keep, as an array.
+    `CREATE FUNCTION record_change() RETURNS trigger LANGUAGE plpgsql AS $$
+    DECLARE
+      v_watched text[] := TG_ARGV[0];
+      v_kept text[] := TG_ARGV[1];
+      v_old jsonb;
+      v_new jsonb;
+    BEGIN
+      IF TG_OP <> 'INSERT' THEN
+        v_old := (SELECT jsonb_object_agg(key, value) FROM jsonb_each(to_jsonb(OLD)) WHERE key = ANY (v_kept));
+      END IF;
+      IF TG_OP <> 'DELETE' THEN
+        v_new := (SELECT jsonb_object_agg(key, value) FROM jsonb_each(to_jsonb(NEW)) WHERE key = ANY (v_kept));
+      END IF;
+      IF TG_OP <> 'UPDATE' OR EXISTS (
+        SELECT FROM unnest(v_watched) AS watched (name)
+        WHERE to_jsonb(OLD)->watched.name IS DISTINCT FROM to_jsonb(NEW)->watched.name)
+      THEN
+        INSERT INTO event_outbox (source, at, old, new)
+        VALUES (TG_TABLE_NAME, coalesce((v_new->>'updated_at')::timestamptz, clock_timestamp()), v_old, v_new);
+      END IF;
+      RETURN NULL;
+    END $$`,
+  ]),
+]
+
+/**
+ * The trigger that records each new and deleted row of a table, and each change of a `watched` column. `kept` are the
+ * columns of the record: never a secret or its digest.
+ */
+export function recordChanges(table: string, watched: readonly string[], kept: readonly string[]): string {
+  return `CREATE TRIGGER ${table}_events AFTER INSERT OR UPDATE OR DELETE ON ${table}
+    FOR EACH ROW EXECUTE FUNCTION record_change('{${watched.join(',')}}', '{${kept.join(',')}}')`
+}
