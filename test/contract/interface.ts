@@ -185,4 +185,6 @@ export const additions = [
   'POST /web/v1/consumer/files/{}/link',
   'POST /web/v1/consumer/exports/{}/link',
   'GET /web/v1/consumer/exchanges/quote/{}',
+  'GET /web/v1/consumer/events',
+  'GET /api/v1/consumer/events',
 ]

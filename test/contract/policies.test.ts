@@ -67,6 +67,7 @@ describe('policies', () => {
       'api-key:manage': ['apiKeys.create', 'apiKeys.delete', 'apiKeys.disable', 'apiKeys.enable'],
       'api-key:read': ['apiKeys.availablePermissions', 'apiKeys.list', 'apiKeys.read'],
       'audit:read': ['operators.listAuditLog', 'operators.verifyAuditLog'],
+      'event:read': ['events.list', 'events.listAll'],
       'exchange-rate:manage': ['exchanges.confirmRate', 'exchanges.setRate', 'exchanges.unsetRate'],
       'exchange-rate:read': ['exchanges.listAll', 'exchanges.listRates'],
       'exchange:create': ['exchanges.create', 'exchanges.quote'],

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { type Permission, type ReportError, recordCallSite } from '../../kernel/index.ts'
+import { bizId } from '../fields.ts'
 import { joinDeclarations } from '../permissions.ts'
 
 /** Who can read an event: the members of a workspace and operators, or operators only. */
@@ -61,7 +62,7 @@ export interface CloudEvent<Type extends string = string, Data = unknown> {
 export const CloudEventSchema = /* @__PURE__ */ z
   .object({
     specversion: z.literal('1.0'),
-    id: z.string(),
+    id: bizId,
     source: z.string(),
     type: z.string(),
     time: z.string(),

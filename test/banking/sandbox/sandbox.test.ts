@@ -121,7 +121,7 @@ const tablesByTreatment = {
   ],
   history: [
     ...['audit_log', 'idempotency', 'ledger_accounts', 'ledger_entries', 'ledger_holds', 'orders', 'service_commands'],
-    'wallets',
+    ...['event_workspace_heads', 'events', 'wallets'],
   ],
   members: [
     'api_keys',

@@ -11,7 +11,8 @@ const odd = /^(upstream|observing|example-service|parsing|framing|perimeter|not-
 
 function isEmpty(data: Json | undefined): boolean {
   if (Array.isArray(data)) return data.length === 0
-  if (isJsonObject(data) && Array.isArray(data.items)) return data.items.length === 0
+  const list = isJsonObject(data) && (data.items ?? data.events)
+  if (Array.isArray(list)) return list.length === 0
   return data === null
 }
 
