@@ -59,6 +59,14 @@ interface BuiltDomain {
   reactions: readonly JobKind[]
 }
 
+export interface DomainJobs {
+  domain: string
+  jobs: readonly JobKind[]
+  /** They have workers of their own: many events must not delay a mail. */
+  reactions: readonly JobKind[]
+  gatewayJobs: readonly JobKind[]
+}
+
 export interface Domains {
   ledger: Ledger
   handlers: HandlerTable
@@ -68,7 +76,7 @@ export interface Domains {
   hooks: HooksPort
   /** The parts of all domains that make or receive events. */
   events: Pick<SequencerPorts, 'mappers' | 'consumers'>
-  jobs: readonly { domain: string; jobs: readonly JobKind[]; gatewayJobs: readonly JobKind[] }[]
+  jobs: readonly DomainJobs[]
   /** Returns undefined if the domain is off. */
   service<Name extends keyof DomainServices>(name: Name): DomainServices[Name] | undefined
   /** Throws a ConfigurationError if the domain is missing. */
@@ -97,7 +105,7 @@ class DomainBuilder {
   readonly #built = new Map<string, BuiltDomain>()
   readonly #executed = new ExecutedOnce()
   readonly #checkReply: OncePorts['checkReply']
-  readonly #eventSource: string
+  readonly eventSource: string
   readonly #shared: Omit<DomainPorts, 'events' | 'logger' | 'settings' | 'use' | 'cache' | 'limits' | 'transaction'>
   readonly #infrastructure: Infrastructure
   readonly #deadline: HandlerDeadline
@@ -113,7 +121,7 @@ class DomainBuilder {
     this.#deadline = deadline
     this.#infrastructure = infrastructure
     this.#events = catalogue.events
-    this.#eventSource = configuration.publicUrl.replace(/\/$/, '')
+    this.eventSource = configuration.publicUrl.replace(/\/$/, '')
     this.#shared = {
       // Name each port, so that a domain gets no other part of the process.
       database,
@@ -252,7 +260,7 @@ class DomainBuilder {
         ...this.#infrastructure,
         owner: domain.name,
         types: this.#events,
-        source: this.#eventSource,
+        source: this.eventSource,
       }),
       transaction: async (work) => {
         assertNoTransaction('transaction')
@@ -272,7 +280,7 @@ class DomainBuilder {
     // Portico's own handlers need no checks. `Ledger.execute` stores the orders of their idempotent commands without
     // `once`, and `promises` tests each of them. They also have no deadline: `database.statementTimeoutMs` limits their statements, and verifying the audit log may take longer.
     const handlers = domain.isOurs ? table : withChecks(table, this.#checks(logger))
-    const reactions = reactionJobs(domain, selected, { ...this.#infrastructure, source: this.#eventSource })
+    const reactions = reactionJobs(domain, selected, this.#infrastructure)
     this.#built.set(domain.name, { domain, parts, handlers, reactions })
   }
 }
@@ -317,14 +325,15 @@ export async function composeDomains(domains: readonly LoadedDomain[], parents: 
       consumers: [
         reactionConsumer(
           built.map(({ domain }) => domain),
-          infrastructure,
+          { ...infrastructure, source: builder.eventSource },
         ),
         ...built.flatMap(({ parts }) => parts.onEvents ?? []),
       ],
     },
     jobs: built.map(({ domain, reactions, parts: { jobs = [], gatewayJobs = [] } }) => ({
       domain: domain.name,
-      jobs: [...jobs, ...reactions],
+      jobs,
+      reactions,
       gatewayJobs,
     })),
     service: (name) => builder.service(name),

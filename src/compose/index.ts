@@ -122,10 +122,7 @@ export async function compose(
     allowedHosts: settings.listen.operationsAllowedHosts,
     logger,
   })
-  const runJob = await startJobs(
-    { settings, infrastructure, logger, registry: metrics.registry, isGateway, identity, domains, pace },
-    building,
-  )
+  const runJob = await startJobs({ ...parts, registry: metrics.registry, sources: sequencer.sources, pace }, building)
   const listening = {
     settings: settings.requests,
     isTuned: settings.runtime.tuning === 'on',

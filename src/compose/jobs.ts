@@ -43,6 +43,8 @@ interface Parts {
   isGateway: boolean
   identity: Pick<Identity, 'deleteExpired' | 'jobs'>
   domains: Pick<Domains, 'jobs' | 'ledger'>
+  /** Of changes that this process can turn into events. */
+  sources: readonly string[]
   pace: JobPace
 }
 
@@ -57,34 +59,50 @@ export async function startJobs(parts: Parts, stack: AsyncDisposableStack): Prom
     const everyMs = intervals[kind.name] ?? kind.everyMs
     return everyMs === undefined ? kind : { ...kind, everyMs }
   })
+  const reactions = reactionsOf(parts)
   declareJobKinds(infrastructure.database, allKindsOf(parts))
-  const metrics = createJobMetrics(registry, [queueFailureKind, ...kinds.map(({ name }) => name)])
-  const runner = createJobRunner({
-    ...infrastructure,
-    settings: poll,
-    kinds,
-    // With a wrong clock, orders would expire too early.
-    canRecur: () => infrastructure.clockSkew?.isWithin() ?? true,
-    onFailure: ({ error, ...failure }) => {
-      metrics.failed(failure.kind)
-      logger.warn({ ...failure, err: error }, 'job failed')
-    },
-    onDropped: ({ reason, ...job }) => {
-      metrics.dropped(job.kind, reason)
-      logger.warn({ ...job, reason }, 'job dropped')
-    },
-  })
-  stack.defer(() => runner.stop())
-  await runner.start()
-  return runner.runNow
+  const names = [...kinds, ...reactions.flat()].map(({ name }) => name)
+  const metrics = createJobMetrics(registry, [queueFailureKind, ...names])
+  const start = async (own: readonly JobKind[]): Promise<RunJob> => {
+    const runner = createJobRunner({
+      ...infrastructure,
+      settings: poll,
+      kinds: own,
+      // With a wrong clock, orders would expire too early.
+      canRecur: () => infrastructure.clockSkew?.isWithin() ?? true,
+      onFailure: ({ error, ...failure }) => {
+        metrics.failed(failure.kind)
+        logger.warn({ ...failure, err: error }, 'job failed')
+      },
+      onDropped: ({ reason, ...job }) => {
+        metrics.dropped(job.kind, reason)
+        logger.warn({ ...job, reason }, 'job dropped')
+      },
+    })
+    stack.defer(() => runner.stop())
+    await runner.start()
+    return runner.runNow
+  }
+  for (const own of reactions) await start(own)
+  return start(kinds)
+}
+
+/** The reactions of each domain in this process. A slow or failing one must delay neither mails nor other domains. */
+function reactionsOf({ settings, isGateway, domains }: Parts): (readonly JobKind[])[] {
+  return domains.jobs
+    .filter(({ domain, reactions }) => reactions.length > 0 && isServedHere(domain, settings, isGateway))
+    .map(({ reactions }) => reactions)
+}
+
+function isServedHere(domain: string, settings: Configuration, isGateway: boolean): boolean {
+  return !isGateway || placeOf(settings, domain) === 'in-process'
 }
 
 /**
  * A domain's jobs run in the process of its handlers, because both need the same blobs and settings. Jobs that send
  * mail run in the gateway.
  */
-function kindsOf({ settings, infrastructure, logger, isGateway, identity, domains }: Parts): JobKind[] {
-  const isHere = (domain: string): boolean => !isGateway || placeOf(settings, domain) === 'in-process'
+function kindsOf({ settings, infrastructure, logger, isGateway, identity, domains, sources }: Parts): JobKind[] {
   const seal: JobKind['work'] = async (_payload, { signal }) => {
     await sealAuditLog(infrastructure.database, signal)
   }
@@ -94,7 +112,12 @@ function kindsOf({ settings, infrastructure, logger, isGateway, identity, domain
   return [
     { name: 'audit.seal', attempts: 1, everyMs: sealEveryMs, work: seal },
     failedJobCleanup({ ...infrastructure, ...settings.jobs }),
-    expiredEventCleanup({ ...infrastructure, ...settings.events }),
+    expiredEventCleanup({
+      ...infrastructure,
+      ...settings.events,
+      sources,
+      onLost: (count) => logger.error({ count }, 'changes that never became events were deleted'),
+    }),
     ...(settings.databaseUrl === null
       ? [{ name: 'database.vacuum', attempts: 1, everyMs: vacuumEveryMs, initialDelayMs: vacuumEveryMs, work: tidy }]
       : []),
@@ -104,7 +127,7 @@ function kindsOf({ settings, infrastructure, logger, isGateway, identity, domain
           expiredCommandCleanup(infrastructure),
         ]
       : []),
-    ...domains.jobs.flatMap(({ domain, jobs }) => (isHere(domain) ? jobs : [])),
+    ...domains.jobs.flatMap(({ domain, jobs }) => (isServedHere(domain, settings, isGateway) ? jobs : [])),
     ...cleanupJobs(domains.ledger),
     ledgerCheckJob({
       ledger: domains.ledger,
@@ -124,7 +147,8 @@ function kindsOf({ settings, infrastructure, logger, isGateway, identity, domain
 
 /** The kinds of all processes of the deployment. */
 function allKindsOf({ identity, domains }: Parts): string[] {
-  return [...identity.jobs, ...domains.jobs.flatMap(({ jobs, gatewayJobs }) => [...jobs, ...gatewayJobs])].map(
-    ({ name }) => name,
-  )
+  return [
+    ...identity.jobs,
+    ...domains.jobs.flatMap(({ jobs, reactions, gatewayJobs }) => [...jobs, ...reactions, ...gatewayJobs]),
+  ].map(({ name }) => name)
 }

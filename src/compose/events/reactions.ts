@@ -1,9 +1,9 @@
-import { z } from 'zod'
 import type { DomainPorts, LoadedDomain } from '../../api/domain.ts'
+import { CloudEventSchema } from '../../contract/events/event.ts'
 import { type Database, inTransaction } from '../../database/index.ts'
 import type { Clock, Ids } from '../../kernel/index.ts'
-import { claimReaction, type EventConsumer, eventAt, toCloudEvent } from '../../platform/events/index.ts'
-import { enqueueJobs, type JobKind } from '../../platform/jobs/index.ts'
+import { type EventConsumer, toCloudEvent } from '../../platform/events/index.ts'
+import { completeJob, enqueueJobs, type JobKind } from '../../platform/jobs/index.ts'
 
 /** With growing pauses of up to five minutes, about eight hours. */
 const attempts = 100
@@ -15,24 +15,25 @@ interface Ports {
   source: string
 }
 
-/** The jobs of a domain's `on`, one kind per type of events. `ports` are those of the domain. */
+/**
+ * The jobs of a domain's `on`, one kind per type of events. `ports` are those of the domain. The event is in the job, so
+ * that no retention takes it away. A job ends in the transaction of its effects: they commit once.
+ */
 export function reactionJobs(
   { name, on = {} }: Pick<LoadedDomain, 'name' | 'on'>,
   ports: Partial<DomainPorts>,
-  { database, clock, source }: Ports,
+  { database }: Pick<Ports, 'database'>,
 ): JobKind[] {
   return Object.entries(on).map(([type, react]) => ({
     name: kindOf(name, type),
     attempts,
-    work: async (payload) => {
-      const event = await eventAt(database, positionIn(payload))
-      // The retention has ended.
-      if (!event) return
+    work: async (payload, { jobId }) => {
+      const event = CloudEventSchema.parse(payload)
       await inTransaction(
         database,
         async (tx) => {
-          if (await claimReaction(tx, event.id, name, clock.now()))
-            await react(toCloudEvent(event, source), { ...ports, tx })
+          await react(event, { ...ports, tx })
+          await completeJob(tx, jobId)
         },
         { owner: name, port: 'transaction' },
       )
@@ -43,17 +44,17 @@ export function reactionJobs(
 /** Adds a job for each event that a domain reacts to. */
 export function reactionConsumer(
   domains: readonly Pick<LoadedDomain, 'name' | 'on'>[],
-  { clock, ids }: Pick<Ports, 'clock' | 'ids'>,
+  { clock, ids, source }: Pick<Ports, 'clock' | 'ids' | 'source'>,
 ): EventConsumer {
   return async (tx, events) => {
     const at = clock.now()
     const jobs = events
       // A fact that two workspaces read is one fact.
       .filter(({ forOperators }) => forOperators)
-      .flatMap(({ type, position }) =>
+      .flatMap((event) =>
         domains
-          .filter(({ on = {} }) => Object.hasOwn(on, type))
-          .map(({ name }) => ({ kind: kindOf(name, type), payload: { position }, at })),
+          .filter(({ on = {} }) => Object.hasOwn(on, event.type))
+          .map(({ name }) => ({ kind: kindOf(name, event.type), payload: toCloudEvent(event, source), at })),
       )
     await enqueueJobs(tx, ids, jobs)
   }
@@ -61,8 +62,4 @@ export function reactionConsumer(
 
 function kindOf(domain: string, type: string): string {
   return `${domain}.on.${type}`
-}
-
-function positionIn(payload: unknown): number {
-  return z.object({ position: z.int() }).parse(payload).position
 }

@@ -17,7 +17,6 @@ export { expiredEventCleanup } from './retention.ts'
 export { recordChanges } from './schema.ts'
 export { EventSequencer, type SequencerPorts } from './sequencer.ts'
 export {
-  claimReaction,
   endsOfFeed,
   eventAt,
   eventsAfter,

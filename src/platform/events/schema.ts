@@ -12,7 +12,7 @@ interface EventOutboxTable {
   old: Json | null
   /** Null for a deleted row. */
   new: Json | null
-  /** Why the change could not become events. It is tried again at the next start. */
+  /** Why the change could not become events. It is tried again every hour, and at each start. */
   failure: string | null
 }
 
@@ -40,20 +40,12 @@ interface EventWorkspaceHeadsTable {
   position: number
 }
 
-/** The reactions of domains that have taken effect. */
-interface EventReactionsTable {
-  eventBizId: BizId<'event'>
-  domain: string
-  at: Timestamp
-}
-
 declare module '../../database/tables.ts' {
   interface Tables {
     event_outbox: EventOutboxTable
     events: EventsTable
     event_head: EventHeadTable
     event_workspace_heads: EventWorkspaceHeadsTable
-    event_reactions: EventReactionsTable
   }
 }
 
@@ -119,6 +111,13 @@ export const migrations = [
       END IF;
       RETURN NULL;
     END $$`,
+  ]),
+  sqlMigration('002-waiting-changes', [
+    // Many changes that were set aside must not slow the poll.
+    `CREATE INDEX event_outbox_waiting ON event_outbox (sequence) WHERE failure IS NULL`,
+    // Retention reads events by position, and a reaction ends its job with its effects.
+    `DROP INDEX events_at`,
+    `DROP TABLE event_reactions`,
   ]),
 ]
 

@@ -1,17 +1,17 @@
 import { z } from 'zod'
-import { type Database, inTransaction, type Tx } from '../../database/index.ts'
+import { type Database, inTransaction, isDatabaseUnavailable, sqlState, type Tx } from '../../database/index.ts'
 import { bizId, type Ids, messageOf, type WorkspaceId } from '../../kernel/index.ts'
 import type { EventConsumer, EventMapper, NewEvent, StoredEvent } from './event.ts'
 import {
   advanceWorkspaces,
+  type FailedChange,
   hasChanges,
   insertEvents,
-  lockHead,
+  lockChanges,
   type OutboxChange,
   recordedSource,
   retryFailed,
   setAside,
-  takeChanges,
 } from './store.ts'
 
 /** Bounds the memory and the duration of one transaction. */
@@ -22,6 +22,12 @@ const pollMs = 500
 
 /** Groups the changes of concurrent commands. */
 const pauseMs = 10
+
+/** A change that alone fails so often, while the store answers, is set aside. Other changes do not wait longer. */
+const maxFailures = 10
+
+/** At a start. The hourly job tries the others. */
+const maxRetried = 1_000
 
 /** In characters. */
 const maxFailureLength = 500
@@ -48,6 +54,12 @@ export interface SequencerPorts {
 export class EventSequencer {
   readonly #ports: SequencerPorts
   readonly #mappers: ReadonlyMap<string, EventMapper>
+  /** The sources of changes that this process can sequence. A newer release may know others. */
+  readonly sources: readonly string[]
+  /** How many changes to take one by one. */
+  #single = 0
+  /** How often the first change has failed alone. */
+  #failures = 0
   #timer: NodeJS.Timeout | undefined
   #soon: NodeJS.Timeout | undefined
   #running: Promise<void> | undefined
@@ -56,11 +68,13 @@ export class EventSequencer {
   constructor(ports: SequencerPorts) {
     this.#ports = ports
     this.#mappers = new Map([recorded, ...ports.mappers].map((mapper) => [mapper.source, mapper]))
+    this.sources = [...this.#mappers.keys()]
   }
 
-  /** Tries the changes again that failed in an earlier release. */
+  /** Tries the changes again that an earlier release has set aside. */
   async start(): Promise<void> {
-    await retryFailed(this.#ports.database)
+    const { database, onFault } = this.#ports
+    await retryFailed(database, this.sources, maxRetried).catch(onFault)
     this.#timer = setInterval(() => this.#run(), pollMs)
   }
 
@@ -87,11 +101,11 @@ export class EventSequencer {
   async sequenceAll(): Promise<number> {
     const { database, onSequenced } = this.#ports
     let total = 0
-    while (!this.#isStopped && (await hasChanges(database, [...this.#mappers.keys()]))) {
-      const count = await inTransaction(database, (tx) => this.#sequenceBatch(tx))
+    while (!this.#isStopped && (await hasChanges(database, this.sources))) {
+      const count = await this.#sequence(this.#single > 0 ? 1 : batchSize)
+      if (count === undefined) break
+      if (count > 0) onSequenced()
       total += count
-      if (count === 0) break
-      onSequenced()
     }
     return total
   }
@@ -105,18 +119,46 @@ export class EventSequencer {
       })
   }
 
-  async #sequenceBatch(tx: Tx): Promise<number> {
-    const head = await lockHead(tx)
-    if (head === undefined) return 0
-    const changes = await takeChanges(tx, [...this.#mappers.keys()], batchSize)
+  /**
+   * Returns undefined while another replica holds the lock. After a failure, takes the changes one by one, to find the one
+   * that fails.
+   */
+  async #sequence(limit: number): Promise<number | undefined> {
+    const { database, onSetAside } = this.#ports
+    let first: OutboxChange | undefined
+    try {
+      const done = await inTransaction(database, async (tx) => {
+        const locked = await lockChanges(tx, this.sources, limit)
+        first = locked?.changes[0]
+        return locked && this.#sequenceBatch(tx, locked)
+      })
+      for (const failed of done?.failed ?? []) onSetAside(failed)
+      if (done && this.#single > 0) this.#single -= 1
+      this.#failures = 0
+      return done?.count
+    } catch (error) {
+      if (!first) throw error
+      this.#single = batchSize
+      if (limit > 1) return 0
+      this.#failures += 1
+      if (isDatabaseUnavailable(error) && this.#failures < maxFailures) throw error
+      await setAside(database, [failureOf(first, error)])
+      onSetAside({ source: first.source, error })
+      this.#failures = 0
+      return 0
+    }
+  }
+
+  async #sequenceBatch(tx: Tx, { head, changes }: { head: number; changes: readonly OutboxChange[] }) {
     const found: { change: OutboxChange; event: NewEvent }[] = []
+    const failed: { change: OutboxChange; source: string; error: unknown }[] = []
     for (const change of changes)
       try {
         for (const event of await this.#toEvents(change, tx)) found.push({ change, event })
       } catch (error) {
-        // The other changes must not wait for it.
-        await setAside(tx, change, messageOf(error).slice(0, maxFailureLength))
-        this.#ports.onSetAside({ source: change.source, error })
+        // A failed statement has ended the transaction.
+        if (sqlState(error) !== undefined) throw error
+        failed.push({ change, source: change.source, error })
       }
     const positions = await workspacePositions(
       tx,
@@ -131,9 +173,20 @@ export class EventSequencer {
         workspacePosition: positions[index] ?? null,
       }),
     )
-    await insertEvents(tx, events)
+    const isFailed = new Set(failed.map(({ change }) => change))
+    const done = changes.filter((change) => !isFailed.has(change))
+    await insertEvents(
+      tx,
+      events,
+      done.map(({ sequence }) => sequence),
+    )
+    if (failed.length > 0)
+      await setAside(
+        tx,
+        failed.map(({ change, error }) => failureOf(change, error)),
+      )
     if (events.length > 0) for (const consume of this.#ports.consumers) await consume(tx, events)
-    return changes.length
+    return { count: done.length, failed }
   }
 
   async #toEvents(change: OutboxChange, tx: Tx): Promise<NewEvent[]> {
@@ -161,6 +214,10 @@ const RecordedEvent = z.object({
 const recorded: EventMapper = {
   source: recordedSource,
   toEvents: ({ new: event }) => [RecordedEvent.parse(event)],
+}
+
+function failureOf({ sequence }: OutboxChange, error: unknown): FailedChange {
+  return { sequence, failure: messageOf(error).slice(0, maxFailureLength) }
 }
 
 async function workspacePositions(tx: Tx, workspaces: readonly (WorkspaceId | null)[]): Promise<(number | null)[]> {

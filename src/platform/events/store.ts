@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import { type Database, type Tx, timestamptz } from '../../database/index.ts'
-import { type BizId, type Instant, toDate, type WorkspaceId } from '../../kernel/index.ts'
+import { batch, type Database, query, rawQuery, run, statement, type Tx, timestamptz } from '../../database/index.ts'
+import { type Instant, toDate, toIso, type WorkspaceId } from '../../kernel/index.ts'
 import type { Change, StoredEvent } from './event.ts'
 
 /** The source of events that extensions record themselves. */
@@ -10,43 +10,92 @@ export interface OutboxChange extends Change {
   sequence: number
 }
 
-export async function hasChanges(database: Database, sources: readonly string[]): Promise<boolean> {
-  const found = database.selectFrom('event_outbox').select('sequence').where('failure', 'is', null)
-  return (await found.where('source', 'in', sources).limit(1).executeTakeFirst()) !== undefined
-}
-
-/** Returns undefined while another replica holds the lock. */
-export async function lockHead(tx: Tx): Promise<number | undefined> {
-  const head = await tx.selectFrom('event_head').select('position').forUpdate().skipLocked().executeTakeFirst()
-  return head?.position
-}
-
-/** Removes the oldest changes from the outbox. The caller must hold the lock. */
-export async function takeChanges(tx: Tx, sources: readonly string[], limit: number): Promise<OutboxChange[]> {
-  const oldest = tx
+/** One indexed read. */
+const waiting = statement<{ sources: readonly string[] }, { sequence: number }>((store, param) =>
+  store
     .selectFrom('event_outbox')
     .select('sequence')
     .where('failure', 'is', null)
-    .where('source', 'in', sources)
+    .where(sql<boolean>`source = ANY(${param('sources')})`)
+    .limit(1),
+)
+
+export async function hasChanges(database: Database, sources: readonly string[]): Promise<boolean> {
+  return (await waiting.first(database, { sources })) !== undefined
+}
+
+/**
+ * Locks the head, and returns the position of the newest event and the oldest changes. Returns undefined while another
+ * replica holds the lock. The second statement starts after the first, so it sees what the last holder committed.
+ */
+export async function lockChanges(
+  tx: Tx,
+  sources: readonly string[],
+  limit: number,
+): Promise<{ head: number; changes: OutboxChange[] } | undefined> {
+  const [head, changes] = await batch(tx, [
+    query((store) => store.selectFrom('event_head').select('position').forUpdate().skipLocked()).first(),
+    query((store) =>
+      store
+        .selectFrom('event_outbox')
+        .select(['sequence', 'source', 'at', 'old', 'new'])
+        .where('failure', 'is', null)
+        .where(sql<boolean>`source = ANY(${sources})`)
+        .orderBy('sequence')
+        .limit(limit),
+    ),
+  ])
+  return head && { head: head.position, changes }
+}
+
+/** A change that could not become events. */
+export interface FailedChange {
+  sequence: number
+  failure: string
+}
+
+/** Keeps the changes in the outbox, where they do not delay others. */
+export async function setAside(store: Database | Tx, changes: readonly FailedChange[]): Promise<void> {
+  await sql`UPDATE event_outbox o SET failure = c.failure
+    FROM jsonb_to_recordset(${JSON.stringify(changes)}::jsonb) AS c (sequence bigint, failure text)
+    WHERE o.sequence = c.sequence`.execute(store)
+}
+
+/** Sets aside changes that no process has known since `before`: their extension was removed, or their domain is off. */
+export async function setAsideUnknown(
+  database: Database,
+  { sources, before, failure }: { sources: readonly string[]; before: Instant; failure: string },
+): Promise<void> {
+  await database
+    .updateTable('event_outbox')
+    .set({ failure })
+    .where('failure', 'is', null)
+    .where(sql<boolean>`source <> ALL(${sources})`)
+    .where('at', '<', timestamptz(before))
+    .execute()
+}
+
+/** Lets the sequencer try changes of known sources again. They keep their place in the order. */
+export async function retryFailed(database: Database, sources: readonly string[], limit: number): Promise<void> {
+  const failed = database
+    .selectFrom('event_outbox')
+    .select('sequence')
+    .where('failure', 'is not', null)
+    .where(sql<boolean>`source = ANY(${sources})`)
     .orderBy('sequence')
     .limit(limit)
-  const taken = await tx
+  await database.updateTable('event_outbox').set({ failure: null }).where('sequence', 'in', failed).execute()
+}
+
+/** Deletes changes that were never more than set aside. Returns their number. */
+export async function deleteFailed(database: Database, before: Instant, limit: number): Promise<number> {
+  const old = database.selectFrom('event_outbox').select('sequence').where('failure', 'is not', null)
+  const deleted = await database
     .deleteFrom('event_outbox')
-    .where('sequence', 'in', oldest)
-    .returning(['sequence', 'source', 'at', 'old', 'new'])
+    .where('sequence', 'in', old.where('at', '<', timestamptz(before)).limit(limit))
+    .returning('sequence')
     .execute()
-  return taken.toSorted((one, other) => one.sequence - other.sequence)
-}
-
-/** Keeps a change that could not become events. */
-export async function setAside(tx: Tx, { source, at, old, new: after }: OutboxChange, failure: string): Promise<void> {
-  const values = { source, at: toDate(at), old: jsonOrNull(old), new: jsonOrNull(after), failure }
-  await tx.insertInto('event_outbox').values(values).execute()
-}
-
-/** Lets the sequencer try the changes again that failed. */
-export async function retryFailed(database: Database): Promise<void> {
-  await database.updateTable('event_outbox').set({ failure: null }).where('failure', 'is not', null).execute()
+  return deleted.length
 }
 
 /** Reserves positions in workspaces. Returns the position before the first of them. */
@@ -70,19 +119,24 @@ export async function advanceWorkspaces(
   )
 }
 
-export async function insertEvents(tx: Tx, events: readonly StoredEvent[]): Promise<void> {
+/** Replaces changes by their events. The caller must hold the lock. */
+export async function insertEvents(tx: Tx, events: readonly StoredEvent[], done: readonly number[]): Promise<void> {
   const last = events.at(-1)
-  if (!last) return
-  const rows = events.map(({ id, type, workspaceId, data, at, ...event }) => ({
-    ...event,
-    bizId: id,
-    eventType: type,
-    at: toDate(at),
-    workspaceBizId: workspaceId,
-    data: JSON.stringify(data),
-  }))
-  await tx.insertInto('events').values(rows).execute()
-  await tx.updateTable('event_head').set({ position: last.position }).execute()
+  const removed = query((store) => store.deleteFrom('event_outbox').where(sql<boolean>`sequence = ANY(${done})`))
+  // One parameter, because a statement has at most 65,535.
+  const rows = JSON.stringify(events.map(({ at, ...event }) => ({ ...event, at: toIso(at) })))
+  const added = rawQuery(sql`
+    INSERT INTO events (position, biz_id, event_type, at, subject, workspace_biz_id, workspace_position, for_operators, data)
+    SELECT e.position, e.id, e.type, e.at, e.subject, e."workspaceId", e."workspacePosition", e."forOperators", e.data
+      FROM jsonb_to_recordset(${rows}::jsonb) AS e (position bigint, id uuid, type text, at timestamptz, subject text,
+        "workspaceId" uuid, "workspacePosition" bigint, "forOperators" boolean, data jsonb)`)
+  if (!last) await run(tx, removed)
+  else
+    await batch(tx, [
+      removed,
+      added,
+      query((store) => store.updateTable('event_head').set({ position: last.position })),
+    ])
 }
 
 export async function insertRecorded(tx: Tx, at: Instant, event: object): Promise<void> {
@@ -151,30 +205,20 @@ export async function eventAt(store: Database | Tx, position: number): Promise<S
   return await store.selectFrom('events').select(columns).where('position', '=', position).executeTakeFirst()
 }
 
-/** Returns false if the reaction of the domain has taken effect before. */
-export async function claimReaction(tx: Tx, id: BizId<'event'>, domain: string, at: Instant): Promise<boolean> {
-  const claimed = await tx
-    .insertInto('event_reactions')
-    .values({ eventBizId: id, domain, at: toDate(at) })
-    .onConflict((conflict) => conflict.columns(['eventBizId', 'domain']).doNothing())
-    .returning('eventBizId')
-    .executeTakeFirst()
-  return claimed !== undefined
-}
-
-/** Deletes events in order, so that a feed loses its oldest ones only. Returns their number. */
+/**
+ * Deletes the oldest events up to the first one that is young enough, so that a feed never has a gap. Returns their number.
+ */
 export async function deleteEvents(database: Database, before: Instant, limit: number): Promise<number> {
-  const old = database.selectFrom('events').select('position').where('at', '<', timestamptz(before)).orderBy('position')
+  const oldest = database.selectFrom('events').select(['position', 'at']).orderBy('position').limit(limit)
+  const old = database
+    .selectFrom(oldest.as('oldest'))
+    .select(['position', sql<boolean>`bool_and(at < ${timestamptz(before)}) OVER (ORDER BY position)`.as('isOld')])
   const deleted = await database
     .deleteFrom('events')
-    .where('position', 'in', old.limit(limit))
+    .where('position', 'in', (eb) => eb.selectFrom(old.as('old')).select('old.position').where('old.isOld', '=', true))
     .returning('position')
     .execute()
   return deleted.length
-}
-
-export async function deleteReactions(database: Database, before: Instant): Promise<void> {
-  await database.deleteFrom('event_reactions').where('at', '<', timestamptz(before)).execute()
 }
 
 /** How many changes wait, how many are set aside, and when the oldest waiting one happened. */
@@ -190,8 +234,4 @@ export async function outboxState(
     ])
     .executeTakeFirstOrThrow()
   return state
-}
-
-function jsonOrNull(value: unknown): string | null {
-  return value === null ? null : JSON.stringify(value)
 }

@@ -7,4 +7,4 @@
 export type { JobFacts, JobKind } from './job.ts'
 export { failedJobCleanup } from './job.ts'
 export { createJobRunner, type DropReason, queueFailureKind } from './runner.ts'
-export { declareJobKinds, enqueueJob, enqueueJobs, jobsEnqueued } from './store.ts'
+export { completeJob, declareJobKinds, enqueueJob, enqueueJobs, jobsEnqueued } from './store.ts'

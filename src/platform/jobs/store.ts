@@ -125,6 +125,15 @@ export async function deleteJob(database: Database, lease: Lease): Promise<void>
   await database.deleteFrom('jobs').where('bizId', '=', lease.jobId).where('leaseBizId', '=', lease.leaseId).execute()
 }
 
+/**
+ * Ends the job in the transaction of its effects, so that they commit once, also if two replicas run it. Throws an Error if
+ * the job has ended before.
+ */
+export async function completeJob(tx: Tx, jobId: string): Promise<void> {
+  const ended = await tx.deleteFrom('jobs').where('bizId', '=', jobId).returning('bizId').executeTakeFirst()
+  if (!ended) throw new Error('the job has ended in another process')
+}
+
 /** Marks the job as failed if `runAt` is null. */
 export async function returnJob(
   database: Database,
