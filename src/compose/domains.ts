@@ -62,7 +62,7 @@ interface BuiltDomain {
 export interface DomainJobs {
   domain: string
   jobs: readonly JobKind[]
-  /** They have workers of their own: many events must not delay a mail. */
+  /** They have separate workers: many events must not delay a mail. */
   reactions: readonly JobKind[]
   gatewayJobs: readonly JobKind[]
 }

@@ -26,6 +26,7 @@ import {
   withCallSite,
 } from '../kernel/index.ts'
 import type { KeyedColumns } from '../platform/key-rotation/index.ts'
+import { reactionErrors, withReactions } from './events/declared.ts'
 import { orderOwners, sharedOwners } from './migrations.ts'
 
 /** Owners that are not domains. */
@@ -68,7 +69,8 @@ export function joinDomains(domains: readonly LoadedDomain[]): { catalogue: Cata
   const taken = [...owners]
     .filter(([owner, { name }]) => owner !== name)
     .map(([owner, { name }]) => ({ owner, message: `name: the name ${name} is used twice; choose another one` }))
-  return { catalogue, errors: linesOf([...taken, ...errors], owners) }
+  const declared = [...taken, ...errors, ...reactionErrors(owners, catalogue)]
+  return { catalogue: withReactions(catalogue, domains), errors: linesOf(declared, owners) }
 }
 
 /** Throws a ConfigurationError. */

@@ -61,6 +61,8 @@ export const RootMarks = z.strictObject({
   codes: z.record(z.string(), z.strictObject({ status: z.int() })).default({}),
   /** Texts by language, with the keys of the files in `locales`. Only `en` is required. */
   texts: z.record(z.string(), z.record(z.string(), z.unknown())).default({}),
+  /** The domains that react to an event, by type. For readers only: another gateway does not run them. */
+  reactions: z.record(z.string(), z.array(z.string())).optional(),
 })
 export type RootMarks = z.output<typeof RootMarks>
 
@@ -91,9 +93,10 @@ type NestedText = string | { [name: string]: NestedText }
 
 /** Returns `x-portico` of the document of a catalogue. `texts` are those that other gateways lack. */
 export function rootMarks(
-  { summaries, permissionTable, rateGroups, codes, statusOf }: Catalogue,
+  { summaries, permissionTable, rateGroups, codes, statusOf, events }: Catalogue,
   texts: NestedTexts = {},
 ) {
+  const reactions = [...events].flatMap(([type, row]) => (row.reactions?.length ? [[type, row.reactions]] : []))
   return {
     domains: Object.fromEntries([...summaries].filter(([, summary]) => summary !== '')),
     permissions: { workspace: toGroups(permissionTable.workspace), operator: toGroups(permissionTable.operator) },
@@ -102,6 +105,7 @@ export function rootMarks(
     }),
     codes: Object.fromEntries(codes.map((code) => [code, { status: statusOf(code) }])),
     ...(Object.keys(texts).length > 0 && { texts }),
+    ...(reactions.length > 0 && { reactions: Object.fromEntries(reactions) }),
   }
 }
 

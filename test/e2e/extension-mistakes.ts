@@ -11,6 +11,11 @@ export const mistakes: readonly [name: string, change: string, message: string][
     'operations.readCard.reply.name: the pattern ^(a+)+$ can take super-linear time; see docs/reference/patterns.md',
   ],
   [
+    'a reaction to an unknown event',
+    "d.on = { 'transfer.vanished': async () => undefined }",
+    'on.transfer.vanished: no domain that is on declares this event; correct the type, or switch its domain on',
+  ],
+  [
     'a missing policy field',
     'delete o.policy.rate',
     'operations.readCard.policy.rate: is missing; set it to a value of type string',

@@ -48,6 +48,12 @@ export const targets: readonly Target[] = [
     description: 'transfers on PGlite against the plain statements through Kysely',
     atLeast: 1,
   },
+  { figure: 'events/sequencer', description: 'events a second from the outbox to the feed', atLeast: 1_000 },
+  {
+    figure: 'events/without',
+    description: 'transfers with their events against transfers without them',
+    atLeast: 0.7,
+  },
   {
     figure: 'login-storm/quiet',
     description: 'p99 of unrelated GETs under 200 parallel logins against their quiet p99',

@@ -84,6 +84,8 @@ export function event<const Declaration extends EventDeclaration>(declared: Decl
 
 export interface EventRow extends EventDeclaration {
   readonly owner: string
+  /** The domains that react to it. */
+  readonly reactions?: readonly string[]
   readonly operatorPermission: Permission
 }
 

@@ -2,6 +2,7 @@ import type { Options } from '../options.ts'
 import type { Outcome } from '../report/outcome.ts'
 import type { Rig } from '../rig/workspace.ts'
 import { encryptedPost } from './encrypted.ts'
+import { eventsOnPostgres } from './events.ts'
 import { inProcessGet } from './in-process.ts'
 import { logins } from './logins.ts'
 import { mixedDayScenario } from './mixed.ts'
@@ -23,5 +24,6 @@ export const scenarios: Record<string, Scenario> = {
   'login-storm': loginStorm,
   'transfers-pglite': transfersOnPglite,
   'transfers-postgres': transfersOnPostgres,
+  events: eventsOnPostgres,
   'mixed-day': mixedDayScenario,
 }
