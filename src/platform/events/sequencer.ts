@@ -23,6 +23,9 @@ const pollMs = 500
 /** Groups the changes of concurrent commands. */
 const pauseMs = 10
 
+/** Under load. A run takes as many statements for one change as for 500. */
+const betweenRunsMs = 100
+
 /** A change that alone fails so often, while the store answers, is set aside. Other changes do not wait longer. */
 const maxFailures = 10
 
@@ -63,6 +66,8 @@ export class EventSequencer {
   #timer: NodeJS.Timeout | undefined
   #soon: NodeJS.Timeout | undefined
   #running: Promise<void> | undefined
+  /** In milliseconds of `performance.now`. */
+  #lastRunAt = 0
   #isStopped = false
 
   constructor(ports: SequencerPorts) {
@@ -81,12 +86,15 @@ export class EventSequencer {
   /** Call this after a command. */
   wake(): void {
     if (this.#isStopped || this.#soon) return
-    this.#soon = setTimeout(() => {
-      this.#soon = undefined
-      // Changes that commit now could miss the run in progress.
-      if (this.#running) void this.#running.finally(() => this.#run())
-      else this.#run()
-    }, pauseMs)
+    this.#soon = setTimeout(
+      () => {
+        this.#soon = undefined
+        // Changes that commit now could miss the run in progress.
+        if (this.#running) void this.#running.finally(() => this.#run())
+        else this.#run()
+      },
+      Math.max(pauseMs, this.#lastRunAt + betweenRunsMs - performance.now()),
+    )
   }
 
   /** Waits for the run in progress. */
@@ -112,6 +120,7 @@ export class EventSequencer {
 
   #run(): void {
     if (this.#running || this.#isStopped) return
+    this.#lastRunAt = performance.now()
     this.#running = this.sequenceAll()
       .then(() => undefined, this.#ports.onFault)
       .finally(() => {
