@@ -3,8 +3,9 @@ import { sql } from 'kysely'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Domain } from '../../../src/api/domain.ts'
 import { reactionConsumer, reactionJobs } from '../../../src/compose/events/reactions.ts'
-import { bizId } from '../../../src/kernel/index.ts'
+import { addMs, bizId, hours, minutes } from '../../../src/kernel/index.ts'
 import type { StoredEvent } from '../../../src/platform/events/index.ts'
+import { createJobRunner } from '../../../src/platform/jobs/index.ts'
 import { systemIds as ids } from '../../../src/platform/runtime/index.ts'
 import { testClock } from '../../identity/clock.ts'
 import { everyStore } from '../../ledger/stores.ts'
@@ -85,6 +86,36 @@ describe.each(stores)('reactions on $name', ({ database }) => {
     })
     await expect(failing.work(payload, { jobId, ...facts })).rejects.toThrow('later')
     expect([await effects(), (await jobs()).length]).toEqual([[], 1])
+  })
+
+  test('what a reaction needs is down for an hour: retried until then, with one effect, and delays no other', async () => {
+    const at = clock.now()
+    const { bizId: jobId } = await enqueue()
+    let attempts = 0
+    const react: typeof insert = async (...args) => {
+      attempts += 1
+      if (args[0].id === event.id && clock.now() < addMs(at, hours(1))) throw new Error('down')
+      await insert(...args)
+    }
+    const runner = createJobRunner({
+      ...{ database, clock, ids },
+      settings: { concurrency: 1 },
+      kinds: [job(react)],
+      onFailure: () => undefined,
+      onDropped: () => undefined,
+    })
+    await runner.runOne()
+    const other = { ...event, id: bizId<'event'>(randomUUID()), subject: 'loan-2' }
+    await database.transaction().execute((tx) => consume({ name: 'loans', on: { [type]: insert } })(tx, [other]))
+    await runner.runOne()
+    expect([await effects(), attempts]).toEqual([[{ subject: 'loan-2' }], 2])
+    while ((await jobs()).some((each) => each.bizId === jobId)) {
+      clock.advance(minutes(1))
+      await runner.runOne()
+    }
+    expect(await effects()).toEqual([{ subject: 'loan-2' }, { subject: 'loan-1' }])
+    expect(attempts).toBeLessThan(25)
+    expect(clock.now() - at).toBeLessThan(hours(1) + minutes(6))
   })
 
   test('a reaction that uses the store outside of its transaction: throws, without effects', async () => {
