@@ -14,6 +14,7 @@ import {
   createHttpServer,
   createOperationsApp,
   createParseErrorLog,
+  createReactionLog,
   loadTracing,
   OpenStreams,
   openSites,
@@ -97,6 +98,8 @@ export async function compose(
   const isDevelopment = settings.profile === 'development'
   const explain = createExplainLog(infrastructure.clock, Object.keys(pipeline), settings.explain, isDevelopment)
   building.defer(() => explain.close())
+  const reactions = createReactionLog(infrastructure.clock, settings.explain, isDevelopment)
+  building.defer(() => reactions.close())
   const sequencer = await startSequencer({ ...parts, registry: metrics.registry }, building)
   const { app, upgrades } = portalApp(parts, pipeline, tracing, (finished) => {
     explain.record(finished)
@@ -115,14 +118,17 @@ export async function compose(
     probes: [...infrastructure.probes, { name: 'ledger', check: ledgerReadiness.check }],
     isDraining: draining.isDraining,
     metrics,
-    explain: explain.explain,
+    explain: (id) => [...explain.explain(id), ...reactions.explain(id)],
     jwks: identity.jwks,
     outbox: infrastructure.outbox && outboxPage(infrastructure.outbox),
     securityHeaders: buildSecurityHeaders(),
     allowedHosts: settings.listen.operationsAllowedHosts,
     logger,
   })
-  const runJob = await startJobs({ ...parts, registry: metrics.registry, sources: sequencer.sources, pace }, building)
+  const runJob = await startJobs(
+    { ...parts, registry: metrics.registry, sources: sequencer.sources, onReaction: reactions.record, pace },
+    building,
+  )
   const listening = {
     settings: settings.requests,
     isTuned: settings.runtime.tuning === 'on',

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { type Configuration, placeOf } from '../config/index.ts'
 import { vacuum } from '../database/index.ts'
+import type { ReactionRun } from '../gateway/index.ts'
 import type { Identity } from '../identity/index.ts'
 import { hours, minutes } from '../kernel/index.ts'
 import { cleanupJobs, ledgerCheckJob, verifyLedger, verifyRecentChanges } from '../ledger/index.ts'
@@ -17,6 +18,7 @@ import {
 import { expiredCommandCleanup } from '../platform/service-commands/index.ts'
 import { createJobMetrics } from '../platform/telemetry/index.ts'
 import type { Domains } from './domains.ts'
+import { explained } from './events/reactions.ts'
 import type { Infrastructure } from './infrastructure.ts'
 
 /** For this time, the hash chain does not protect a new entry. Each run costs one transaction. */
@@ -45,6 +47,7 @@ interface Parts {
   domains: Pick<Domains, 'jobs' | 'ledger'>
   /** Of changes that this process can turn into events. */
   sources: readonly string[]
+  onReaction(run: ReactionRun): void
   pace: JobPace
 }
 
@@ -88,10 +91,10 @@ export async function startJobs(parts: Parts, stack: AsyncDisposableStack): Prom
 }
 
 /** The reactions of each domain in this process. A slow or failing one must delay neither mails nor other domains. */
-function reactionsOf({ settings, isGateway, domains }: Parts): (readonly JobKind[])[] {
+function reactionsOf({ settings, isGateway, domains, onReaction }: Parts): (readonly JobKind[])[] {
   return domains.jobs
     .filter(({ domain, reactions }) => reactions.length > 0 && isServedHere(domain, settings, isGateway))
-    .map(({ reactions }) => reactions)
+    .map(({ domain, reactions }) => reactions.map((kind) => explained(kind, domain, onReaction)))
 }
 
 function isServedHere(domain: string, settings: Configuration, isGateway: boolean): boolean {

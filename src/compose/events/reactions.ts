@@ -1,6 +1,7 @@
 import type { DomainPorts, LoadedDomain } from '../../api/domain.ts'
 import { CloudEventSchema } from '../../contract/events/event.ts'
 import { type Database, inTransaction } from '../../database/index.ts'
+import type { ReactionRun } from '../../gateway/index.ts'
 import type { Clock, Ids } from '../../kernel/index.ts'
 import { type EventConsumer, toCloudEvent } from '../../platform/events/index.ts'
 import { completeJob, enqueueJobs, type JobKind } from '../../platform/jobs/index.ts'
@@ -39,6 +40,26 @@ export function reactionJobs(
       )
     },
   }))
+}
+
+/** Reports each attempt, for `/explain`. */
+export function explained(kind: JobKind, domain: string, report: (run: ReactionRun) => void): JobKind {
+  return {
+    ...kind,
+    work: async (payload, facts) => {
+      const { id: event, type, subject } = CloudEventSchema.parse(payload)
+      const startedAt = performance.now()
+      const reportEnd = (error: unknown): void =>
+        report({ event, type, subject, domain, attempt: facts.attempt, error, ms: performance.now() - startedAt })
+      try {
+        await kind.work(payload, facts)
+      } catch (error) {
+        reportEnd(error)
+        throw error
+      }
+      reportEnd(null)
+    },
+  }
 }
 
 /** Adds a job for each event that a domain reacts to. */

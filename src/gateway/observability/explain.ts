@@ -1,4 +1,5 @@
 import { type Clock, type Code, type Instant, thrownMessage, toIso } from '../../kernel/index.ts'
+import { Recent } from './recent.ts'
 import type { FinishedRequest } from './request-log.ts'
 
 /** Contains nothing that the client sent except its ids, unless the message of a thrown error does. */
@@ -44,33 +45,18 @@ export interface ExplainLog {
   close(): void
 }
 
-/** A lookup scans the whole buffer, which is acceptable because only operators look up requests. */
 export function createExplainLog(
   clock: Clock,
   stageNames: readonly string[],
-  { entries, ttlMs }: { entries: number; ttlMs: number },
+  limits: { entries: number; ttlMs: number },
   /** Shows messages of thrown errors, which can contain data of requests. */
   includesErrors: boolean,
 ): ExplainLog {
-  const ring: (Decision | undefined)[] = []
-  let next = 0
-  const isExpired = ({ at }: Decision): boolean => at + ttlMs <= clock.now()
-  const evictExpired = (): void => {
-    for (const [index, decision] of ring.entries()) if (decision && isExpired(decision)) ring[index] = undefined
-  }
-  const timer = setInterval(evictExpired, ttlMs).unref()
+  const recent = new Recent<Decision>(clock, limits)
   return {
-    record: (finished) => {
-      if (entries === 0) return
-      ring[next] = toDecision(finished, clock, includesErrors)
-      next = (next + 1) % entries
-    },
-    explain: (id) =>
-      ring
-        .filter((each): each is Decision => each !== undefined && isNamed(each, id) && !isExpired(each))
-        .sort((a, b) => b.at - a.at)
-        .map((decision) => toExplanation(decision, stageNames)),
-    close: () => clearInterval(timer),
+    record: (finished) => recent.add(toDecision(finished, clock, includesErrors)),
+    explain: (id) => recent.find((each) => isNamed(each, id)).map((decision) => toExplanation(decision, stageNames)),
+    close: () => recent.close(),
   }
 }
 

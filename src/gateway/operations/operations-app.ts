@@ -3,7 +3,6 @@ import type { Logger } from 'pino'
 import { setDeadline } from '../../platform/runtime/index.ts'
 import type { Metrics } from '../../platform/telemetry/index.ts'
 import { closeIfBodyUnread } from '../http/connection.ts'
-import type { ExplainLog } from '../observability/explain.ts'
 import { createHostCheck } from './allowed-hosts.ts'
 
 /** A rejected promise makes the replica unready. */
@@ -26,7 +25,8 @@ export interface OperationsParts {
   isDraining(): boolean
   metrics: Metrics
   jwks(): Promise<object>
-  explain: ExplainLog['explain']
+  /** By the id of a request, or of an event or its object. */
+  explain(id: string): readonly object[]
   /** Null except in the development profile. */
   outbox: OutboxPage | null
   securityHeaders: Record<string, string>
@@ -61,8 +61,8 @@ export function createOperationsApp(parts: OperationsParts): Express {
     response.type(contentType).send(text)
   })
   app.get('/.well-known/jwks.json', async (_request, response) => void response.json(await parts.jwks()))
-  app.get('/explain/:requestId', (request, response) => {
-    const found = parts.explain(request.params.requestId)
+  app.get('/explain/:id', (request, response) => {
+    const found = parts.explain(request.params.id)
     response.status(found.length > 0 ? 200 : 404).json(found)
   })
   if (parts.outbox) addOutbox(app, parts.outbox)

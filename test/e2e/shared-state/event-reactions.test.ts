@@ -54,6 +54,20 @@ describe('the reactions of an extension', needsStore(), () => {
     await expect.poll(() => echoesOf(order), { timeout: 10_000 }).toHaveLength(1)
   })
 
+  test('/explain: each attempt at a reaction, by the id of the event or of its object', async () => {
+    const order = await transfer('fail 1')
+    await expect.poll(() => echoesOf(order), { timeout: 10_000 }).toHaveLength(1)
+    // The process that serves the domain ran it.
+    const { operationsUrl } = deployment.processes.at(-1) ?? {}
+    const { id, type } = await eventOf(order)
+    const common = { event: id, type, subject: order, domain: 'echoes' }
+    for (const name of [id, order])
+      expect(await (await fetch(`${operationsUrl}/explain/${name}`)).json()).toMatchObject([
+        { ...common, attempt: 2, verdict: 'passed', internal: null },
+        { ...common, attempt: 1, verdict: 'failed', internal: 'the echo is not ready' },
+      ])
+  })
+
   test('reactions that take long: delay no mail', inTopology('distributed'), async () => {
     await Promise.all([transfer('wait 8000'), transfer('wait 8000'), transfer('wait 8000')])
     const [first] = deployment.gateways
