@@ -1,5 +1,5 @@
 import type { Database } from '../../database/index.ts'
-import { addMs, type Clock, hours, untilNotFull } from '../../kernel/index.ts'
+import { addMs, type Clock, hours, minutes, untilNotFull } from '../../kernel/index.ts'
 import type { JobKind } from '../jobs/index.ts'
 import { deleteEvents, deleteFailed, retryFailed, setAsideUnknown } from './store.ts'
 
@@ -24,7 +24,8 @@ export function expiredEventCleanup({ database, clock, retentionMs, sources, onL
   return {
     name: 'events.deleteExpired',
     attempts: 1,
-    everyMs: hours(1),
+    // An older replica sets aside what only a newer one knows, so this must not wait long after an upgrade.
+    everyMs: minutes(10),
     work: async (_, { signal }) => {
       const before = addMs(clock.now(), -retentionMs)
       await untilNotFull(batchSize, signal, (limit) => deleteEvents(database, before, limit))

@@ -12,7 +12,7 @@ interface EventOutboxTable {
   old: Json | null
   /** Null for a deleted row. */
   new: Json | null
-  /** Why the change could not become events. It is tried again every hour, and at each start. */
+  /** Why the change could not become events. It is tried again every ten minutes, and at each start. */
   failure: string | null
 }
 

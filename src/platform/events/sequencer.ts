@@ -29,7 +29,7 @@ const betweenRunsMs = 100
 /** A change that alone fails so often, while the store answers, is set aside. Other changes do not wait longer. */
 const maxFailures = 10
 
-/** At a start. The hourly job tries the others. */
+/** At a start. `expiredEventCleanup` tries the others. */
 const maxRetried = 1_000
 
 /** In characters. */

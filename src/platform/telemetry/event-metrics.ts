@@ -12,7 +12,7 @@ export function createEventMetrics(registry: Registry, { read, clock, onFault }:
   const registers = [registry]
   const failed = new Gauge({
     name: 'portico_events_set_aside',
-    help: 'Changes that could not become events. They are tried again at the next start',
+    help: 'Changes that could not become events. They are tried again every ten minutes',
     registers,
   })
   const lag = new Gauge({

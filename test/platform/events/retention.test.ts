@@ -47,7 +47,7 @@ describe.each(stores)('retention of events on $name', ({ database }) => {
     expect(lost).toEqual([1])
   })
 
-  test('a change that was set aside is tried again every hour', async () => {
+  test('a change that was set aside is tried again by the job', async () => {
     await addNote(database, 'one')
     let isBroken = true
     const { sequencer } = createSequencer(database, {
