@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { clientReference } from './reference/client.ts'
 import { configurationReference } from './reference/configuration.ts'
 import { environmentReference } from './reference/environment.ts'
+import { eventReference } from './reference/events.ts'
 import { limitsReference } from './reference/limits.ts'
 import { orderStatusReference } from './reference/order-statuses.ts'
 import { prometheusRule } from './reference/prometheus-rule.ts'
@@ -12,6 +13,7 @@ export const generatedPages: Readonly<Record<string, () => string>> = {
   'docs/reference/client.md': clientReference,
   'docs/reference/configuration.md': configurationReference,
   'docs/reference/environment.md': environmentReference,
+  'docs/reference/events.md': eventReference,
   'docs/reference/limits.md': limitsReference,
   'docs/reference/order-statuses.md': orderStatusReference,
   'docs/reference/refusal-codes.md': refusalCodeReference,

@@ -187,6 +187,7 @@ export {
   type EventConsumer,
   type EventMapper,
   type NewEvent,
+  recordAs,
   recordChanges,
   type StoredEvent,
   toCloudEvent,

@@ -7,8 +7,10 @@ import {
   codedFamily,
   type Instant,
   type Locale,
+  type Permission,
   type Portal,
   toIso,
+  toIsoOrNull,
   type Words,
 } from '../kernel/index.ts'
 import { bizId, coded, timestamp } from './fields.ts'
@@ -28,6 +30,20 @@ export const Profile = z.object({
   defaultLanguage: z.string(),
   defaultTimezone: z.string(),
   defaultCountry: z.string(),
+})
+
+/** An account as operators see it. */
+export const Account = Profile.extend({ lastLoginAt: timestamp.nullable() })
+
+/** An account of the SYSTEM portal with its permissions. */
+export const Operator = z.object({
+  bizId,
+  accountEmail: z.string(),
+  accountName: z.string(),
+  accountStatus: coded(accountStatus),
+  permissionCodes: z.array(z.string()),
+  createdAt: timestamp,
+  updatedAt: timestamp,
 })
 
 export interface ProfileRow {
@@ -61,6 +77,30 @@ export function toProfileView(words: Words, row: ProfileRow, locale: Locale): z.
     defaultLanguage: row.language,
     defaultTimezone: row.timezone,
     defaultCountry: row.country,
+  }
+}
+
+export function toAccountView(
+  words: Words,
+  row: ProfileRow & { lastLoginAt: Instant | null },
+  locale: Locale,
+): z.input<typeof Account> {
+  return { ...toProfileView(words, row, locale), lastLoginAt: toIsoOrNull(row.lastLoginAt) }
+}
+
+type OperatorRow = Pick<ProfileRow, 'id' | 'email' | 'name' | 'status' | 'createdAt' | 'updatedAt'> & {
+  permissions: readonly Permission[]
+}
+
+export function toOperatorView(words: Words, row: OperatorRow, locale: Locale): z.input<typeof Operator> {
+  return {
+    bizId: row.id,
+    accountEmail: row.email,
+    accountName: row.name,
+    accountStatus: words.coded(accountStatus, row.status, locale),
+    permissionCodes: [...row.permissions],
+    createdAt: toIso(row.createdAt),
+    updatedAt: toIso(row.updatedAt),
   }
 }
 

@@ -10,7 +10,9 @@ import type { Link } from '../contract/fields.ts'
 import type { Database, Tx } from '../database/index.ts'
 import type { AuthenticationPort, ChannelPort, StepUpPort } from '../gateway/pipeline/ports.ts'
 import type { AccountId, AssertionSigner, HandlerTable, Operation, Portal, SessionId } from '../kernel/index.ts'
+import type { EventMapper } from '../platform/events/index.ts'
 import type { JobKind } from '../platform/jobs/index.ts'
+import { accountEvents } from './accounts/events.ts'
 import { type ProvidedAccount, provideAccount } from './accounts/service.ts'
 import { browserSessionHandlers } from './browser-sessions/handlers.ts'
 import { deleteExpired } from './cleanup-store.ts'
@@ -29,6 +31,7 @@ import type { GuardedAccount, IdentityPorts } from './ports.ts'
 import { registrationHandlers } from './registration/handlers.ts'
 import { createSecureChannel } from './secure-channel/index.ts'
 import { SessionAuthenticator } from './sessions/authenticate.ts'
+import { sessionEvents } from './sessions/events.ts'
 import { sessionHandlers } from './sessions/handlers.ts'
 import { createSessionCache } from './sessions/session-cache.ts'
 import type { IdentitySettings } from './settings.ts'
@@ -74,6 +77,8 @@ export interface Identity {
   createLink(request: LinkRequest, operation: Operation, params: Readonly<Record<string, string>>): Promise<Link>
   queueLengths: Readonly<Record<'login-begin' | 'login-complete', () => number>>
   jobs: JobKind[]
+  /** Of accounts and sessions. Some are undeclared while a domain is off. */
+  events: EventMapper[]
   /** The database must have no statement timeout. */
   deleteExpired(database: Database, signal?: AbortSignal): Promise<void>
 }
@@ -140,6 +145,7 @@ export async function createIdentity(ports: IdentityPorts, settings: IdentitySet
         createUndoLink: (account, enrolledAt) => createUndoLink(services, account, enrolledAt),
       }),
     ],
+    events: [accountEvents(ports.words), sessionEvents(ports.words)],
     deleteExpired: (store, signal) => deleteExpired(store, clock.now(), settings.login, signal),
   }
 }

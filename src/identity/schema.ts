@@ -1,5 +1,5 @@
 import { sqlMigration } from '../database/index.ts'
-import { accountLists, accounts } from './accounts/schema.ts'
+import { accountEvents, accountLists, accounts } from './accounts/schema.ts'
 import { attempts } from './attempts/schema.ts'
 import { codes, earlierCodes } from './codes/schema.ts'
 import { devices } from './devices/schema.ts'
@@ -8,7 +8,7 @@ import { lockout } from './lockout/schema.ts'
 import { formerFactors, issuedFactors, mfa, shownSecrets } from './mfa/schema.ts'
 import { passwords, undoLinks } from './passwords/schema.ts'
 import { secureChannel } from './secure-channel/schema.ts'
-import { cookies, loginHistory, sessions } from './sessions/schema.ts'
+import { cookies, loginHistory, sessionEvents, sessions } from './sessions/schema.ts'
 import { stepUps } from './step-ups/schema.ts'
 import { tickets } from './tickets/schema.ts'
 import { tokens } from './tokens/schema.ts'
@@ -36,4 +36,5 @@ export const migrations = [
   sqlMigration('006-shown-once', [...shownSecrets, ...earlierCodes]),
   sqlMigration('007-browser-sessions', cookies),
   sqlMigration('008-tickets', tickets),
+  sqlMigration('009-events', [...accountEvents, ...sessionEvents]),
 ]

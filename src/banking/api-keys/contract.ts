@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { addressRange } from '../../contract/account-fields.ts'
+import { statusEvents } from '../../contract/events/event.ts'
 import {
   bizId,
   coded,
@@ -51,6 +52,25 @@ const ApiKey = z.object({
   createdAt: timestamp,
   updatedAt: timestamp,
 })
+
+/** A key past `expiresAt` is EXPIRED without a change of its row, and so without an event. */
+export const events = statusEvents(
+  'api_key',
+  apiKeyStatus.codes.filter((status) => status !== 'EXPIRED'),
+  {
+    object: 'An API key',
+    data: ApiKey,
+    audience: 'workspace',
+    permission: 'api-key:read',
+    operatorPermission: 'api-key:end',
+  },
+)
+
+declare global {
+  interface PorticoEvents {
+    apiKeys: typeof events
+  }
+}
 
 const ApiKeyRequest = z.strictObject({
   apiKeyName: line(64),

@@ -1,8 +1,10 @@
 import { declaredBy, domain } from '../../api/domain.ts'
 import { days, type HandlerTable } from '../../kernel/index.ts'
+import type { EventMapper } from '../../platform/events/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
 import { ApiKeyAuthentication, type AuthenticationPorts, LastUseRecorder } from './authentication.ts'
 import * as contract from './contract.ts'
+import { apiKeyEvents } from './events.ts'
 import { expiryMailJob, expiryWarningJob, type WarningPorts } from './expiry.ts'
 import { countExpiringKeys } from './expiry-store.ts'
 import { createHandlers, type HandlerPorts } from './handlers.ts'
@@ -27,6 +29,7 @@ export interface ApiKeyPorts extends HandlerPorts, AuthenticationPorts, EndingMa
 
 export interface ApiKeys {
   handlers: HandlerTable
+  events: EventMapper[]
   /** Finds keys that expire soon. */
   jobs: JobKind[]
   /** Mails the people whose keys have ended or expire soon. */
@@ -42,6 +45,7 @@ export function createApiKeys(ports: ApiKeyPorts): ApiKeys {
   const authentication = new ApiKeyAuthentication(ports, lastUse)
   return {
     handlers: createHandlers(ports),
+    events: [apiKeyEvents(ports)],
     jobs: [expiryWarningJob(ports)],
     mailJobs: [endingMailJob(ports), expiryMailJob(ports)],
     authenticate: (credential) => authentication.authenticate(credential),
@@ -98,7 +102,7 @@ export default domain({
   ],
   create: ({ use, sessions, permissions, logger, ...ports }) => {
     const { memberships, notices, enter } = use('members')
-    const { handlers, jobs, mailJobs, authenticate, countExpiring, settle } = createApiKeys({
+    const { handlers, events, jobs, mailJobs, authenticate, countExpiring, settle } = createApiKeys({
       ...ports,
       notices,
       members: {
@@ -120,6 +124,6 @@ export default domain({
       onError: (error) => logger.warn({ err: error }, 'last use of an API key could not be stored'),
     })
     const service = { authenticate, countExpiring }
-    return { handlers, jobs, gatewayJobs: mailJobs, service, onAccountRecovered: suspendApiKeys, close: settle }
+    return { handlers, events, jobs, gatewayJobs: mailJobs, service, onAccountRecovered: suspendApiKeys, close: settle }
   },
 })

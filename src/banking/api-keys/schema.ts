@@ -1,6 +1,7 @@
 import { type NullableTimestamp, sqlMigration, type Timestamp } from '../../database/index.ts'
 
 import type { AccountId, BizId, WorkspaceId } from '../../kernel/index.ts'
+import { recordChanges } from '../../platform/events/index.ts'
 import type { KeyedColumns } from '../../platform/key-rotation/index.ts'
 import type { ApiKeyStatus } from './contract.ts'
 
@@ -115,4 +116,16 @@ export const migrations = [
     `ALTER TABLE api_keys ADD COLUMN warned_days integer`,
     `CREATE INDEX IF NOT EXISTS api_keys_expiry ON api_keys (expires_at) WHERE api_key_status = 'ACTIVE'`,
   ]),
+  sqlMigration(
+    '007-events',
+    recordChanges(
+      'api_keys',
+      ['api_key_status'],
+      [
+        ...['biz_id', 'workspace_biz_id', 'api_key_name', 'key_prefix', 'key_last4', 'api_key_status'],
+        ...['permission_codes', 'ip_allowlist', 'expires_at', 'last_used_at', 'last_used_ip', 'created_by'],
+        ...['created_at', 'updated_at'],
+      ],
+    ),
+  ),
 ]

@@ -9,6 +9,7 @@ import {
   toDate,
   type WorkspaceId,
 } from '../../kernel/index.ts'
+import { recordAs } from '../../platform/events/index.ts'
 import type { ApiKeyStatus } from './contract.ts'
 import type { ApiKeysTable } from './schema.ts'
 
@@ -43,6 +44,14 @@ export function keyById(store: Database | Tx, { workspaceBizId, bizId }: ApiKeyS
     .where('workspaceBizId', '=', workspaceBizId)
     .where('bizId', '=', bizId)
     .executeTakeFirst()
+}
+
+/** Returns the key as a change recorded it. */
+export function keyOfRecord(tx: Tx, record: unknown): Promise<ApiKeyRow> {
+  return tx
+    .selectFrom(recordAs('api_keys', record, 'k'))
+    .select(columns)
+    .executeTakeFirstOrThrow()
 }
 
 /** For operators: the key can belong to any workspace. */

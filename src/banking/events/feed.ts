@@ -51,13 +51,13 @@ export function readableTypes(
     if (!row) return false
     return workspace
       ? row.audience === 'workspace' && workspace.permissions.has(row.permission)
-      : caller.permissions.has(row.operatorPermission)
+      : row.operatorPermission !== null && caller.permissions.has(row.operatorPermission)
   }
   for (const type of requested ?? []) {
     const row = table.get(type)
     if (!row || (workspace && row.audience !== 'workspace')) throw invalid('type', 'an unknown type of events')
     if (!isReadable(type))
-      throw denied(`the event ${type} needs ${workspace ? row.permission : row.operatorPermission}`)
+      throw denied(`the event ${type} needs ${(workspace ? row.permission : row.operatorPermission) ?? 'a member'}`)
   }
   return (requested ?? [...table.keys()]).filter(isReadable)
 }

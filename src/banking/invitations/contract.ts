@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { accountEmail } from '../../contract/account-fields.ts'
+import { statusEvents } from '../../contract/events/event.ts'
 import { bizId, coded, codeOf, id, memberReason, orNone, text, timestamp } from '../../contract/fields.ts'
 
 import type { Permissions } from '../../contract/permissions.ts'
@@ -40,6 +41,21 @@ const Invitation = z.object({
   createdAt: timestamp,
   updatedAt: timestamp,
 })
+
+/** No operator reads invitations. */
+export const events = statusEvents('invitation', invitationStatus.codes, {
+  object: 'An invitation',
+  data: Invitation,
+  audience: 'workspace',
+  permission: 'invitation:read',
+  operatorPermission: null,
+})
+
+declare global {
+  interface PorticoEvents {
+    invitations: typeof events
+  }
+}
 
 const list = {
   method: 'GET',

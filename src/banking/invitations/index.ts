@@ -1,6 +1,8 @@
 import { declaredBy, domain } from '../../api/domain.ts'
 import { days, type HandlerTable, type Words } from '../../kernel/index.ts'
+import type { EventMapper } from '../../platform/events/index.ts'
 import * as contract from './contract.ts'
+import { expiryJob, invitationEvents } from './events.ts'
 import { createHandlers } from './handlers.ts'
 import { invitationSettings } from './rules.ts'
 import { migrations } from './schema.ts'
@@ -13,9 +15,13 @@ import { type InvitationPorts, suspendInvitations } from './service.ts'
 
 export type { InvitationPorts } from './service.ts'
 
-export function createInvitations(ports: InvitationPorts & { words: Words }): { handlers: HandlerTable } {
+export function createInvitations(ports: InvitationPorts & { words: Words }): {
+  handlers: HandlerTable
+  events: EventMapper[]
+} {
   return {
     handlers: createHandlers(ports),
+    events: [invitationEvents(ports.words)],
   }
 }
 
@@ -32,9 +38,9 @@ export default domain({
   settingsKey: 'access.invitations',
   defaults: { lifeMs: days(7), maxPending: 200, maxPerDay: 200, maxPerDayToAddress: 5 },
   uses: ['members'],
-  needs: ['accounts', 'database', 'ids', 'mailer', 'sessions', 'signInUrl', 'transaction', 'words'],
+  needs: ['accounts', 'clock', 'database', 'ids', 'mailer', 'sessions', 'signInUrl', 'transaction', 'words'],
   create: ({ use, accounts, signInUrl, sessions, ...ports }) => {
-    const { handlers } = createInvitations({
+    const parts = createInvitations({
       ...ports,
       members: use('members').memberships,
       notices: use('members').notices,
@@ -42,6 +48,6 @@ export default domain({
       portalUrl: signInUrl('CONSUMER'),
       isRefusedEmail: accounts.isRefusedEmail,
     })
-    return { handlers, onAccountRecovered: suspendInvitations }
+    return { ...parts, jobs: [expiryJob(ports)], onAccountRecovered: suspendInvitations }
   },
 })

@@ -1,5 +1,6 @@
 import { type NullableTimestamp, sqlMigration, type Timestamp } from '../../database/index.ts'
 import type { AccountId, BizId, RoleId, WorkspaceId } from '../../kernel/index.ts'
+import { recordChanges } from '../../platform/events/index.ts'
 import type { InvitationStatus } from './contract.ts'
 import { inviters } from './inviter-schema.ts'
 
@@ -68,4 +69,16 @@ export const migrations = [
     `CREATE INDEX IF NOT EXISTS invitations_enabled ON invitations (enabled_by) WHERE enabled_by IS NOT NULL`,
   ]),
   sqlMigration('004-inviters', inviters),
+  sqlMigration('005-events', [
+    ...recordChanges(
+      'invitations',
+      ['invitation_status'],
+      [
+        ...['biz_id', 'workspace_biz_id', 'invitee_email', 'role_biz_id', 'role_name', 'inviter_biz_id'],
+        ...['invitation_status', 'decline_reason', 'message', 'expires_at', 'responded_at', 'created_at', 'updated_at'],
+      ],
+    ),
+    `CREATE INDEX IF NOT EXISTS invitations_expiry ON invitations (expires_at)
+      WHERE invitation_status IN ('PENDING', 'SUSPENDED')`,
+  ]),
 ]

@@ -1,12 +1,31 @@
 import { type SqlBool, sql } from 'kysely'
 import { type Database, isSuspect, type Tx, timestamptz } from '../../database/index.ts'
 import { type AccountId, type BizId, type Instant, type RoleId, toDate, type WorkspaceId } from '../../kernel/index.ts'
+import { recordAs } from '../../platform/events/index.ts'
 import type { InvitationStatus } from './contract.ts'
 import type { ExhaustedLimit, InvitationSettings, OfferedRole } from './rules.ts'
 
 export type InvitationId = BizId<'invitation'>
 
+const columns = [
+  'i.bizId',
+  'i.workspaceBizId',
+  'w.workspaceName',
+  'i.inviteeEmail',
+  'i.roleBizId',
+  'i.roleName',
+  'i.inviterBizId',
+  'i.declineReason',
+  'i.message',
+  'i.expiresAt',
+  'i.respondedAt',
+  'i.createdAt',
+  'i.updatedAt',
+] as const
+
 const open = ['PENDING', 'SUSPENDED'] as const
+/** The query plan uses the partial index. */
+const openLiterals = [sql.lit<InvitationStatus>('PENDING'), sql.lit<InvitationStatus>('SUSPENDED')]
 
 export type InvitationRow = Awaited<ReturnType<typeof listInvitations>>[number]
 
@@ -40,6 +59,42 @@ export type NewInvitation = Pick<
   InvitationRow,
   ('bizId' | 'workspaceBizId' | 'inviteeEmail' | 'roleBizId' | 'roleName') | ('inviterBizId' | 'message' | 'expiresAt')
 >
+
+/** Returns the invitation as a change recorded it, with the present name of the workspace. */
+export async function invitationOfRecord(tx: Tx, record: unknown): Promise<Omit<InvitationRow, 'enabledBy'>> {
+  return tx
+    .selectFrom(recordAs('invitations', record, 'i'))
+    .innerJoin('workspaces as w', 'w.bizId', 'i.workspaceBizId')
+    .select([...columns, 'i.invitationStatus'])
+    .executeTakeFirstOrThrow()
+}
+
+/** Stores the expiry of up to `limit` overdue invitations. Returns their number. */
+export async function expireInvitations(
+  { database }: { database: Database },
+  at: Instant,
+  limit: number,
+): Promise<number> {
+  const overdue = database
+    .selectFrom('invitations')
+    .select(['workspaceBizId', 'bizId'])
+    .where('invitationStatus', 'in', openLiterals)
+    .where('expiresAt', '<=', timestamptz(at))
+    .orderBy('expiresAt')
+    .limit(limit)
+    .forUpdate()
+    .skipLocked()
+  const expired = await database
+    .with('overdue', () => overdue)
+    .updateTable('invitations as i')
+    .from('overdue')
+    .set({ invitationStatus: 'EXPIRED' })
+    .whereRef('i.workspaceBizId', '=', 'overdue.workspaceBizId')
+    .whereRef('i.bizId', '=', 'overdue.bizId')
+    .returning('i.bizId')
+    .execute()
+  return expired.length
+}
 
 /** Allows a new invitation despite the unique index. */
 export async function expireOverdue(tx: Tx, workspaceId: WorkspaceId, email: string, at: Instant): Promise<void> {
@@ -233,23 +288,7 @@ function invitations(store: Database | Tx, at: Instant) {
   return store
     .selectFrom('invitations as i')
     .innerJoin('workspaces as w', 'w.bizId', 'i.workspaceBizId')
-    .select([
-      'i.bizId',
-      'i.workspaceBizId',
-      'w.workspaceName',
-      'i.inviteeEmail',
-      'i.roleBizId',
-      'i.roleName',
-      'i.inviterBizId',
-      'i.enabledBy',
-      'i.declineReason',
-      'i.message',
-      'i.expiresAt',
-      'i.respondedAt',
-      'i.createdAt',
-      'i.updatedAt',
-      statusAt(at).as('invitationStatus'),
-    ])
+    .select([...columns, 'i.enabledBy', statusAt(at).as('invitationStatus')])
 }
 
 /** Returns the status at an instant. A pending or suspended invitation past `expires_at` counts as EXPIRED. */

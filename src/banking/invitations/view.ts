@@ -2,7 +2,7 @@ import { type Locale, toIso, toIsoOrNull, type Words } from '../../kernel/index.
 import { invitationStatus } from './contract.ts'
 import type { InvitationRow } from './store.ts'
 
-export function toInvitationView(words: Words, row: InvitationRow, locale: Locale) {
+export function toInvitationView(words: Words, row: Omit<InvitationRow, 'enabledBy'>, locale: Locale) {
   return {
     bizId: row.bizId,
     workspaceBizId: row.workspaceBizId,

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { type Events, event } from '../../contract/events/event.ts'
 import { bizId, coded, id, line, nothing, partialUpdate, reason, text, timestamp } from '../../contract/fields.ts'
 import { listQuery, page } from '../../contract/lists.ts'
 
@@ -71,6 +72,28 @@ const Member = Membership.pick({
   /** When the recovery of an account suspended the member. */
   suspendedAt: timestamp.nullable(),
 })
+
+const memberEvent = {
+  data: Member,
+  audience: 'workspace',
+  permission: 'member:read',
+  operatorPermission: 'workspace:read',
+} as const
+
+export const events = {
+  'member.joined': event({ ...memberEvent, summary: 'A person became a member.' }),
+  'member.role_changed': event({ ...memberEvent, summary: 'A member got another role.' }),
+  'member.suspended': event({ ...memberEvent, summary: 'The recovery of an account suspended a member.' }),
+  'member.restored': event({ ...memberEvent, summary: 'A suspended member was restored.' }),
+  'member.limits_changed': event({ ...memberEvent, summary: 'An operator changed the limits of a member.' }),
+  'member.removed': event({ ...memberEvent, summary: 'A member left or was removed.' }),
+} as const satisfies Events
+
+declare global {
+  interface PorticoEvents {
+    members: typeof events
+  }
+}
 
 /** Applies in addition to the role. An omitted field sets no limit. */
 const PolicyConfig = partialUpdate({

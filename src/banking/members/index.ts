@@ -14,7 +14,9 @@ import {
   type WorkspaceAccess,
   type WorkspaceId,
 } from '../../kernel/index.ts'
+import type { EventMapper } from '../../platform/events/index.ts'
 import * as contract from './contract.ts'
+import { memberEvents } from './events/mapper.ts'
 import { createHandlers } from './handlers.ts'
 import { deleteFormerMemberships } from './membership-store.ts'
 import { Memberships, type MembershipsPorts } from './memberships.ts'
@@ -44,6 +46,7 @@ export interface MembersPorts extends Omit<MembershipsPorts, 'rules'> {
 
 export interface Members {
   handlers: HandlerTable
+  events: EventMapper[]
   notices: OwnerNotices
   memberships: Memberships
   /** A null id selects the caller's default workspace. Implements the gateway's WorkspacePort. */
@@ -82,6 +85,7 @@ export function createMembers(ports: MembersPorts): Members {
   const notices = createOwnerNotices(ports)
   return {
     handlers: createHandlers({ ...ports, memberships, notices }),
+    events: [memberEvents(ports.words)],
     notices,
     memberships,
     enter: (caller, workspaceId) => enterWorkspace({ database: ports.database, rules }, caller, workspaceId),
@@ -133,7 +137,7 @@ export default domain({
     'workspaces',
   ],
   create: ({ workspaces, permissions, sessions, settings, signInUrl, ...ports }) => {
-    const { handlers, ...service } = createMembers({
+    const { handlers, events, ...service } = createMembers({
       ...ports,
       permissionTable: permissions.workspace,
       settings: membershipSettings(settings, sessions.stepUpMs),
@@ -148,6 +152,7 @@ export default domain({
     }
     return {
       handlers,
+      events,
       service,
       jobs: [{ name: 'members.deleteFormer', attempts: 1, everyMs: hours(1), work: cleanup }],
       gatewayJobs: [ownerNoticeJob(mails)],

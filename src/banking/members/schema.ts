@@ -1,6 +1,7 @@
 import type { ColumnType, Generated } from 'kysely'
 import { type Json, type NullableTimestamp, sqlMigration, type Timestamp } from '../../database/index.ts'
 import type { AccountId, RoleId, WorkspaceId } from '../../kernel/index.ts'
+import { recordChanges } from '../../platform/events/index.ts'
 import type { JoinSource } from './contract.ts'
 import { suspicionMigration } from './suspicion-schema.ts'
 
@@ -157,4 +158,16 @@ export const migrations = [
     $$`,
   ]),
   suspicionMigration,
+  sqlMigration(
+    '007-events',
+    recordChanges(
+      'memberships',
+      ['role_biz_id', 'suspended_at', 'policy_config'],
+      [
+        ...['workspace_biz_id', 'account_biz_id', 'role_biz_id', 'join_source', 'policy_config', 'suspended_at'],
+        ...['created_at', 'updated_at'],
+      ],
+      ['INSERT', 'UPDATE', 'DELETE'],
+    ),
+  ),
 ]

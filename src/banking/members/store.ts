@@ -147,6 +147,9 @@ export interface MemberRow extends MembershipRow {
   accountEmail: string
 }
 
+/** The part of a member that views read. */
+export type ShownMember = Omit<MemberRow, 'ownerSince' | 'payoutsSince'>
+
 export interface MemberQuery extends PageRequest {
   workspaceId: WorkspaceId
   roleId: RoleId | undefined

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { type Locale, toIso, toIsoOrNull, type Words, workspaceKind } from '../../kernel/index.ts'
 import { joinSource, type Membership } from './contract.ts'
 import { isDefaultEligible, isEnterable } from './rules.ts'
-import type { MemberRow, MembershipRow } from './store.ts'
+import type { MembershipRow, ShownMember } from './store.ts'
 
 export function toMembershipView(words: Words, row: MembershipRow, locale: Locale): z.input<typeof Membership> {
   return {
@@ -14,7 +14,7 @@ export function toMembershipView(words: Words, row: MembershipRow, locale: Local
   }
 }
 
-export function toMemberView(words: Words, row: MemberRow, locale: Locale) {
+export function toMemberView(words: Words, row: ShownMember, locale: Locale) {
   return {
     ...toSharedFields(words, row, locale),
     accountName: row.accountName,
@@ -23,7 +23,7 @@ export function toMemberView(words: Words, row: MemberRow, locale: Locale) {
   }
 }
 
-function toSharedFields(words: Words, row: MembershipRow, locale: Locale) {
+function toSharedFields(words: Words, row: Omit<ShownMember, 'accountName' | 'accountEmail'>, locale: Locale) {
   return {
     userBizId: row.accountId,
     workspaceBizId: row.workspaceId,

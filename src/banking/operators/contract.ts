@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { suspendedCredentials } from '../../contract/account-fields.ts'
+import { type Events, event, statusEvents } from '../../contract/events/event.ts'
 import {
   bizId,
   clientReferenceFilter,
@@ -16,7 +17,7 @@ import {
 import { listQuery, page } from '../../contract/lists.ts'
 import type { Permissions } from '../../contract/permissions.ts'
 import { operator } from '../../contract/policies.ts'
-import { Profile } from '../../contract/shared-schemas.ts'
+import { Account } from '../../contract/shared-schemas.ts'
 import {
   accountPortal,
   accountStatus,
@@ -37,7 +38,35 @@ export const permissions = {
   },
 } as const satisfies Permissions
 
-const Account = Profile.extend({ lastLoginAt: timestamp.nullable() })
+/** A session as operators see it. Those who read the audit log see the same. */
+const Session = z.object({
+  bizId,
+  accountBizId: bizId,
+  accountPortal: coded(accountPortal),
+  startedAt: timestamp,
+  endedAt: timestamp.nullable(),
+  endReason: z.string().nullable().meta({ description: 'LOGOUT, DISPLACED or TERMINATED, for example' }),
+})
+
+const sessionEvent = { data: Session, audience: 'operators', permission: 'audit:read' } as const
+
+/** Identity records them: the accounts and sessions of both portals. */
+export const events = {
+  ...statusEvents('account', accountStatus.codes, {
+    object: 'An account',
+    data: Account,
+    audience: 'operators',
+    permission: 'account:read',
+  }),
+  'session.started': event({ ...sessionEvent, summary: 'A person signed in.' }),
+  'session.ended': event({ ...sessionEvent, summary: 'A session was ended before it expired.' }),
+} as const satisfies Events
+
+declare global {
+  interface PorticoEvents {
+    operators: typeof events
+  }
+}
 
 const reading = { ...operator, permission: 'account:read' } as const
 const approving = { ...operator, permission: 'account:approve', stepUp: true, changesRights: true } as const

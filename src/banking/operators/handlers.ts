@@ -1,3 +1,4 @@
+import { toAccountView } from '../../contract/shared-schemas.ts'
 import type { Database } from '../../database/index.ts'
 import {
   bizId,
@@ -16,7 +17,7 @@ import { LedgerCheck, type LedgerPorts, listOrderPostings } from './ledger-check
 import type { AccountCommand } from './rules.ts'
 import { type AccountPorts, changeAccountStatus, listAccounts, readAccount, terminateSessions } from './service.ts'
 import { listAuditLog } from './store.ts'
-import { toAccountView, toAuditView, toInvariantsView, toPostingView } from './view.ts'
+import { toAuditView, toInvariantsView, toPostingView } from './view.ts'
 
 type StatusRequest =
   | Request<typeof contract.approveAccount>

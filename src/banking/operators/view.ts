@@ -1,4 +1,3 @@
-import { toProfileView } from '../../contract/shared-schemas.ts'
 import {
   accountPortal,
   auditOutcome,
@@ -6,19 +5,11 @@ import {
   type Locale,
   type OrderId,
   toIso,
-  toIsoOrNull,
   type Words,
 } from '../../kernel/index.ts'
 import type { Posting } from '../../ledger/index.ts'
 import type { LedgerReport } from './ledger-check.ts'
-import type { AccountRow, AuditRow } from './store.ts'
-
-export function toAccountView(words: Words, row: AccountRow, locale: Locale) {
-  return {
-    ...toProfileView(words, row, locale),
-    lastLoginAt: toIsoOrNull(row.lastLoginAt),
-  }
-}
+import type { AuditRow } from './store.ts'
 
 export function toAuditView(words: Words, row: AuditRow, locale: Locale) {
   return {

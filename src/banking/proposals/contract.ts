@@ -1,16 +1,11 @@
 import * as z from 'zod'
+import { type Events, event, statusEvents } from '../../contract/events/event.ts'
 import { bizId, coded, codeOf, id, reason, text, timestamp } from '../../contract/fields.ts'
 import { listQuery, page } from '../../contract/lists.ts'
 import { type Permissions, permissionCodes } from '../../contract/permissions.ts'
 import { operator } from '../../contract/policies.ts'
-import {
-  accountStatus,
-  type CodeOf,
-  type ConfirmedTexts,
-  codedFamily,
-  operation,
-  type Purpose,
-} from '../../kernel/index.ts'
+import { Operator } from '../../contract/shared-schemas.ts'
+import { type CodeOf, type ConfirmedTexts, codedFamily, operation, type Purpose } from '../../kernel/index.ts'
 
 export const summary = 'Rights of operators and recovery of accounts, decided by two operators.'
 
@@ -38,16 +33,6 @@ export const proposalStatus = codedFamily('proposalStatus', {
 })
 export type ProposalStatus = CodeOf<typeof proposalStatus>
 
-const Operator = z.object({
-  bizId,
-  accountEmail: z.string(),
-  accountName: z.string(),
-  accountStatus: coded(accountStatus),
-  permissionCodes: z.array(z.string()),
-  createdAt: timestamp,
-  updatedAt: timestamp,
-})
-
 /**
  * The permission codes are the complete new list, or null for other kinds. A scheduled reset takes effect at
  * executesAt.
@@ -68,6 +53,23 @@ const Proposal = z.object({
   createdAt: timestamp,
   updatedAt: timestamp,
 })
+
+const operatorEvent = { audience: 'operators', permission: 'operator:read' } as const
+
+export const events = {
+  ...statusEvents('proposal', proposalStatus.codes, { ...operatorEvent, object: 'A proposal', data: Proposal }),
+  'operator.permissions_changed': event({
+    ...operatorEvent,
+    summary: 'An operator got other permissions.',
+    data: Operator,
+  }),
+} as const satisfies Events
+
+declare global {
+  interface PorticoEvents {
+    proposals: typeof events
+  }
+}
 
 const reading = { ...operator, permission: 'operator:read' } as const
 const managing = { ...operator, permission: 'operator:manage', stepUp: true } as const

@@ -17,14 +17,13 @@ import type { JobFacts } from '../../platform/jobs/index.ts'
 import { queueNotices } from './notices.ts'
 import { areSame, mayAct, PermissionChange, permissionOf } from './rules.ts'
 import {
-  cancelTaken,
+  endScheduled,
   listDue,
   lockPeople,
+  lockScheduled,
   type PersonRow,
   type ProposalRow,
-  proposalById,
   setPermissions,
-  takeScheduled,
 } from './store.ts'
 
 interface FactorOwner {
@@ -129,8 +128,7 @@ export async function runScheduled(
 async function executeScheduled(ports: ScheduledPorts, id: ProposalRow['id'], requestId: string): Promise<SessionId[]> {
   return ports.transaction(async (tx) => {
     const at = ports.clock.now()
-    if (!(await takeScheduled(tx, id, at))) return []
-    const proposal = await proposalById(tx, id)
+    const proposal = await lockScheduled(tx, id, at)
     if (!proposal) return []
     const { subjectId, proposedBy, decidedBy, kind } = proposal
     const operators = decidedBy === null ? [proposedBy] : [proposedBy, decidedBy]
@@ -144,9 +142,9 @@ async function executeScheduled(ports: ScheduledPorts, id: ProposalRow['id'], re
       !isAuthorized ||
       (await ports.factors.areUsedSince(tx, subject, proposal.createdAt)) ||
       !(await ports.factors.areSet(tx, subject))
-    if (isObsolete) await cancelTaken(tx, id, at)
-    const ended = isObsolete ? [] : await ports.factors.reset(tx, subject, at)
     const status = isObsolete ? 'CANCELLED' : 'DONE'
+    await endScheduled(tx, id, status, at)
+    const ended = isObsolete ? [] : await ports.factors.reset(tx, subject, at)
     const context = { operationId: scheduledJob, accountId: null, apiKeyId: null, requestId, clientIp: '' }
     await recordSuccess(
       tx,

@@ -1,3 +1,4 @@
+import { toOperatorView } from '../../contract/shared-schemas.ts'
 import {
   bizId,
   createHandlerTable,
@@ -19,7 +20,7 @@ import {
   revokePermissions,
 } from './service.ts'
 import { listOperators, listProposals, type ProposalRow } from './store.ts'
-import { toOperatorView, toProposalView } from './view.ts'
+import { toProposalView } from './view.ts'
 
 export function createHandlers(ports: ProposalPorts & { words: Words }): HandlerTable {
   const { database, words } = ports

@@ -1,8 +1,10 @@
 import { declaredBy, domain } from '../../api/domain.ts'
 import { days, type HandlerTable, minutes, type Words } from '../../kernel/index.ts'
+import type { EventMapper } from '../../platform/events/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
 import * as contract from './contract.ts'
 import { runScheduled, type ScheduledPorts, scheduledJob } from './effects.ts'
+import { proposalEvents } from './events.ts'
 import { createHandlers } from './handlers.ts'
 import { type NoticePorts, noticeMailJob } from './notices.ts'
 import { proposalSettings } from './rules.ts'
@@ -22,6 +24,7 @@ export interface ProposalsPorts extends ProposalPorts, ScheduledPorts, NoticePor
 
 export interface Proposals {
   handlers: HandlerTable
+  events: EventMapper[]
   /** Executes scheduled resets. */
   jobs: JobKind[]
   mailJobs: JobKind[]
@@ -30,6 +33,7 @@ export interface Proposals {
 export function createProposals(ports: ProposalsPorts): Proposals {
   return {
     handlers: createHandlers(ports),
+    events: [proposalEvents(ports.words)],
     jobs: [{ name: scheduledJob, attempts: 1, everyMs: minutes(1), work: (_, facts) => runScheduled(ports, facts) }],
     mailJobs: [noticeMailJob(ports)],
   }
@@ -65,7 +69,7 @@ export default domain({
     'words',
   ],
   create: ({ use, sessions, permissions, factors, ledger, ...ports }) => {
-    const { handlers, jobs, mailJobs } = createProposals({
+    const { mailJobs, ...parts } = createProposals({
       ...ports,
       factors,
       members: use('members').memberships,
@@ -74,6 +78,6 @@ export default domain({
       assertDifferentPerson: (tx, one, other) => ledger.within(tx).assertDifferentPerson(one, other),
       onSessionsEnded: sessions.invalidate,
     })
-    return { handlers, jobs, gatewayJobs: mailJobs }
+    return { ...parts, gatewayJobs: mailJobs }
   },
 })

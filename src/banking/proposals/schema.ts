@@ -1,5 +1,6 @@
 import { type Json, type NullableTimestamp, sqlMigration, type Timestamp } from '../../database/index.ts'
 import type { AccountId, BizId, WorkspaceId } from '../../kernel/index.ts'
+import { recordChanges } from '../../platform/events/index.ts'
 import type { ProposalKind, ProposalStatus } from './contract.ts'
 
 export interface OperatorProposalsTable {
@@ -49,4 +50,15 @@ export const migrations = [
       NULLS NOT DISTINCT WHERE status IN ('PENDING', 'SCHEDULED')`,
     `CREATE INDEX operator_proposals_created ON operator_proposals (created_at)`,
   ]),
+  sqlMigration(
+    '002-events',
+    recordChanges(
+      'operator_proposals',
+      ['status'],
+      [
+        ...['biz_id', 'kind', 'subject_biz_id', 'workspace_biz_id', 'payload', 'reason', 'status', 'proposed_by'],
+        ...['decided_by', 'expires_at', 'executes_at', 'created_at', 'updated_at'],
+      ],
+    ),
+  ),
 ]

@@ -12,6 +12,7 @@ import {
   toDate,
   type WorkspaceId,
 } from '../../kernel/index.ts'
+import { recordAs } from '../../platform/events/index.ts'
 import type { ProposalKind, ProposalStatus } from './contract.ts'
 import type { PermissionChange } from './rules.ts'
 
@@ -142,6 +143,15 @@ export function proposalById(store: Store, id: ProposalId): Promise<ProposalRow 
   return proposals(store).select(proposalColumns).where('p.bizId', '=', id).executeTakeFirst()
 }
 
+/** Returns the proposal as a change recorded it, with the present address of its subject. */
+export function proposalOfRecord(tx: Tx, record: unknown): Promise<ProposalRow> {
+  return tx
+    .selectFrom(recordAs('operator_proposals', record, 'p'))
+    .innerJoin('accounts as a', 'a.bizId', 'p.subjectBizId')
+    .select(proposalColumns)
+    .executeTakeFirstOrThrow()
+}
+
 export interface NewProposal {
   id: ProposalId
   kind: ProposalKind
@@ -234,25 +244,22 @@ export async function endProposal(
   return ended !== undefined
 }
 
-/** Returns false if another replica has taken the proposal, or if it has ended. */
-export async function takeScheduled(tx: Tx, id: ProposalId, at: Instant): Promise<boolean> {
-  const taken = await tx
-    .updateTable('operator_proposals')
-    .set({ status: 'DONE', updatedAt: toDate(at) })
-    .where('bizId', '=', id)
-    .where('status', '=', 'SCHEDULED')
-    .where('executesAt', '<=', timestamptz(at))
-    .returning('bizId')
+/** Locks the proposal. Returns undefined if it has ended. */
+export function lockScheduled(tx: Tx, id: ProposalId, at: Instant): Promise<ProposalRow | undefined> {
+  return proposals(tx)
+    .select(proposalColumns)
+    .where('p.bizId', '=', id)
+    .where('p.status', '=', 'SCHEDULED')
+    .where('p.executesAt', '<=', timestamptz(at))
+    .forNoKeyUpdate('p')
     .executeTakeFirst()
-  return taken !== undefined
 }
 
-export async function cancelTaken(tx: Tx, id: ProposalId, at: Instant): Promise<void> {
+export async function endScheduled(tx: Tx, id: ProposalId, status: 'DONE' | 'CANCELLED', at: Instant): Promise<void> {
   await tx
     .updateTable('operator_proposals')
-    .set({ status: 'CANCELLED', updatedAt: toDate(at) })
+    .set({ status, updatedAt: toDate(at) })
     .where('bizId', '=', id)
-    .where('status', '=', 'DONE')
     .execute()
 }
 

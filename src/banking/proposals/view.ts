@@ -1,19 +1,7 @@
-import { accountStatus, type Instant, type Locale, toIso, toIsoOrNull, type Words } from '../../kernel/index.ts'
+import { type Instant, type Locale, toIso, toIsoOrNull, type Words } from '../../kernel/index.ts'
 import { proposalKind, proposalStatus } from './contract.ts'
 import { PermissionChange, statusAt } from './rules.ts'
-import type { PersonRow, ProposalRow } from './store.ts'
-
-export function toOperatorView(words: Words, row: PersonRow, locale: Locale) {
-  return {
-    bizId: row.id,
-    accountEmail: row.email,
-    accountName: row.name,
-    accountStatus: words.coded(accountStatus, row.status, locale),
-    permissionCodes: row.permissions,
-    createdAt: toIso(row.createdAt),
-    updatedAt: toIso(row.updatedAt),
-  }
-}
+import type { ProposalRow } from './store.ts'
 
 /** Returns a proposal. The status EXPIRED depends on `at`. */
 export function toProposalView(words: Words, row: ProposalRow, at: Instant, locale: Locale) {

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { type Events, event } from '../../contract/events/event.ts'
 import { bizId, changesSomething, coded, id, line, nothing, orNone, text, timestamp } from '../../contract/fields.ts'
 
 import { type Permissions, permissionCodes as permissionCodesOf } from '../../contract/permissions.ts'
@@ -28,6 +29,21 @@ const Role = z.object({
   createdAt: timestamp,
   updatedAt: timestamp,
 })
+
+/** No operator reads roles. */
+const roleEvent = { data: Role, audience: 'workspace', permission: 'role:read', operatorPermission: null } as const
+
+export const events = {
+  'role.created': event({ ...roleEvent, summary: 'A role was created.' }),
+  'role.changed': event({ ...roleEvent, summary: 'The name, description or permissions of a role changed.' }),
+  'role.deleted': event({ ...roleEvent, summary: 'A role was deleted.' }),
+} as const satisfies Events
+
+declare global {
+  interface PorticoEvents {
+    roles: typeof events
+  }
+}
 
 const PermissionNode = z.object({
   bizId,

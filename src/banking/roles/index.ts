@@ -2,7 +2,9 @@ import { z } from 'zod'
 import { declaredBy, domain } from '../../api/domain.ts'
 import { positive } from '../../config/values.ts'
 import { addMs, type HandlerTable, type Words } from '../../kernel/index.ts'
+import type { EventMapper } from '../../platform/events/index.ts'
 import * as contract from './contract.ts'
+import { roleEvents } from './events.ts'
 import { suspendGrantsOf } from './grant-store.ts'
 import { createHandlers } from './handlers.ts'
 import { PermissionTrees, type TreeRow } from './permission-tree.ts'
@@ -20,11 +22,13 @@ export interface RolesPorts extends Omit<RolePorts, 'permissions'> {
   permissionTable: readonly TreeRow[]
 }
 
-export function createRoles(ports: RolesPorts): { handlers: HandlerTable } {
+export function createRoles(ports: RolesPorts): { handlers: HandlerTable; events: EventMapper[] } {
+  const permissions = ports.permissionTable.map(({ code }) => code)
   return {
+    events: [roleEvents(ports.words, permissions)],
     handlers: createHandlers({
       ...ports,
-      permissions: ports.permissionTable.map(({ code }) => code),
+      permissions,
       trees: new PermissionTrees(ports.permissionTable, ports.words),
     }),
   }
@@ -55,7 +59,7 @@ export default domain({
   uses: ['members'],
   needs: ['accounts', 'database', 'ids', 'permissions', 'sessions', 'transaction', 'words'],
   create: ({ use, accounts: { suspicionWindowMs }, sessions, permissions, ...ports }) => {
-    const { handlers } = createRoles({
+    const { handlers, events } = createRoles({
       ...ports,
       members: use('members').memberships,
       assertSessionOpen: sessions.assertOpen,
@@ -64,6 +68,7 @@ export default domain({
     })
     return {
       handlers,
+      events,
       onAccountRecovered: (tx, { accountId, at }) =>
         suspendGrantsOf(tx, { accountId, since: addMs(at, -suspicionWindowMs), at }),
     }

@@ -1,6 +1,7 @@
 import type { Generated } from 'kysely'
 import { sqlMigration, type Timestamp } from '../../database/index.ts'
 import type { AccountId, RoleId, RoleType, WorkspaceId } from '../../kernel/index.ts'
+import { recordChanges } from '../../platform/events/index.ts'
 
 export interface RolesTable {
   bizId: RoleId
@@ -60,4 +61,16 @@ export const migrations = [
     )`,
     `CREATE INDEX role_grants_account ON role_grants (granted_by, granted_at)`,
   ]),
+  sqlMigration(
+    '003-events',
+    recordChanges(
+      'roles',
+      ['role_name', 'description', 'permission_codes'],
+      [
+        ...['biz_id', 'workspace_biz_id', 'role_name', 'description', 'role_type', 'permission_codes'],
+        ...['created_at', 'updated_at'],
+      ],
+      ['INSERT', 'UPDATE', 'DELETE'],
+    ),
+  ),
 ]

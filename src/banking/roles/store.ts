@@ -1,6 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import { type Database, type Tables, type Tx, timestamptz } from '../../database/index.ts'
 import { type Instant, toDate, type WorkspaceId } from '../../kernel/index.ts'
+import { recordAs } from '../../platform/events/index.ts'
 
 const columns = [
   'bizId',
@@ -35,6 +36,14 @@ export function roleById(store: Database | Tx, { workspaceBizId, bizId }: RoleKe
     .where('workspaceBizId', '=', workspaceBizId)
     .where('bizId', '=', bizId)
     .executeTakeFirst()
+}
+
+/** Returns the role as a change recorded it. */
+export function roleOfRecord(tx: Tx, record: unknown): Promise<RoleRow> {
+  return tx
+    .selectFrom(recordAs('roles', record, 'r'))
+    .select(columns)
+    .executeTakeFirstOrThrow()
 }
 
 /** Serializes the change with the recovery of an account, which suspends permissions. */

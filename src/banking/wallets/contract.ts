@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { statusEvents } from '../../contract/events/event.ts'
 import { bizId, coded, currency, decimal, instant, line, orNone, reason, timestamp } from '../../contract/fields.ts'
 import { listQuery, page } from '../../contract/lists.ts'
 
@@ -25,6 +26,20 @@ const Wallet = z.object({
   createdAt: timestamp,
   updatedAt: timestamp,
 })
+
+export const events = statusEvents('wallet', walletStatus.codes, {
+  object: 'A wallet',
+  data: Wallet,
+  audience: 'workspace',
+  permission: 'wallet:read',
+  operatorPermission: 'wallet:freeze',
+})
+
+declare global {
+  interface PorticoEvents {
+    wallets: typeof events
+  }
+}
 
 const Balance = z.object({
   walletBizId: bizId,

@@ -5,7 +5,9 @@
 import { declaredBy, domain } from '../../api/domain.ts'
 import type { Database } from '../../database/index.ts'
 import type { HandlerTable, Instant, Words, WorkspaceId } from '../../kernel/index.ts'
+import type { EventMapper } from '../../platform/events/index.ts'
 import * as contract from './contract.ts'
+import { walletEvents } from './events.ts'
 import { createHandlers } from './handlers.ts'
 import { openWallets, type WalletsPorts } from './service.ts'
 
@@ -14,6 +16,7 @@ export type { WalletsPorts } from './service.ts'
 
 export interface Wallets {
   handlers: HandlerTable
+  events: EventMapper[]
   /** Call in the transaction that creates the workspace. */
   openWallets(tx: Database, workspace: { workspaceId: WorkspaceId; at: Instant }): Promise<void>
 }
@@ -21,6 +24,7 @@ export interface Wallets {
 export function createWallets(ports: WalletsPorts & { words: Words }): Wallets {
   return {
     handlers: createHandlers(ports),
+    events: [walletEvents(ports.words)],
     openWallets: (tx, workspace) => openWallets(ports, tx, workspace),
   }
 }
@@ -33,10 +37,14 @@ export default domain({
   needs: ['clock', 'currencies', 'database', 'ids', 'ledger', 'transaction', 'words'],
   create: ({ use, ...ports }) => {
     const { memberships } = use('members')
-    const { handlers, openWallets: onWorkspaceOpened } = createWallets({
+    const {
+      handlers,
+      events,
+      openWallets: onWorkspaceOpened,
+    } = createWallets({
       ...ports,
       members: memberships,
     })
-    return { handlers, onWorkspaceOpened }
+    return { handlers, events, onWorkspaceOpened }
   },
 })

@@ -1,5 +1,7 @@
-import type { Database } from '../../database/index.ts'
+import type { Database, Tx } from '../../database/index.ts'
 import type { WorkspaceId } from '../../kernel/index.ts'
+import type { Wallet } from '../../ledger/index.ts'
+import { recordAs } from '../../platform/events/index.ts'
 
 /** Returns up to `limit` workspaces after `after` without an open default wallet in the currency, ordered by id. */
 export async function listWorkspacesWithout(
@@ -27,4 +29,18 @@ export async function listWorkspacesWithout(
   if (after !== undefined) found = found.where('o.bizId', '>', after)
   const rows = await found.orderBy('o.bizId').limit(limit).execute()
   return rows.map(({ id }) => id)
+}
+
+/** Returns the wallet as a change of its account recorded it, or undefined for another account. */
+export function walletOfRecord(tx: Tx, account: unknown): Promise<Wallet | undefined> {
+  return tx
+    .selectFrom(recordAs('ledger_accounts', account, 'a'))
+    .innerJoin('wallets as w', (join) =>
+      join.onRef('w.bizId', '=', 'a.bizId').onRef('w.workspaceBizId', '=', 'a.workspaceBizId'),
+    )
+    .select([
+      ...(['w.bizId', 'w.workspaceBizId', 'w.walletName', 'w.currency', 'w.isDefault', 'w.createdAt'] as const),
+      ...(['a.status', 'a.updatedAt'] as const),
+    ])
+    .executeTakeFirst()
 }

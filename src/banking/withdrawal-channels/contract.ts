@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { country } from '../../contract/account-fields.ts'
+import { statusEvents } from '../../contract/events/event.ts'
 import {
   bizId,
   coded,
@@ -79,6 +80,19 @@ const WithdrawalChannel = z.object({
   createdAt: timestamp,
   updatedAt: timestamp,
 })
+
+export const events = statusEvents('withdrawal_channel', withdrawalChannelStatus.codes, {
+  object: 'A payout account',
+  data: WithdrawalChannel,
+  audience: 'workspace',
+  permission: 'withdrawal-channel:read',
+})
+
+declare global {
+  interface PorticoEvents {
+    withdrawalChannels: typeof events
+  }
+}
 
 /** An operator verifies this account or pays to it. */
 const RevealedAccount = z.object({

@@ -7,7 +7,9 @@ import { declaredBy, domain } from '../../api/domain.ts'
 import { positive } from '../../config/values.ts'
 import type { Tx } from '../../database/index.ts'
 import { bizId, type HandlerTable, type RecoveredAccount, type Words, type WorkspaceId } from '../../kernel/index.ts'
+import type { EventMapper } from '../../platform/events/index.ts'
 import * as contract from './contract.ts'
+import { channelEvents } from './events.ts'
 import { createHandlers } from './handlers.ts'
 import { defaultNetworks, networksSetting } from './networks.ts'
 import { keyedColumns, migrations } from './schema.ts'
@@ -16,6 +18,7 @@ import { deleteChannels, readAnyChannel, readChannel } from './store.ts'
 
 export interface WithdrawalChannels {
   handlers: HandlerTable
+  events: EventMapper[]
   /** Returns undefined if the channel does not exist in the workspace. */
   channelOf(workspace: WorkspaceId, channel: string): Promise<PayoutChannel | undefined>
   /** A null workspace selects any workspace, for operators. */
@@ -28,6 +31,7 @@ export interface WithdrawalChannels {
 export function createWithdrawalChannels(ports: ChannelsPorts & { words: Words }): WithdrawalChannels {
   return {
     handlers: createHandlers(ports),
+    events: [channelEvents(ports.words)],
     maskedAccountOf: async (workspace, channel) => {
       const id = bizId<'withdrawalChannel'>(channel)
       const found = workspace === null ? readAnyChannel(ports.database, id) : readChannel(ports.database, id, workspace)
@@ -86,7 +90,7 @@ export default domain({
   ],
   create: ({ use, accounts, sessions, settings: { maxChannelsPerWorkspace, networks }, ...ports }) => {
     const { memberships, notices } = use('members')
-    const { handlers, clean, suspend, channelOf, maskedAccountOf } = createWithdrawalChannels({
+    const { handlers, events, clean, suspend, channelOf, maskedAccountOf } = createWithdrawalChannels({
       ...ports,
       members: memberships,
       notices,
@@ -96,6 +100,6 @@ export default domain({
       suspendYoungerThanMs: accounts.suspicionWindowMs,
     })
     const service = { channelOf, maskedAccountOf }
-    return { handlers, service, onSandboxReset: clean, onAccountRecovered: suspend }
+    return { handlers, events, service, onSandboxReset: clean, onAccountRecovered: suspend }
   },
 })

@@ -1,6 +1,7 @@
 import { type NullableTimestamp, sqlMigration, type Timestamp } from '../../database/index.ts'
 
 import type { AccountId, BizId, WorkspaceId } from '../../kernel/index.ts'
+import { recordChanges } from '../../platform/events/index.ts'
 import { type KeyedColumns, textOf } from '../../platform/key-rotation/index.ts'
 import type { WithdrawalChannelStatus } from './contract.ts'
 
@@ -104,6 +105,26 @@ export const migrations = [
     `CREATE INDEX IF NOT EXISTS withdrawal_channels_enabled ON withdrawal_channels (enabled_by)
       WHERE enabled_by IS NOT NULL`,
   ]),
+  sqlMigration(
+    '004-events',
+    recordChanges(
+      'withdrawal_channels',
+      ['channel_status'],
+      [
+        ...[
+          'biz_id',
+          'workspace_biz_id',
+          'channel_type',
+          'currency',
+          'country',
+          'account_holder_name',
+          'masked_account',
+        ],
+        ...['bank_code', 'network', 'channel_status', 'reject_reason', 'created_by', 'verified_by'],
+        ...['created_at', 'updated_at'],
+      ],
+    ),
+  ),
 ]
 
 export const keyedColumns: KeyedColumns = {

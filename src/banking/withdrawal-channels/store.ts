@@ -10,6 +10,7 @@ import {
   type WorkspaceId,
   type WorkspaceKind,
 } from '../../kernel/index.ts'
+import { recordAs } from '../../platform/events/index.ts'
 
 import type { ChannelStatus, ChannelType } from './rules.ts'
 
@@ -51,6 +52,14 @@ const columns = [
   'createdAt',
   'updatedAt',
 ] as const
+
+/** Returns the channel as a change recorded it. */
+export function channelOfRecord(tx: Tx, record: unknown): Promise<Channel> {
+  return tx
+    .selectFrom(recordAs('withdrawal_channels', record, 'c'))
+    .select(columns)
+    .executeTakeFirstOrThrow()
+}
 
 /** These are literals, so that a cached query plan uses the partial index. */
 const open = [

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { timezone } from '../../contract/account-fields.ts'
+import { statusEvents } from '../../contract/events/event.ts'
 import { bizId, coded, codeOf, line, reason, text, timestamp } from '../../contract/fields.ts'
 import { listQuery, page } from '../../contract/lists.ts'
 import type { Permissions } from '../../contract/permissions.ts'
@@ -25,6 +26,19 @@ export const Workspace = z.object({
   createdAt: timestamp,
   updatedAt: timestamp,
 })
+
+export const events = statusEvents('workspace', workspaceStatus.codes, {
+  object: 'A workspace',
+  data: Workspace,
+  audience: 'workspace',
+  permission: 'workspace:read',
+})
+
+declare global {
+  interface PorticoEvents {
+    workspaces: typeof events
+  }
+}
 
 const workspaceName = line(128)
 const workspaceTimezone = timezone.optional()

@@ -1,7 +1,9 @@
 import { type DomainServices, declaredBy, domain } from '../../api/domain.ts'
 import type { Tx } from '../../database/index.ts'
 import type { HandlerTable, Words } from '../../kernel/index.ts'
+import type { EventMapper } from '../../platform/events/index.ts'
 import * as contract from './contract.ts'
+import { workspaceEvents } from './events.ts'
 import { createHandlers } from './handlers.ts'
 import { type OpenedWorkspace, type Opening, openWorkspace, openWorkspaceWithWallets } from './open-workspace.ts'
 import { countPendingOrders } from './pending-orders.ts'
@@ -22,6 +24,7 @@ export interface WorkspacePorts extends WorkspaceServicePorts {
 
 export interface Workspaces {
   handlers: HandlerTable
+  events: EventMapper[]
   /** Opens a workspace with its owner but without wallets, for the seed. */
   open(tx: Tx, opening: Opening): Promise<OpenedWorkspace>
   /** Opens a workspace with its wallets, for registration. */
@@ -33,6 +36,7 @@ export interface Workspaces {
 export function createWorkspaces(ports: WorkspacePorts): Workspaces {
   return {
     handlers: createHandlers(ports),
+    events: [workspaceEvents(ports.words)],
     open: (tx, opening) => openWorkspace(ports, opening, tx),
     openWithWallets: (tx, opening) => openWorkspaceWithWallets(ports, opening, tx),
     addRole: insertRole,
@@ -53,7 +57,7 @@ export default domain({
   uses: ['members'],
   needs: ['database', 'hooks', 'ids', 'ledger', 'transaction', 'words'],
   create: ({ use, hooks, ...ports }) => {
-    const { handlers, ...opening } = createWorkspaces({
+    const { handlers, events, ...opening } = createWorkspaces({
       ...ports,
       members: use('members').memberships,
       openWallets: hooks.workspaceOpened,
@@ -65,6 +69,6 @@ export default domain({
       exists: (id) => hasWorkspace(ports.database, id),
       freezeOwn: freezeOwnWorkspace,
     }
-    return { handlers, service }
+    return { handlers, events, service }
   },
 })

@@ -1,6 +1,7 @@
 import { type Json, sqlMigration, type Timestamp, trigramIndexes } from '../../database/index.ts'
 
 import type { WorkspaceId, WorkspaceKind, WorkspaceStatus } from '../../kernel/index.ts'
+import { recordChanges } from '../../platform/events/index.ts'
 
 export interface WorkspacesTable {
   bizId: WorkspaceId
@@ -45,4 +46,15 @@ export const migrations = [
     `CREATE INDEX IF NOT EXISTS workspaces_frozen ON workspaces (created_at, biz_id) WHERE workspace_status = 'FROZEN'`,
     ...trigramIndexes('workspaces', { workspaces_name_trigrams: 'lower(upper(workspace_name))' }),
   ]),
+  sqlMigration(
+    '003-events',
+    recordChanges(
+      'workspaces',
+      ['workspace_status'],
+      [
+        ...['biz_id', 'institution_biz_id', 'entity_biz_id', 'workspace_name', 'workspace_timezone'],
+        ...['workspace_status', 'workspace_kind', 'extra_data', 'created_at', 'updated_at'],
+      ],
+    ),
+  ),
 ]

@@ -12,6 +12,7 @@ import {
   type WorkspaceKind,
   type WorkspaceStatus,
 } from '../../kernel/index.ts'
+import { recordAs } from '../../platform/events/index.ts'
 
 type Store = Database | Tx
 
@@ -43,6 +44,14 @@ export interface WorkspaceRow {
 
 export function workspaceById(store: Store, id: WorkspaceId): Promise<WorkspaceRow | undefined> {
   return store.selectFrom('workspaces').select(columns).where('bizId', '=', id).executeTakeFirst()
+}
+
+/** Returns the workspace as a change recorded it. */
+export function workspaceOfRecord(tx: Tx, record: unknown): Promise<WorkspaceRow> {
+  return tx
+    .selectFrom(recordAs('workspaces', record, 'w'))
+    .select(columns)
+    .executeTakeFirstOrThrow()
 }
 
 export async function hasWorkspace(store: Store, id: WorkspaceId): Promise<boolean> {

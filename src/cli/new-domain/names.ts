@@ -9,7 +9,6 @@ export const portalTables: ReadonlySet<string> = new Set([
   'development_outbox',
   'event_head',
   'event_outbox',
-  'event_reactions',
   'event_workspace_heads',
   'events',
   'exchange_quotes',

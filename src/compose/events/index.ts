@@ -1,6 +1,7 @@
 import type { Registry } from 'prom-client'
 import type { Catalogue } from '../../contract/index.ts'
-import { EventSequencer, outboxState } from '../../platform/events/index.ts'
+import type { Identity } from '../../identity/index.ts'
+import { type EventMapper, EventSequencer, outboxState } from '../../platform/events/index.ts'
 import { createEventMetrics } from '../../platform/telemetry/index.ts'
 import type { Domains } from '../domains.ts'
 import type { Infrastructure } from '../infrastructure.ts'
@@ -8,6 +9,7 @@ import type { Infrastructure } from '../infrastructure.ts'
 interface Parts {
   catalogue: Pick<Catalogue, 'events'>
   infrastructure: Infrastructure
+  identity: Pick<Identity, 'events'>
   domains: Pick<Domains, 'events'>
   logger: { warn(fields: object, message: string): void; error(fields: object, message: string): void }
   registry: Registry
@@ -15,12 +17,18 @@ interface Parts {
 
 /** Runs in every process that serves domains. `stack` stops it. */
 export async function startSequencer(
-  { catalogue, infrastructure, domains, logger, registry }: Parts,
+  { catalogue, infrastructure, identity, domains, logger, registry }: Parts,
   stack: AsyncDisposableStack,
 ): Promise<EventSequencer> {
   const { database, ids, pubsub, clock } = infrastructure
+  const { consumers } = domains.events
+  const mappers = [...domains.events.mappers, ...identity.events.map((each) => onlyDeclared(each, catalogue))]
   createEventMetrics(registry, {
-    read: () => outboxState(database),
+    read: () =>
+      outboxState(
+        database,
+        mappers.map(({ source }) => source),
+      ),
     clock,
     onFault: (error) => logger.warn({ err: error }, 'the outbox of events could not be read for metrics'),
   })
@@ -28,7 +36,8 @@ export async function startSequencer(
   const sequencer = new EventSequencer({
     database,
     ids,
-    ...domains.events,
+    mappers,
+    consumers,
     schemas: new Map([...catalogue.events].map(([type, { data }]) => [type, data])),
     onSequenced: () => {
       hasFailed = false
@@ -43,4 +52,9 @@ export async function startSequencer(
   stack.defer(() => sequencer.stop())
   await sequencer.start()
   return sequencer
+}
+
+/** Nobody can read the events of identity whose domain is off. */
+function onlyDeclared({ source, toEvents }: EventMapper, { events }: Pick<Catalogue, 'events'>): EventMapper {
+  return { source, toEvents: async (change, tx) => (await toEvents(change, tx)).filter(({ type }) => events.has(type)) }
 }

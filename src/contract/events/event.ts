@@ -14,8 +14,8 @@ export interface EventDeclaration<Data extends z.ZodType = z.ZodType> {
   readonly audience: Audience
   /** Readers must hold it: a workspace permission, or an operator's one if the audience is `operators`. */
   readonly permission: Permission
-  /** Operators must hold it. Default: `permission`. */
-  readonly operatorPermission?: Permission
+  /** Operators must hold it. Default: `permission`. Null if no operator reads these events. */
+  readonly operatorPermission?: Permission | null
 }
 
 /** Events by type, such as `transfer.completed`: the object, and what happened to it. */
@@ -82,11 +82,37 @@ export function event<const Declaration extends EventDeclaration>(declared: Decl
   return declared
 }
 
+/** `wallet.frozen` for the wallet that is FROZEN. */
+export function eventTypeOf(name: string, status: string): string {
+  return `${name}.${status}`.toLowerCase()
+}
+
+export type StatusEvents<Name extends string, Status extends string, Data extends z.ZodType> = {
+  readonly [S in Status as `${Lowercase<Name>}.${Lowercase<S>}`]: EventDeclaration<Data>
+}
+
+/**
+ * Declares a type of events for each status. `object` begins the summaries, such as `A wallet`.
+ * @__NO_SIDE_EFFECTS__
+ */
+export function statusEvents<const Name extends string, Status extends string, Data extends z.ZodType>(
+  name: Name,
+  statuses: readonly Status[],
+  { object, ...declared }: Omit<EventDeclaration<Data>, 'summary'> & { object: string },
+): StatusEvents<Name, Status, Data> {
+  const entries = statuses.map((status) => {
+    const summary = `${object} is ${status.toLowerCase().replaceAll('_', ' ')}.`
+    return [eventTypeOf(name, status), event({ ...declared, summary })]
+  })
+  // `Object.fromEntries` loses the names.
+  return Object.fromEntries(entries) as StatusEvents<Name, Status, Data>
+}
+
 export interface EventRow extends EventDeclaration {
   readonly owner: string
   /** The domains that react to it. */
   readonly reactions?: readonly string[]
-  readonly operatorPermission: Permission
+  readonly operatorPermission: Permission | null
 }
 
 export type EventTable = ReadonlyMap<string, EventRow>
@@ -109,7 +135,7 @@ export function collectEvents(
     if (!eventTypePattern.test(type)) fail('', 'must be a name such as loan.granted')
     if (row.audience === 'workspace' && !permissions.workspace.includes(row.permission))
       fail('.permission', `no owner declares ${row.permission} in permissions.workspace; add it there`)
-    if (!permissions.operator.includes(row.operatorPermission))
+    if (row.operatorPermission !== null && !permissions.operator.includes(row.operatorPermission))
       fail('.operatorPermission', `no owner declares ${row.operatorPermission} in permissions.operator; add it there`)
   }
   return joinDeclarations('event', rows, report)

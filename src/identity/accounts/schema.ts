@@ -1,6 +1,7 @@
 import type { Generated, GeneratedAlways } from 'kysely'
 import { type NullableTimestamp, type Timestamp, trigramIndexes } from '../../database/index.ts'
 import type { AccountId, AccountStatus, Permission, Portal } from '../../kernel/index.ts'
+import { recordChanges } from '../../platform/events/index.ts'
 
 interface AccountsTable {
   bizId: AccountId
@@ -88,3 +89,14 @@ export const accountLists = [
     accounts_name_trigrams: 'lower(upper(account_name))',
   }),
 ]
+
+/** Operators read all of it. */
+export const accountEvents = recordChanges(
+  'accounts',
+  ['account_status', 'operator_permissions'],
+  [
+    ...['biz_id', 'portal', 'institution_biz_id', 'account_status', 'email', 'phone', 'account_name', 'remark'],
+    ...['default_language', 'default_timezone', 'default_country', 'last_login_at', 'operator_permissions'],
+    ...['created_at', 'updated_at'],
+  ],
+)

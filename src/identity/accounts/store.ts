@@ -9,6 +9,7 @@ import {
   type Portal,
   toDate,
 } from '../../kernel/index.ts'
+import { recordAs } from '../../platform/events/index.ts'
 
 export interface Account {
   id: AccountId
@@ -81,6 +82,19 @@ export function accountByEmail(store: Store, portal: Portal, email: string): Pro
 
 export function accountById(store: Store, portal: Portal, id: AccountId): Promise<Account | undefined> {
   return findById.first(store, { portal, id })
+}
+
+/** Returns the account as a change recorded it. */
+export function accountOfRecord(tx: Tx, record: unknown) {
+  return tx
+    .selectFrom(recordAs('accounts', record, 'a'))
+    .select([
+      ...(['bizId as id', 'portal', 'institutionBizId as institutionId', 'accountStatus as status', 'email'] as const),
+      ...(['phone', 'accountName as name', 'remark', 'defaultLanguage as language'] as const),
+      ...(['defaultTimezone as timezone', 'defaultCountry as country', 'lastLoginAt'] as const),
+      ...(['operatorPermissions as permissions', 'createdAt', 'updatedAt'] as const),
+    ])
+    .executeTakeFirstOrThrow()
 }
 
 /** The id of the account that is signing in, as SQL. */

@@ -1,5 +1,6 @@
 import type { NullableTimestamp, Timestamp } from '../../database/index.ts'
 import type { AccountId, Portal, SessionId } from '../../kernel/index.ts'
+import { recordChanges } from '../../platform/events/index.ts'
 
 export type SessionEndReason =
   | 'LOGOUT'
@@ -105,3 +106,10 @@ export const loginHistory = [
   )`,
   `CREATE INDEX login_history_account ON login_history (account_biz_id, login_at DESC)`,
 ]
+
+/** Not for the deletion of old sessions. */
+export const sessionEvents = recordChanges(
+  'sessions',
+  ['ended_at'],
+  ['biz_id', 'portal', 'account_biz_id', 'login_at', 'ended_at', 'end_reason'],
+)

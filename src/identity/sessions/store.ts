@@ -17,6 +17,7 @@ import {
   type SessionId,
   toDate,
 } from '../../kernel/index.ts'
+import { recordAs } from '../../platform/events/index.ts'
 import type { SessionEndReason } from './schema.ts'
 
 /**
@@ -67,6 +68,14 @@ const findOpenSession = statement((store, param: Param<{ portal: Portal; id: Ses
 
 export function readOpenSession(store: Database | Tx, portal: Portal, id: SessionId): Promise<OpenSession | undefined> {
   return findOpenSession.first(store, { portal, id })
+}
+
+/** Returns the session as a change recorded it. */
+export function sessionOfRecord(tx: Tx, record: unknown) {
+  return tx
+    .selectFrom(recordAs('sessions', record, 's'))
+    .select(['bizId as id', 'accountBizId as accountId', 'portal', 'loginAt', 'endedAt', 'endReason'])
+    .executeTakeFirstOrThrow()
 }
 
 /**

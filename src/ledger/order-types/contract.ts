@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import { type EventDeclaration, event } from '../../contract/events/event.ts'
+import { type StatusEvents, statusEvents } from '../../contract/events/event.ts'
 import { orderNoFilter } from '../../contract/fields.ts'
 import { endsOf, type LifeCycle, lifeCycleErrors, type Move, statusesOf } from '../../contract/ledger/life-cycle.ts'
 import type { CodedFamily, Permission } from '../../kernel/index.ts'
@@ -64,14 +64,6 @@ export function orderType<
   }
 }
 
-type OrderEvents<Type extends string, Status extends string, Reply extends z.ZodRawShape> = {
-  readonly [S in Status as `${Lowercase<Type>}.${Lowercase<S>}`]: EventDeclaration<z.ZodObject<Reply>>
-}
-
-export function orderEventType(type: string, status: string): string {
-  return `${type}.${status}`.toLowerCase()
-}
-
 /** One event for each status in which a move leaves an order, such as `transfer.completed`. */
 function eventsOfOrders<Type extends string, Status extends string, Reply extends z.ZodRawShape>(
   type: Type,
@@ -87,22 +79,20 @@ function eventsOfOrders<Type extends string, Status extends string, Reply extend
     group: string
     operatorPermission?: Permission
   },
-): OrderEvents<Type, Status, Reply> {
+): StatusEvents<Type, Status, z.ZodObject<Reply>> {
   const ends = endsOf({ moves })
-  const entries = statuses.codes
-    .filter((status) => ends.has(status))
-    .map((status) => [
-      orderEventType(type, status),
-      event({
-        summary: `${sentenceOf(type)} is ${status.toLowerCase().replaceAll('_', ' ')}.`,
-        data: reply,
-        audience: 'workspace',
-        permission: `${group}:read`,
-        ...(operatorPermission && { operatorPermission }),
-      }),
-    ])
   // The type also names the statuses that no order stays in.
-  return Object.fromEntries(entries) as OrderEvents<Type, Status, Reply>
+  return statusEvents(
+    type,
+    statuses.codes.filter((status) => ends.has(status)),
+    {
+      object: sentenceOf(type),
+      data: reply,
+      audience: 'workspace',
+      permission: `${group}:read`,
+      ...(operatorPermission && { operatorPermission }),
+    },
+  )
 }
 
 function sentenceOf(type: string): string {

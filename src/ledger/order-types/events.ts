@@ -1,9 +1,9 @@
+import { eventTypeOf } from '../../contract/events/event.ts'
 import type { LifeCycle } from '../../contract/ledger/life-cycle.ts'
 import { fallbackLocale, type Words } from '../../kernel/index.ts'
 import type { EventMapper } from '../../platform/events/index.ts'
 import { type Order, storedOrder } from '../order.ts'
 import type { Viewer } from '../order-view.ts'
-import { orderEventType } from './contract.ts'
 
 /** The events of an order type: a trigger of the ledger records each status in which a transaction leaves an order. */
 export function orderEvents(
@@ -15,7 +15,7 @@ export function orderEvents(
     source: `orders/${name}`,
     toEvents: ({ new: row }) => {
       const order = storedOrder.parse(row)
-      const type = orderEventType(name, order.status)
+      const type = eventTypeOf(name, order.status)
       const { bizId: subject, workspaceBizId, counterpartyWorkspaceBizId: counterparty } = order
       const seenBy = (workspaceId: typeof workspaceBizId) => ({
         type,

@@ -1,4 +1,5 @@
 import { sqlMigration } from '../../database/index.ts'
+import { recordChanges } from '../../platform/events/index.ts'
 import { accounts } from './accounts.ts'
 import { duties, formerDeciders, formerMembers } from './duties.ts'
 import { entries } from './entries.ts'
@@ -122,4 +123,12 @@ export const migrations = [
   sqlMigration('011-order-references', orderReferences),
   sqlMigration('012-operator-lists', operatorLists),
   sqlMigration('013-order-events', orderChanges),
+  sqlMigration(
+    '014-wallet-events',
+    recordChanges(
+      'ledger_accounts',
+      ['status'],
+      ['biz_id', 'workspace_biz_id', 'kind', 'status', 'created_at', 'updated_at'],
+    ),
+  ),
 ]

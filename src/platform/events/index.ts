@@ -23,4 +23,5 @@ export {
   type Feed,
   insertRecorded,
   outboxState,
+  recordAs,
 } from './store.ts'

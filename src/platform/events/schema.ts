@@ -77,22 +77,16 @@ export const migrations = [
       UNIQUE (workspace_biz_id, workspace_position),
       CHECK ((workspace_biz_id IS NULL) = (workspace_position IS NULL))
     )`,
-    `CREATE INDEX events_at ON events (at)`,
+    // Many changes that were set aside must not slow the poll.
+    `CREATE INDEX event_outbox_waiting ON event_outbox (sequence) WHERE failure IS NULL`,
     `CREATE TABLE event_head (one boolean PRIMARY KEY DEFAULT true CHECK (one), position bigint NOT NULL DEFAULT 0)`,
     `INSERT INTO event_head DEFAULT VALUES`,
     `CREATE TABLE event_workspace_heads (workspace_biz_id uuid PRIMARY KEY, position bigint NOT NULL)`,
-    `CREATE TABLE event_reactions (
-      event_biz_id uuid NOT NULL,
-      domain text NOT NULL,
-      at timestamptz NOT NULL,
-      PRIMARY KEY (event_biz_id, domain)
-    )`,
-    `CREATE INDEX event_reactions_at ON event_reactions (at)`,
-    // Arguments: the columns whose change counts, as an array, and the columns to keep, as an array.
+    // Argument: the columns to keep, as an array. The triggers know which changes count. A change that keeps `updated_at`
+    // happens now.
     `CREATE FUNCTION record_change() RETURNS trigger LANGUAGE plpgsql AS $$
     DECLARE
-      v_watched text[] := TG_ARGV[0];
-      v_kept text[] := TG_ARGV[1];
+      v_kept text[] := TG_ARGV[0];
       v_old jsonb;
       v_new jsonb;
     BEGIN
@@ -102,30 +96,34 @@ export const migrations = [
       IF TG_OP <> 'DELETE' THEN
         v_new := (SELECT jsonb_object_agg(key, value) FROM jsonb_each(to_jsonb(NEW)) WHERE key = ANY (v_kept));
       END IF;
-      IF TG_OP <> 'UPDATE' OR EXISTS (
-        SELECT FROM unnest(v_watched) AS watched (name)
-        WHERE to_jsonb(OLD)->watched.name IS DISTINCT FROM to_jsonb(NEW)->watched.name)
-      THEN
-        INSERT INTO event_outbox (source, at, old, new)
-        VALUES (TG_TABLE_NAME, coalesce((v_new->>'updated_at')::timestamptz, clock_timestamp()), v_old, v_new);
-      END IF;
+      INSERT INTO event_outbox (source, at, old, new)
+      VALUES (TG_TABLE_NAME, coalesce(
+        CASE WHEN v_new->'updated_at' IS DISTINCT FROM v_old->'updated_at' THEN (v_new->>'updated_at')::timestamptz END,
+        clock_timestamp()), v_old, v_new);
       RETURN NULL;
     END $$`,
   ]),
-  sqlMigration('002-waiting-changes', [
-    // Many changes that were set aside must not slow the poll.
-    `CREATE INDEX event_outbox_waiting ON event_outbox (sequence) WHERE failure IS NULL`,
-    // Retention reads events by position, and a reaction ends its job with its effects.
-    `DROP INDEX events_at`,
-    `DROP TABLE event_reactions`,
-  ]),
 ]
 
+type RowChange = 'INSERT' | 'UPDATE' | 'DELETE'
+
 /**
- * The trigger that records each new and deleted row of a table, and each change of a `watched` column. `kept` are the
- * columns of the record: never a secret or its digest.
+ * The triggers that record new rows and changes of `watched` columns, or other `changes`. They cost nothing if a
+ * statement does not set a watched column. `kept` are the columns of the record: never a secret or its digest.
  */
-export function recordChanges(table: string, watched: readonly string[], kept: readonly string[]): string {
-  return `CREATE TRIGGER ${table}_events AFTER INSERT OR UPDATE OR DELETE ON ${table}
-    FOR EACH ROW EXECUTE FUNCTION record_change('{${watched.join(',')}}', '{${kept.join(',')}}')`
+export function recordChanges(
+  table: string,
+  watched: readonly string[],
+  kept: readonly string[],
+  changes: readonly RowChange[] = ['INSERT', 'UPDATE'],
+): string[] {
+  const record = `FOR EACH ROW EXECUTE FUNCTION record_change('{${kept.join(',')}}')`
+  const isChanged = watched.map((column) => `OLD.${column} IS DISTINCT FROM NEW.${column}`).join(' OR ')
+  const triggers = {
+    INSERT: `CREATE TRIGGER ${table}_created_event AFTER INSERT ON ${table} ${record}`,
+    UPDATE: `CREATE TRIGGER ${table}_changed_event AFTER UPDATE OF ${watched.join(', ')} ON ${table}
+      ${record.replace('EXECUTE', `WHEN (${isChanged}) EXECUTE`)}`,
+    DELETE: `CREATE TRIGGER ${table}_deleted_event AFTER DELETE ON ${table} ${record}`,
+  }
+  return changes.map((change) => triggers[change])
 }

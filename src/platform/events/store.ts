@@ -1,5 +1,15 @@
-import { sql } from 'kysely'
-import { batch, type Database, query, rawQuery, run, statement, type Tx, timestamptz } from '../../database/index.ts'
+import { type AliasedRawBuilder, type Selectable, sql } from 'kysely'
+import {
+  batch,
+  type Database,
+  query,
+  rawQuery,
+  run,
+  statement,
+  type Tables,
+  type Tx,
+  timestamptz,
+} from '../../database/index.ts'
 import { type Instant, toDate, toIso, type WorkspaceId } from '../../kernel/index.ts'
 import type { Change, StoredEvent } from './event.ts'
 
@@ -221,9 +231,13 @@ export async function deleteEvents(database: Database, before: Instant, limit: n
   return deleted.length
 }
 
-/** How many changes wait, how many are set aside, and when the oldest waiting one happened. */
+/**
+ * How many changes of these sources wait, how many are set aside, and when the oldest waiting one happened. A domain that
+ * is off may have further sources.
+ */
 export async function outboxState(
   database: Database,
+  sources: readonly string[],
 ): Promise<{ waiting: number; failed: number; since: Instant | null }> {
   const state = await database
     .selectFrom('event_outbox')
@@ -232,6 +246,20 @@ export async function outboxState(
       eb.fn.countAll<number>().filterWhere('failure', 'is not', null).as('failed'),
       eb.fn.min<Instant | null>('at').filterWhere('failure', 'is', null).as('since'),
     ])
+    .where('source', 'in', [recordedSource, ...sources])
     .executeTakeFirstOrThrow()
   return state
+}
+
+/**
+ * The record of a change as a row of its table, for the queries of a mapper. A column that the record does not keep is
+ * null.
+ */
+export function recordAs<Name extends keyof Tables & string, Alias extends string>(
+  table: Name,
+  record: unknown,
+  alias: Alias,
+): AliasedRawBuilder<Selectable<Tables[Name]>, Alias> {
+  const row = sql<Selectable<Tables[Name]>>`jsonb_populate_record(NULL::${sql.table(table)}, ${JSON.stringify(record)})`
+  return row.as<Alias>(alias)
 }
