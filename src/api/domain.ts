@@ -19,8 +19,10 @@ import {
 import type { EventConsumer, EventMapper } from '../platform/events/index.ts'
 import type { JobKind } from '../platform/jobs/index.ts'
 import type { KeyedColumns } from '../platform/key-rotation/index.ts'
+import type { Hook } from './hooks.ts'
 import type { DomainPorts, OpenedWorkspace, PortName, PortsOf, SandboxReset } from './ports.ts'
 
+export type { Hook, HookRequest } from './hooks.ts'
 export type {
   AccountsPort,
   DeploymentPort,
@@ -136,6 +138,11 @@ export interface DomainDefinition<
    * fields above.
    */
   contract?: object
+  /**
+   * Hooks of commands, by operation id of any domain. The codes in `codes` become refusals of these operations. Hooks
+   * of several domains run in the order of the domains.
+   */
+  before?: Readonly<Record<string, Hook>>
   /** Directory with `<locale>.yaml` files. Only `en.yaml` is required. Other languages fall back to English. */
   locales?: URL
   /**

@@ -221,6 +221,8 @@ export {
   declaredBy,
   domain,
   type EventsPort,
+  type Hook,
+  type HookRequest,
   type HooksPort,
   type IdempotentRequest,
   type SessionsPort,

@@ -59,6 +59,7 @@ function toRequest(call: Call): AnyRequest {
     workspace: call.workspace,
     idempotency: call.idempotency,
     upload: call.upload,
+    hookRuns: call.hookRuns ?? undefined,
     // Created only for handlers that read it.
     get signal() {
       return isCommand(call) ? new AbortController().signal : call.client.signal

@@ -1,6 +1,7 @@
 import { createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey, jwtVerify } from 'jose'
 import type { z } from 'zod'
 import type { Configuration } from '../config/index.ts'
+import { hooksHeader } from '../contract/header-values.ts'
 import { headers } from '../contract/headers.ts'
 import type { Call, Stage } from '../gateway/pipeline/call.ts'
 import {
@@ -62,6 +63,7 @@ export function callAssertionStage(settings: CallAssertionSettings, clock: Clock
     assertMayCall(claims, call.operation)
     setCaller(call, claims)
     setRequestFacts(call)
+    assertHooks(call)
     assertPolicyMet(call)
   }
 }
@@ -143,6 +145,14 @@ function setRequestFacts(call: Call): void {
   call.userAgent = decode(call.headers.optional('x-client-user-agent') ?? '')
   call.country = call.headers.optional('x-client-country') ?? 'XX'
   call.headOnly ||= call.headers.optional('x-client-method') === 'HEAD'
+}
+
+/** A service that lacks an extension of its gateway must not skip its hooks. */
+function assertHooks({ operation: { id, before = [] }, headers: sent }: Call): void {
+  const missing = (sent.optional(hooksHeader) ?? '').split(',').filter((name) => name !== '' && !before.includes(name))
+  if (missing.length === 0) return
+  const internal = `${id} needs the hooks of ${missing.join(', ')}: give this service the extensions of its gateway`
+  throw new Refusal('SYSTEM.INTERNAL_ERROR', { internal })
 }
 
 function decode(text: string): string {

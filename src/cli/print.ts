@@ -14,18 +14,20 @@ import { audienceOf, parseDomains } from './service-options.ts'
 export const configCheck: Command = {
   name: 'config check',
   summary: 'print the effective configuration, or all of its errors',
-  help: '`store` is the database in use. Secrets are masked, and so are all texts in `domains`. Standard error lists the ports that each extension needs, and the events that it reacts to. Opens the TLS files of the configuration. Exit code 2 if the configuration is invalid.',
+  help: '`store` is the database in use. Secrets are masked, and so are all texts in `domains`. Standard error lists the ports that each extension needs, the events that it reacts to, and the commands that its hooks can refuse. Opens the TLS files of the configuration. Exit code 2 if the configuration is invalid.',
   options: {},
   run: async (_values, { domains, variables, stdout, stderr }) => {
     const configured = loadConfiguration(variables, domains)
     const { domains: loaded, settings, skipped, errors } = await checkConfiguration(domains, configured, variables)
     for (const line of skipped) stderr.write(`portico: ${line}\n`)
     if (errors.length > 0) throw new ConfigurationError([...errors])
-    for (const { name, source, isOurs, isRemote, needs = [], on = {} } of loaded) {
+    for (const { name, source, isOurs, isRemote, needs = [], on = {}, before = {} } of loaded) {
       if (!isOurs && !isRemote)
         stderr.write(`portico: ${source}: ${name} needs ${needs.length > 0 ? needs.join(', ') : 'no ports'}\n`)
       const types = Object.keys(on)
       if (types.length > 0) stderr.write(`portico: ${source}: ${name} reacts to ${types.join(', ')}\n`)
+      const hooked = Object.keys(before)
+      if (hooked.length > 0) stderr.write(`portico: ${source}: ${name} can refuse ${hooked.join(', ')}\n`)
     }
     const places = findSplitLedger(loaded, settings)
     if (places) stderr.write(`portico: warning: ${splitLedgerWarning}: ${describePlaces(places)}\n`)

@@ -7,7 +7,7 @@ import { type Configuration, ConfigurationError, maxReplyBytesOf } from '../conf
 import type { EventTable } from '../contract/events/event.ts'
 import type { Catalogue } from '../contract/index.ts'
 import { assertNoTransaction, type Database, inTransaction, type Tx } from '../database/index.ts'
-import { ExecutedOnce, type HandlerChecks, selectPorts, withChecks } from '../extensions/index.ts'
+import { ExecutedOnce, type Hooks, hooksOf, selectPorts, withChecks, withHooks } from '../extensions/index.ts'
 import {
   accountById,
   areFactorsSet,
@@ -110,15 +110,17 @@ class DomainBuilder {
   readonly #infrastructure: Infrastructure
   readonly #deadline: HandlerDeadline
   readonly #events: EventTable
+  readonly #hooks: Hooks
 
   constructor(
     { catalogue, settings: configuration, infrastructure, identity, deadline }: DomainParents,
-    ledger: Ledger,
+    { ledger, hooks }: { ledger: Ledger; hooks: Hooks },
   ) {
     const { database } = infrastructure
     const checkReply = createReplyCheck(catalogue, configuration)
     this.#checkReply = checkReply
     this.#deadline = deadline
+    this.#hooks = hooks
     this.#infrastructure = infrastructure
     this.#events = catalogue.events
     this.eventSource = configuration.publicUrl.replace(/\/$/, '')
@@ -244,11 +246,6 @@ class DomainBuilder {
     }
   }
 
-  #checks(logger: Logger): HandlerChecks {
-    const { ledger } = this.#shared
-    return { executed: this.#executed, ledger, checkReply: this.#checkReply, deadline: this.#deadline, logger }
-  }
-
   async build(domain: LoadedDomain, settings: unknown, logger: Logger): Promise<void> {
     const ports: DomainPorts = {
       ...this.#shared,
@@ -277,9 +274,12 @@ class DomainBuilder {
       parts.handlers instanceof Map
         ? parts.handlers
         : createHandlerTable(domain.contract ?? domain.operations, parts.handlers)
+    const [{ ledger }, deadline] = [this.#shared, this.#deadline]
+    const hooked = withHooks(table, this.#hooks, { ledger, deadline: domain.isOurs ? deadline : null })
     // Portico's own handlers need no checks. `Ledger.execute` stores the orders of their idempotent commands without
-    // `once`, and `promises` tests each of them. They also have no deadline: `database.statementTimeoutMs` limits their statements, and verifying the audit log may take longer.
-    const handlers = domain.isOurs ? table : withChecks(table, this.#checks(logger))
+    // `once`, and `promises` tests each of them. Without hooks, they also have no deadline: `database.statementTimeoutMs` limits their statements, and verifying the audit log may take longer.
+    const checks = { executed: this.#executed, ledger, checkReply: this.#checkReply, deadline, logger }
+    const handlers = domain.isOurs ? hooked : withChecks(hooked, checks)
     const reactions = reactionJobs(domain, selected, this.#infrastructure)
     this.#built.set(domain.name, { domain, parts, handlers, reactions })
   }
@@ -306,7 +306,7 @@ export async function composeDomains(domains: readonly LoadedDomain[], parents: 
   await ledger.registerTypes()
   await recordSetting(infrastructure, separationSetting(money.separationOfDuties))
   if (domains.some(({ needs }) => needs?.includes('ledger'))) await ledger.ensureHouseAccounts(money.currencies)
-  const builder = new DomainBuilder(parents, ledger)
+  const builder = new DomainBuilder(parents, { ledger, hooks: hooksOf(domains, catalogue) })
   await using closing = new AsyncDisposableStack()
   for (const domain of inOrderOfUse(domains)) await builder.build(domain, settings.get(domain.name), logger)
   const built = [...builder.domains()]

@@ -14,7 +14,15 @@ import {
 } from '../config/index.ts'
 import { type Catalogue, identityContracts, joinWith } from '../contract/index.ts'
 import type { SchemaOwner } from '../database/index.ts'
-import { bankSwitch, isOff, type LoadResult, loadDomains } from '../extensions/index.ts'
+import {
+  bankSwitch,
+  hookErrors,
+  hooksOf,
+  isOff,
+  type LoadResult,
+  loadDomains,
+  withHookCodes,
+} from '../extensions/index.ts'
 import { identityColumns } from '../identity/index.ts'
 import {
   callSiteOf,
@@ -69,8 +77,14 @@ export function joinDomains(domains: readonly LoadedDomain[]): { catalogue: Cata
   const taken = [...owners]
     .filter(([owner, { name }]) => owner !== name)
     .map(([owner, { name }]) => ({ owner, message: `name: the name ${name} is used twice; choose another one` }))
-  const declared = [...taken, ...errors, ...reactionErrors(owners, catalogue)]
-  return { catalogue: withReactions(catalogue, domains), errors: linesOf(declared, owners) }
+  const declared = [
+    ...taken,
+    ...errors,
+    ...reactionErrors(owners, catalogue),
+    ...hookErrors(owners, catalogue, ownNames),
+  ]
+  const hooked = withHookCodes(catalogue, hooksOf(domains, catalogue))
+  return { catalogue: withReactions(hooked, domains), errors: linesOf(declared, owners) }
 }
 
 /** Throws a ConfigurationError. */

@@ -1,6 +1,12 @@
 /* Forms of header values. The typed client imports them, but not the table of headers. */
 
 /**
+ * Between a gateway and its domain service: the domains whose hooks must run before a command, in a request, and those whose
+ * hooks have run, in a response.
+ */
+export const hooksHeader = 'x-portico-hooks'
+
+/**
  * draft-ietf-httpapi-idempotency-key-header: an RFC 9651 string of 1 to 255 characters. Many clients omit the quotes. Then a
  * comma or a semicolon is refused, because a list or a parameter follows it.
  */

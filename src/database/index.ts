@@ -6,6 +6,7 @@
  */
 
 export { type ClockSkew, watchClockSkew } from './clock-skew.ts'
+export { CommandGate, closedGate } from './command-gate.ts'
 export { hasEmbeddedStore, makeDirectory } from './embedded/data-directory.ts'
 export { freeBytes, vacuum } from './embedded/disk-space.ts'
 export { isDatabaseUnavailable, sqlState } from './errors.ts'
@@ -26,7 +27,7 @@ export {
   validAt,
 } from './predicates.ts'
 export { cursorOf, isBehind, readByKeys, readPage, readTotal } from './queries.ts'
-export { assertNoTransaction, detached } from './running-transaction.ts'
+export { assertNoTransaction, detached, whileRunning } from './running-transaction.ts'
 export {
   batch,
   type Param,

@@ -9,7 +9,8 @@ import {
   sql,
   type TransactionSettings,
 } from 'kysely'
-import { assertNoTransaction, assertNoTransactionControl } from './running-transaction.ts'
+import { closedGate } from './command-gate.ts'
+import { assertNoTransaction, assertNoTransactionControl, assertReads } from './running-transaction.ts'
 
 /** When a caller loses its connection. Null: never. */
 export type HoldLimit = { ms: number; since: 'acquired' | 'lastStatement' } | null
@@ -39,6 +40,7 @@ export class Lease implements DatabaseConnection {
   #timer: NodeJS.Timeout | undefined
   #isOver = false
   #isClosed = false
+  #allowsWrites = false
   #onExpired: () => void = () => undefined
 
   /** `giveBack` must end an open transaction. */
@@ -57,6 +59,8 @@ export class Lease implements DatabaseConnection {
     const connection = this.held()
     if (this.#isClosed) throw new Error('the statement started after the end of its transaction')
     assertNoTransactionControl(query.sql)
+    const gate = this.#allowsWrites ? undefined : closedGate()
+    if (gate) assertReads(query.sql, gate.command)
     if (this.#limit?.since === 'lastStatement') this.#timer?.refresh()
     return connection.executeQuery<R>(query, options)
   }
@@ -69,6 +73,11 @@ export class Lease implements DatabaseConnection {
   held(): DatabaseConnection {
     if (this.#isOver) throw new Error(`the connection was given back, or held for more than ${this.#seconds()} s`)
     return this.#connection
+  }
+
+  /** Lets a command with a closed gate write. Its transaction begins with the check of the gate. */
+  allowWrites(): void {
+    this.#allowsWrites = true
   }
 
   /** Call before COMMIT: a later statement would not be part of the transaction. */

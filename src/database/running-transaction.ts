@@ -1,10 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { outsideCommand } from './command-gate.ts'
 
 /** Who opened a transaction, and with which port. */
 export interface Opener {
   /** An operation id, or the name of a domain. */
   owner: string
-  port: 'once' | 'transaction'
+  port: 'once' | 'transaction' | 'before'
 }
 
 interface Running extends Opener {
@@ -43,7 +44,7 @@ export function assertNoTransaction(port: string): void {
 
 /** Runs work for which a running transaction does not wait. */
 export function detached<T>(work: () => T): T {
-  return running.run(undefined, work)
+  return outsideCommand(() => running.run(undefined, work))
 }
 
 /** Comments and texts can contain anything. The first alternative starts a comment, which can contain others. */
@@ -67,6 +68,16 @@ export function assertNoTransactionControl(text: string): void {
     .find((each) => control.test(each))
   if (found === undefined) return
   throw new Error(`${found.trim().split(/\s/u, 1)[0]?.toUpperCase()} is not a statement of a command: return or throw`)
+}
+
+const reads = /^\s*(?:select|with|values)\b/iu
+const writes = /\b(?:insert|update|delete|merge)\b/iu
+
+/** Throws if a statement could write. Cannot know what a function of the database does. */
+export function assertReads(text: string, command: string): void {
+  const visible = withoutOpaque(text)
+  if (reads.test(visible) && !writes.test(visible)) return
+  throw new Error(`${command} has hooks: write inside \`once\` or \`transaction\`, where they run first`)
 }
 
 /** Replaces each comment and each quoted part by a space. */

@@ -1,5 +1,6 @@
 import { AbortedTransactionError, type CompiledQuery, sql } from 'kysely'
 import { addMs, type Clock, type Instant } from '../kernel/index.ts'
+import { closedGate } from './command-gate.ts'
 import { sqlState } from './errors.ts'
 import { Lease, snapshotLimit } from './lease.ts'
 import type { OpenDatabase } from './port.ts'
@@ -97,10 +98,12 @@ export function createSnapshotReader(
 
 async function runOnce<T>(database: Database, work: Work<T>, opener: Opener): Promise<T> {
   let last: Promise<T> | undefined
+  const gate = closedGate()
   try {
     const result = await database.transaction().execute(async (tx) => {
       const lease = await leaseOf(tx)
-      const running = whileRunning(opener, () => work(tx))
+      if (gate) lease.allowWrites()
+      const running = whileRunning(opener, gate ? () => gate.enter(tx).then(() => work(tx)) : () => work(tx))
       try {
         const done = await lease.whileHeld(opener.owner, running)
         if (!isLast(done)) return { results: done }
@@ -111,7 +114,9 @@ async function runOnce<T>(database: Database, work: Work<T>, opener: Opener): Pr
         lease.close()
       }
     })
-    return await result.results
+    const results = await result.results
+    gate?.pass()
+    return results
   } catch (error) {
     // The failed statement is the reason for the failed COMMIT.
     if (error instanceof AbortedTransactionError) await last

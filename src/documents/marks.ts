@@ -35,6 +35,8 @@ export const OperationMarks = z.strictObject({
   confirms: z.array(z.string()).optional(),
   /** Default: the responses determine it. */
   reply: z.enum(passThroughReplies).optional(),
+  /** The domains whose hooks can refuse the command. For readers only: another gateway does not run them. */
+  before: z.array(z.string()).optional(),
 })
 export type OperationMarks = z.output<typeof OperationMarks>
 
@@ -69,7 +71,7 @@ export type RootMarks = z.output<typeof RootMarks>
 /** Returns the value of `x-portico` for an operation. */
 export function operationMarks(operation: Operation, name: string) {
   const { id, path, chains: ids, policy, refuses, malformedParam, malformedBody } = operation
-  const { machineParams, withoutEntry, auditsRefusals, reply } = operation
+  const { machineParams, withoutEntry, auditsRefusals, reply, before } = operation
   return {
     id,
     name,
@@ -84,6 +86,7 @@ export function operationMarks(operation: Operation, name: string) {
     ...(auditsRefusals && { auditsRefusals }),
     ...(canDemandStepUp(operation) && { confirms: [...confirmedNames(operation)] }),
     ...(isPassThrough(operation) && typeof reply === 'string' && { reply }),
+    ...(before && { before: [...before] }),
   }
 }
 

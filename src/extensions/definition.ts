@@ -113,6 +113,9 @@ export const Definition = z.strictObject({
     .optional(),
   rateGroups: RateGroupsShape.optional(),
   codes: z.record(code, z.strictObject({ status: z.int().min(400).max(499) })).optional(),
+  before: z
+    .record(named(/^[a-z][A-Za-z0-9]*\.[A-Za-z0-9]+$/, 'transfers.create'), z.custom(isFunction, 'must be a function'))
+    .optional(),
   codedValues: z
     .record(named(/^[a-z][A-Za-z0-9]*$/, 'loanStatus'), z.record(named(/^[A-Z][A-Z0-9_]*$/, 'PAID_OUT'), z.int()))
     .optional(),

@@ -52,7 +52,7 @@ export class ExecutedOnce {
   }
 }
 
-export interface HandlerChecks {
+interface HandlerChecks {
   executed: ExecutedOnce
   ledger: Pick<Ledger, 'findStoredResult'>
   /** Throws if the reply of an operation is invalid. */

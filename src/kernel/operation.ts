@@ -149,6 +149,8 @@ export interface Operation {
   reply: ReplyKind
   /** The operation's own codes, besides those that its policy implies. */
   refuses: readonly Code[]
+  /** Set by the catalogue: the domains whose hooks can refuse the command, in order. `refuses` has their codes. */
+  before?: readonly string[]
 }
 
 /** The fields in `confirms` that are texts, such as ids and amounts, as validated. */

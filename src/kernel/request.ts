@@ -134,6 +134,12 @@ export type HandlersOf<Contract> = {
   [K in OperationNames<Contract>]: Contract[K] extends Operation ? Handler<Contract[K]> : never
 }
 
+/** How a hook of a domain ended. `failed`: it threw something else than a Refusal with a code of its domain. */
+export interface HookRun {
+  domain: string
+  verdict: 'passed' | 'refused' | 'failed'
+}
+
 export interface AnyRequest extends RequestContext {
   params: Record<string, string>
   query: unknown
@@ -143,6 +149,8 @@ export interface AnyRequest extends RequestContext {
   idempotency: Idempotency | null
   upload: Upload | null
   signal: AbortSignal
+  /** Collects the hooks of the last transaction. Absent if the operation has none. */
+  hookRuns?: HookRun[] | undefined
 }
 
 export type AnyHandler = (request: AnyRequest) => Promise<unknown>

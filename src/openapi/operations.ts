@@ -83,7 +83,7 @@ function declaredExample({ examples: { body, ...others } = {} }: Operation): Exa
 }
 
 function describePolicy(operation: Operation, chain: Chain): string {
-  const { policy, body, reply } = operation
+  const { policy, body, reply, before = [] } = operation
   const rules: [boolean, string][] = [
     [policy.caller === 'anonymous', 'Requires no token.'],
     [policy.permission !== null, `Requires the permission \`${policy.permission}\`.`],
@@ -95,6 +95,10 @@ function describePolicy(operation: Operation, chain: Chain): string {
     [canDemandStepUp(operation), confirmsSentence(operation)],
     [reply === 'socket', 'Opens a WebSocket connection.'],
     [policy.idempotent, 'Happens once per Idempotency-Key, or else per X-Request-Id.'],
+    [
+      before.length > 0,
+      `Hooks of ${before.map((name) => `\`${name}\``).join(', ')} run first in its transaction and can refuse it.`,
+    ],
     [
       isSealable(operation, chain) && body !== 'none',
       'The body can be sent through the secure channel; a portal can require that.',

@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream'
 import type { Dispatcher } from 'undici'
+import { hooksHeader } from '../../contract/header-values.ts'
 import { isCommand } from '../../gateway/pipeline/call.ts'
 import type { Durations, Refusal, Timer } from '../../kernel/index.ts'
 import {
@@ -22,9 +23,10 @@ interface ReplyLimits {
   signal?: AbortSignal
 }
 
-/** `totalEstimated` is the header that marks the total of a list as an estimate. */
+/** `totalEstimated` is the header that marks the total of a list as an estimate, and `hooks` is `hooksHeader`. */
 interface BufferedReply extends UpstreamReply {
   totalEstimated: string
+  hooks: string
 }
 
 type HeaderRecord = Record<string, string | string[] | undefined>
@@ -44,6 +46,7 @@ class ReplyCollector implements Dispatcher.DispatchHandler {
   #rateLimitPolicy = ''
   #fields = ''
   #totalEstimated = ''
+  #hooks = ''
   #controller: Dispatcher.DispatchController | null = null
   #error: Error | null = null
   #isSettled = false
@@ -116,6 +119,7 @@ class ReplyCollector implements Dispatcher.DispatchHandler {
     this.#rateLimitPolicy = textOf(headers['ratelimit-policy'])
     this.#fields = textOf(headers['x-portico-fields'])
     this.#totalEstimated = textOf(headers['x-total-estimated'])
+    this.#hooks = textOf(headers[hooksHeader])
     const error = findHeadError({ status, retryAfter: this.#retryAfter }, headers, this.#maxReplyBytes)
     if (error) this.#fail(error)
   }
@@ -136,6 +140,7 @@ class ReplyCollector implements Dispatcher.DispatchHandler {
       rateLimitPolicy: this.#rateLimitPolicy,
       fields: this.#fields,
       totalEstimated: this.#totalEstimated,
+      hooks: this.#hooks,
       bytes: this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks),
     })
   }

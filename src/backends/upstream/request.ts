@@ -1,4 +1,4 @@
-import { formatIdempotencyKey } from '../../contract/header-values.ts'
+import { formatIdempotencyKey, hooksHeader } from '../../contract/header-values.ts'
 import type { Call } from '../../gateway/pipeline/call.ts'
 import { isUnsafeSegment } from '../../gateway/pipeline/paths.ts'
 import type { Handshake } from '../../gateway/sockets/handshake.ts'
@@ -49,6 +49,7 @@ export function buildHeaders(call: ForwardedCall, assertion: string): Record<str
     'x-client-country': call.country,
     'x-client-user-agent': encodeURIComponent(call.userAgent),
   }
+  if (call.operation.before) headers[hooksHeader] = call.operation.before.join(',')
   if (call.idempotency) headers['idempotency-key'] = formatIdempotencyKey(call.idempotency.key)
   if (call.trace?.traceparent) headers.traceparent = call.trace.traceparent
   if (call.trace?.tracestate) headers.tracestate = call.trace.tracestate

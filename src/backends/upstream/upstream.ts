@@ -47,7 +47,9 @@ export function createUpstream(
     const limits = { maxReplyBytes, durations, remainingMs: deadline - durations.now(), signal }
     return sendRequest(pool, { ...request, path: basePath + request.path }, limits).then((reply) => {
       call.isTotalEstimated = reply.totalEstimated === 'true'
-      return readReply(reply, isCode)
+      const data = readReply(reply, isCode)
+      assertHooksRan(call, reply.hooks)
+      return data
     })
   }
 
@@ -94,6 +96,14 @@ export function createUpstream(
       await pool.close()
     },
   }
+}
+
+/** Another implementation of a domain knows no hooks. */
+function assertHooksRan({ operation: { before = [] } }: Call, ran: string): void {
+  if (before.some((name) => !ran.split(',').includes(name)))
+    throw invalidReply(
+      `the service did not run the hooks of ${before.join(', ')}: it must be Portico with these extensions`,
+    )
 }
 
 function outcomeOf(refusal: Refusal, { client }: Call): string {

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { formatIdempotencyKey } from '../../contract/header-values.ts'
+import { formatIdempotencyKey, hooksHeader } from '../../contract/header-values.ts'
 import type { Catalogue } from '../../contract/index.ts'
 import type { SealedReply } from '../../contract/policies.ts'
 import {
@@ -48,7 +48,7 @@ export interface ResponseWriterPorts {
   /** Null in a domain service. */
   cookies: Pick<SessionCookies, 'format'> | null
   securityHeaders: HeaderRecord
-  /** Whether an envelope names the field, for a gateway that calls this service. */
+  /** Whether an envelope names the field, and a header the hooks, for a gateway that calls this service. */
   includesField: boolean
   /** Whether refusals name the failed check in `X-Portico-Hint`. Only for the development profile. */
   includesHint?: boolean
@@ -107,11 +107,16 @@ export function createResponseWriter(ports: ResponseWriterPorts): ResponseWriter
   }
 }
 
-function renderSuccess({ clock, cookies }: ResponseWriterPorts, call: Call, data: string): EnvelopeResponse {
+function renderSuccess(
+  { clock, cookies, includesField }: ResponseWriterPorts,
+  call: Call,
+  data: string,
+): EnvelopeResponse {
   const sealed: SealedReply | null = call.sealReply && { payload: call.sealReply(data) }
   const content = sealed ? JSON.stringify(sealed) : data
   const headers = [...rateLimitHeaders(call.limit), ...keyHeader(call)]
   headers.push(...cookieHeader(cookies, call))
+  if (includesField && call.operation.before) headers.push(hooksHeader, call.operation.before.join(','))
   if (call.isTotalEstimated) headers.push('x-total-estimated', 'true')
   return {
     status: 200,

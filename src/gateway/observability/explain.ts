@@ -1,4 +1,4 @@
-import { type Clock, type Code, type Instant, thrownMessage, toIso } from '../../kernel/index.ts'
+import { type Clock, type Code, type HookRun, type Instant, thrownMessage, toIso } from '../../kernel/index.ts'
 import { Recent } from './recent.ts'
 import type { FinishedRequest } from './request-log.ts'
 
@@ -16,6 +16,8 @@ interface Decision {
   code: Code | null
   internal: string | null
   ms: number
+  /** The hooks of other domains, in order. Absent if the operation has none, or a service runs them. */
+  hooks?: readonly HookRun[]
   /** The last stage that started; -1 if no operation was matched. */
   stageIndex: number
   /** Times from performance.now(). */
@@ -82,6 +84,7 @@ function toDecision(
     code: refusal?.code ?? null,
     internal: (includesErrors && refusal && thrownMessage(refusal)) || (refusal?.detail.internal ?? null),
     ms: roundMs(ms),
+    ...(call?.hookRuns && call.hookRuns.length > 0 && { hooks: call.hookRuns }),
     stageIndex: call?.stageIndex ?? -1,
     startedAt: endedAt - ms,
     endedAt,

@@ -100,6 +100,8 @@ function requestFields({ requestId, call, unmatched, status, ms }: FinishedReque
     userAgent: call?.userAgent ?? unmatched?.userAgent,
     traceId: call?.trace?.traceId ?? undefined,
     streamEnd: call?.streamEnd ?? undefined,
+    /** The domain whose hook ended the command. */
+    hook: call?.hookRuns?.find(({ verdict }) => verdict !== 'passed')?.domain,
   }
 }
 

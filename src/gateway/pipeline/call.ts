@@ -8,6 +8,7 @@ import {
   chains,
   type ExceededLimit,
   fallbackLocale,
+  type HookRun,
   type Idempotency,
   type Instant,
   type Locale,
@@ -164,6 +165,8 @@ export class Call implements IncomingRequest {
   idempotency: Idempotency | null = null
   /** Set by dispatch: JSON text, a stream, or the service's side of a WebSocket. */
   reply: string | StreamReply | SocketReply = 'null'
+  /** Filled by the handler. Null if the operation has no hooks. */
+  readonly hookRuns: HookRun[] | null
   /** Set by dispatch: whether the total of a list is an estimate. */
   isTotalEstimated = false
   /** Set by recordCommands: whether the audit log has the refusal. */
@@ -199,6 +202,7 @@ export class Call implements IncomingRequest {
     this.requestId = request.requestId
     this.idempotencyKey = request.operation.policy.idempotent ? readIdempotencyKey(request.headers) : null
     this.handshake = request.handshake
+    this.hookRuns = request.operation.before ? [] : null
     this.headOnly = request.method === 'HEAD'
   }
 }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { z } from 'zod'
 import type { LedgerTypeTable } from '../../contract/ledger/ledger-types.ts'
-import { type Database, retryOnConflict } from '../../database/index.ts'
+import { closedGate, type Database, inTransaction, retryOnConflict } from '../../database/index.ts'
 import { type Clock, type Ids, invalid, Refusal, toIso } from '../../kernel/index.ts'
 import { markRecorded } from '../../platform/audit/index.ts'
 import { type OutgoingRules, outgoingUsage } from '../limits.ts'
@@ -150,11 +150,16 @@ async function runCommand(ports: LedgerPorts, command: PostingCommand | OrderCom
   const { database } = ports
   const usage = await usageOf(command, ports)
   const commandJson = toCommandJson(command, usage, ports)
-  const attempt = () => callExecute(database, commandJson)
-  const outcome = await (database.isTransaction ? attempt() : retryOnConflict(attempt))
-  const result = unwrapOutcome(outcome, command.parties, usage)
-  if (command.audit && outcome.outcome === 'DONE') markRecorded(database, command.audit.action)
-  return result
+  const attempt = async (store: Database): Promise<unknown> => {
+    const outcome = await callExecute(store, commandJson)
+    const result = unwrapOutcome(outcome, command.parties, usage)
+    if (command.audit && outcome.outcome === 'DONE') markRecorded(store, command.audit.action)
+    return result
+  }
+  if (database.isTransaction) return attempt(database)
+  // The system's own commands, such as an expiry that a request finds, are not part of the request.
+  if (command.actor !== null && closedGate()) return inTransaction(database, attempt)
+  return retryOnConflict(() => attempt(database))
 }
 
 /** Replaces account labels with indexes, and formats amounts as strings of minor units. */
