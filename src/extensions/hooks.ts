@@ -137,13 +137,14 @@ async function runHook(
   tx: Tx,
   runs: HookRun[],
 ): Promise<void> {
-  const end = (verdict: HookRun['verdict']) => runs.push({ domain, verdict })
+  const own: HookRun = { domain, verdict: 'running' }
+  runs.push(own)
   try {
     await whileRunning({ owner: domain, port: 'before' }, async () => run(request, { tx }))
-    end('passed')
+    own.verdict = 'passed'
   } catch (error) {
     const isDeclared = error instanceof Refusal && codes.includes(error.code)
-    end(isDeclared ? 'refused' : 'failed')
+    own.verdict = isDeclared ? 'refused' : 'failed'
     if (isDeclared || !(error instanceof Refusal)) throw error
     const { operationId: id } = request
     throw internalError(

@@ -134,10 +134,10 @@ export type HandlersOf<Contract> = {
   [K in OperationNames<Contract>]: Contract[K] extends Operation ? Handler<Contract[K]> : never
 }
 
-/** How a hook of a domain ended. `failed`: it threw something else than a Refusal with a code of its domain. */
+/** `failed`: the hook threw something else than a Refusal with a code of its domain. */
 export interface HookRun {
   domain: string
-  verdict: 'passed' | 'refused' | 'failed'
+  verdict: 'running' | 'passed' | 'refused' | 'failed'
 }
 
 export interface AnyRequest extends RequestContext {

@@ -41,7 +41,7 @@ async function limit({ body, caller, workspace }: HookRequest<Transfer>, { tx }:
   await sql`SELECT pg_advisory_xact_lock(hashtextextended(${workspace?.id}, 7))`.execute(tx)
   const { rows } = await sql<{ uses: number }>`
     INSERT INTO idempotency VALUES
-      (${caller?.accountId}, ${workspace?.id}, 'limits.use', ${randomUUID()}, ${remark}, '{}', now())
+      (${caller?.accountId}, ${workspace?.id}, 'limits.use', ${randomUUID()}, ${remark ?? ''}, '{}', now())
     RETURNING (SELECT count(*) FROM idempotency WHERE operation = 'limits.use' AND body_hash = ${remark}) AS uses`.execute(
     tx,
   )
