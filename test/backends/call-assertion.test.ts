@@ -8,7 +8,14 @@ import { buildRequest } from '../../src/backends/upstream/request.ts'
 import { listTimezones } from '../../src/banking/constants/contract.ts'
 import { listWallets } from '../../src/banking/wallets/contract.ts'
 import { Call, type Stage } from '../../src/gateway/pipeline/call.ts'
-import { type Caller, type Clock, type Portal, Refusal, type WorkspaceAccess } from '../../src/kernel/index.ts'
+import {
+  type Caller,
+  type Clock,
+  type Operation,
+  type Portal,
+  Refusal,
+  type WorkspaceAccess,
+} from '../../src/kernel/index.ts'
 import { systemIds } from '../../src/platform/runtime/index.ts'
 import { refusalOf } from '../banking/world.ts'
 import { arrivedCall, headersOf } from '../harness/call.ts'
@@ -179,6 +186,17 @@ describe('a domain service', () => {
     clock.advance(off)
     const call = callWith({ authorization: `Bearer ${await signed({ portal: 'CONSUMER' })}` })
     expect(await refusalOf(Promise.resolve(serviceAt(clock, skew)(call)))).toBe(code)
+  })
+
+  test.each([
+    ['limits', 'none'],
+    ['limits,guard', 'SYSTEM.INTERNAL_ERROR'],
+    ['', 'none'],
+  ])('needs the hooks of the gateway `%s` before the command: %s', async (hooks, code) => {
+    const headers = { authorization: `Bearer ${await signed({ portal: 'CONSUMER' })}`, 'x-portico-hooks': hooks }
+    const operation: Operation = { ...listTimezones, before: ['limits'] }
+    const call = arrivedCall(operation, { headers: headersOf(headers), receivedAt: testClock().now() })
+    expect(await refusalOf(Promise.resolve(serviceAt(testClock())(call)))).toBe(code)
   })
 
   test('accepts the Bearer scheme only', async () => {
