@@ -72,7 +72,7 @@ export interface DomainParts<Operations> {
 /** The actions of a permission group, and which of them have special rules. */
 export type PermissionActions = readonly string[] | (PermissionMarks & { readonly actions: readonly string[] })
 
-/** The second argument of a reaction to an event. */
+/** The second argument of a reaction to an event, and of a hook. */
 export type ReactionPorts<Settings, Needs extends readonly PortName[], Uses extends readonly string[]> = PortsOf<
   Settings,
   Needs,
@@ -142,7 +142,7 @@ export interface DomainDefinition<
    * Hooks of commands, by operation id of any domain. The codes in `codes` become refusals of these operations. Hooks
    * of several domains run in the order of the domains.
    */
-  before?: Readonly<Record<string, Hook>>
+  before?: Readonly<Record<string, Hook<ReactionPorts<z.output<Settings>, Needs, Uses>>>>
   /** Directory with `<locale>.yaml` files. Only `en.yaml` is required. Other languages fall back to English. */
   locales?: URL
   /**
@@ -170,8 +170,10 @@ export interface DomainDefinition<
 type AnyReaction = (event: CloudEvent, ports: Partial<DomainPorts> & { tx: Tx }) => Promise<void>
 
 /** A domain with any operations and settings. */
-export interface Domain extends Omit<DomainDefinition<Readonly<Record<string, Operation>>, z.ZodType>, 'on'> {
+export interface Domain
+  extends Omit<DomainDefinition<Readonly<Record<string, Operation>>, z.ZodType>, 'on' | 'before'> {
   on?: Readonly<Record<string, AnyReaction>>
+  before?: Readonly<Record<string, Hook<Partial<DomainPorts> & { tx: Tx }>>>
 }
 
 export interface LoadedDomain extends Domain {

@@ -23,13 +23,13 @@ export interface HookRequest<Body = unknown> {
 }
 
 /** A method, so that a hook can name the type of the body, which the operation's schema has parsed. */
-interface HookMethod {
-  run(request: HookRequest, context: { readonly tx: Tx }): Promise<void>
+interface HookMethod<Ports> {
+  run(request: HookRequest, ports: Ports): Promise<void>
 }
 
 /**
- * Runs first in the transaction of a command, before any effect. To refuse the command, throw a Refusal with a code in
- * `codes` of this domain: nothing remains of the command then. Rows written with `tx` commit or roll back with the
+ * Runs first in the transaction `tx` of a command, before any effect. To refuse the command, throw a Refusal with a code
+ * in `codes` of this domain: nothing remains of the command then. Rows written with `tx` commit or roll back with the
  * command. A conflict can run the hook again. Inside it, other ports that use the store throw an Error.
  */
-export type Hook = HookMethod['run']
+export type Hook<Ports extends { tx: Tx } = { tx: Tx }> = HookMethod<Ports>['run']

@@ -54,6 +54,7 @@ type Parts = DomainParts<Readonly<Record<string, Operation>>>
 
 interface BuiltDomain {
   domain: LoadedDomain
+  ports: Partial<DomainPorts>
   parts: Parts
   handlers: HandlerTable
   reactions: readonly JobKind[]
@@ -274,14 +275,19 @@ class DomainBuilder {
       parts.handlers instanceof Map
         ? parts.handlers
         : createHandlerTable(domain.contract ?? domain.operations, parts.handlers)
-    const [{ ledger }, deadline] = [this.#shared, this.#deadline]
-    const hooked = withHooks(table, this.#hooks, { ledger, deadline: domain.isOurs ? deadline : null })
+    const { ledger } = this.#shared
+    const deadline = this.#deadline
+    const hooked = withHooks(table, this.#hooks, {
+      ledger,
+      portsOf: (name) => this.#built.get(name)?.ports ?? {},
+      deadline: domain.isOurs ? deadline : null,
+    })
     // Portico's own handlers need no checks. `Ledger.execute` stores the orders of their idempotent commands without
     // `once`, and `promises` tests each of them. Without hooks, they also have no deadline: `database.statementTimeoutMs` limits their statements, and verifying the audit log may take longer.
     const checks = { executed: this.#executed, ledger, checkReply: this.#checkReply, deadline, logger }
     const handlers = domain.isOurs ? hooked : withChecks(hooked, checks)
     const reactions = reactionJobs(domain, selected, this.#infrastructure)
-    this.#built.set(domain.name, { domain, parts, handlers, reactions })
+    this.#built.set(domain.name, { domain, ports: selected, parts, handlers, reactions })
   }
 }
 

@@ -1,5 +1,6 @@
 import type { LoadedDomain } from '../api/domain.ts'
 import type { Hook, HookRequest } from '../api/hooks.ts'
+import type { DomainPorts } from '../api/ports.ts'
 import { type HandlerDeadline, internalError } from '../backends/index.ts'
 import { type Catalogue, codesOf } from '../contract/catalogue.ts'
 import { CommandGate, type Tx, whileRunning } from '../database/index.ts'
@@ -21,7 +22,7 @@ import { idempotencyKeyOf, type Ledger } from '../ledger/index.ts'
 
 interface NamedHook {
   domain: string
-  run: Hook
+  run: Hook<Partial<DomainPorts> & { tx: Tx }>
   codes: readonly Code[]
 }
 
@@ -90,6 +91,8 @@ export function hookErrors(
 
 export interface HookPorts {
   ledger: Pick<Ledger, 'findStoredResult' | 'within'>
+  /** Returns the ports of a domain, which may have been built later. */
+  portsOf(domain: string): Partial<DomainPorts>
   /** Null if the handlers have a deadline already. */
   deadline: HandlerDeadline | null
 }
@@ -115,14 +118,14 @@ async function runHooked(
   handler: AnyHandler,
   request: AnyRequest,
   hooks: readonly NamedHook[],
-  { ledger }: HookPorts,
+  { ledger, portsOf }: HookPorts,
 ): Promise<unknown> {
   const { operationId: id, hookRuns = [], signal } = request
   const shown = toHookRequest(request)
   const gate = new CommandGate(id, async (tx) => {
     hookRuns.length = 0
     if (await isRepeated(ledger.within(tx), request)) return
-    for (const hook of hooks) await runHook(hook, shown, tx, hookRuns)
+    for (const hook of hooks) await runHook(hook, shown, { ...portsOf(hook.domain), tx }, hookRuns)
     // The client already has a refusal.
     signal.throwIfAborted()
   })
@@ -134,13 +137,13 @@ async function runHooked(
 async function runHook(
   { domain, run, codes }: NamedHook,
   request: HookRequest,
-  tx: Tx,
+  ports: Partial<DomainPorts> & { tx: Tx },
   runs: HookRun[],
 ): Promise<void> {
   const own: HookRun = { domain, verdict: 'running' }
   runs.push(own)
   try {
-    await whileRunning({ owner: domain, port: 'before' }, async () => run(request, { tx }))
+    await whileRunning({ owner: domain, port: 'before' }, async () => run(request, ports))
     own.verdict = 'passed'
   } catch (error) {
     const isDeclared = error instanceof Refusal && codes.includes(error.code)

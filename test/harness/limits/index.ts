@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { domain } from '../../../src/api/domain.ts'
 import type { HookRequest } from '../../../src/api/hooks.ts'
 import { member } from '../../../src/contract/policies.ts'
-import type { Tx } from '../../../src/database/index.ts'
+import type { Database, Tx } from '../../../src/database/index.ts'
 import { type Code, type Money, operation, Refusal } from '../../../src/kernel/index.ts'
 
 /** A global declaration would be one of all tests. */
@@ -35,7 +35,10 @@ const counts = (operationId: string) =>
     (SELECT count(*) FROM audit_log WHERE action = ${operationId} AND outcome = 'SUCCESS') AS entries`
 
 /** Up to 500.00 per transfer, and n transfers with the same remark `max n`. Other remarks are mistakes of a hook. */
-async function limit({ body, caller, workspace }: HookRequest<Transfer>, { tx }: { tx: Tx }): Promise<void> {
+async function limit(
+  { body, caller, workspace }: HookRequest<Transfer>,
+  { tx, database }: { tx: Tx; database: Database },
+): Promise<void> {
   const { amount, remark } = body
   if (amount.minor > 50_000n) throw new Refusal(exceeded)
   await sql`SELECT pg_advisory_xact_lock(hashtextextended(${workspace?.id}, 7))`.execute(tx)
@@ -50,14 +53,11 @@ async function limit({ body, caller, workspace }: HookRequest<Transfer>, { tx }:
   if (remark === 'throws') throw new TypeError('the limits are on fire')
   if (remark === 'undeclared') throw new Refusal('STATE.CONFLICT')
   if (remark === 'fails') await sql`SELECT no_such_function()`.execute(tx)
-  if (remark === 'database') await outside?.()
+  if (remark === 'database') await sql`SELECT 1`.execute(database)
   if (remark === 'commits') await sql`COMMIT`.execute(tx)
   if (remark === 'changes' && !Reflect.set(amount, 'minor', 1n)) throw new Error('the amount is frozen')
   if (remark === 'waits') await new Promise((resolve) => setTimeout(resolve, 3_000))
 }
-
-/** Uses the port of the domain inside its hook. */
-let outside: (() => Promise<unknown>) | undefined
 
 /** Limits transfers by a hook. Its rows are in a table of Portico, because a serving role cannot create one. */
 export const limits = domain({
@@ -68,12 +68,9 @@ export const limits = domain({
   locales: new URL('./locales/', import.meta.url),
   needs: ['database'],
   before: { 'transfers.create': limit },
-  create: ({ database }) => {
-    outside = () => sql`SELECT 1`.execute(database)
-    return {
-      handlers: {
-        readCounts: async () => (await counts('transfers.create').execute(database)).rows[0] ?? {},
-      },
-    }
-  },
+  create: ({ database }) => ({
+    handlers: {
+      readCounts: async () => (await counts('transfers.create').execute(database)).rows[0] ?? {},
+    },
+  }),
 })
