@@ -68,7 +68,7 @@ export function writeModule(json: unknown, source: string): WrittenModule {
   const text = [
     `${firstLine} from ${source.replaceAll('*/', '* /')}, Portico ${document.info.version.replaceAll('*/', '* /')}. Run it again after an upgrade. */\n`,
     "import * as z from 'zod'\n",
-    codesText(served),
+    codesText(served, hookCodesIn(document)),
     ...(body.includes('openText<') ? [openTextDeclaration] : []),
     body,
   ]
@@ -91,6 +91,14 @@ function listAdded({ paths }: z.output<typeof Document>): Documented[] {
       found.set(marks.id, { marks, method, source })
     }
   return [...found.values()].sort((a, b) => (a.marks.id < b.marks.id ? -1 : 1))
+}
+
+/** Returns the codes with which hooks refuse operations of portico-client. */
+function hookCodesIn({ paths }: z.output<typeof Document>): string[] {
+  const marks = Object.values(paths).flatMap((item) =>
+    Object.values(item).map((source) => Marks.safeParse(isRecord(source) ? source['x-portico'] : undefined).data),
+  )
+  return marks.flatMap((each) => (each?.before ? each.refuses : []))
 }
 
 type Kind = 'none' | 'multipart' | 'raw' | 'stream' | 'events' | 'socket' | Json
@@ -210,14 +218,14 @@ function namesOf(found: readonly Documented[], componentNames: readonly string[]
 }
 
 /** Makes the refusal codes that Portico does not have known to TypeScript. */
-function codesText(found: readonly Documented[]): string {
+function codesText(found: readonly Documented[], ofHooks: readonly string[]): string {
   const own = Map.groupBy(found, ({ marks }) => domainOf(marks.id))
-  const tables = [...own].flatMap(([domain, operations]) => {
-    const codes = new Set(
-      operations.flatMap(({ marks }) => marks.refuses).filter((code) => !bankingCatalogue.isCode(code)),
-    )
+  const refused = [...own].map(([domain, all]) => [domain, all.flatMap(({ marks }) => marks.refuses)] as const)
+  // No domain has a name with spaces.
+  const tables = [...refused, ['codes of hooks', ofHooks] as const].flatMap(([name, refuses]) => {
+    const codes = new Set(refuses.filter((code) => !bankingCatalogue.isCode(code)))
     const members = [...codes].sort().map((code) => `${JSON.stringify(code)}: { status: number }`)
-    return members.length === 0 ? [] : [`    ${JSON.stringify(domain)}: { ${members.join('; ')} }\n`]
+    return members.length === 0 ? [] : [`    ${JSON.stringify(name)}: { ${members.join('; ')} }\n`]
   })
   return tables.length === 0 ? '' : `declare global {\n  interface PorticoCodes {\n${tables.join('')}  }\n}\n`
 }

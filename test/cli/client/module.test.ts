@@ -95,6 +95,14 @@ describe('writeModule', () => {
     expect(Object.keys(pay as object)).toEqual(expect.arrayContaining(['query', 'body', 'reply']))
   })
 
+  test('declares the codes of hooks, which refuse operations of portico-client', async () => {
+    const hooked = { id: 'transfers.create', name: 'createTransfer', refuses: ['LIMIT.EXCEEDED'], before: ['limits'] }
+    const document = documentOf({ pay: {}, create: { marks: hooked } })
+    const { text, operations } = writeModule(document, 'x')
+    expect(operations).toBe(1)
+    await load(text, `export const code: keyof PorticoCodes['codes of hooks'] = 'LIMIT.EXCEEDED'`)
+  })
+
   test('is the same text for the same document, and names its source and the version', () => {
     const schemas = {
       B: { type: 'string' },
