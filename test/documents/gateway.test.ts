@@ -107,6 +107,18 @@ describe('a document that repeats what the gateway has', () => {
     expect(result).toMatchObject({ errors: [expect.stringContaining('x-portico: confirms: differs')] })
   })
 
+  test('can have the codes of hooks, which this gateway does not run; without the hooks they differ', () => {
+    const path = '/web/v1/consumer/transfer/command/create'
+    const change = (document: Printed, before?: readonly string[]) => {
+      const marks = marksOf(document, path, 'post')
+      marks.refuses.push('CARD.LOST')
+      if (before) Reflect.set(marks, 'before', before)
+    }
+    domainsOf(readChanged((document) => change(document, ['cards'])))
+    const result = readChanged((document) => change(document))
+    expect(result).toMatchObject({ errors: [expect.stringContaining('x-portico: refuses: differs')] })
+  })
+
   test('adds only the operations, codes, permissions and rate groups that the gateway lacks', () => {
     const result = read(printed)
     expect(domainsOf(result).flatMap(({ operations }) => Object.keys(operations))).toEqual(['convertCard'])
