@@ -89,6 +89,11 @@ describe('declarations of hooks', () => {
     expect(errors).toEqual([expect.stringContaining(message)])
   })
 
+  test('an extension that is listed twice is an error, so that its hooks never run twice', () => {
+    const { errors } = joinDomains([...ours, loaded(guard({ 'transfers.create': pass })), loaded(guard({}))])
+    expect(errors).toEqual([expect.stringContaining('name: the name guard is used twice; choose another one')])
+  })
+
   test('an operation cannot declare the hooks of others itself', () => {
     const { blockCard } = cards.operations
     const { errors } = checkDomain({ ...cards, operations: { blockCard: { ...blockCard, before: ['guard'] } } })

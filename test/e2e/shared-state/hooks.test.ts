@@ -152,10 +152,12 @@ describe('a hook before transfers.create', needsStore(), () => {
   })
 
   test('transfers.create 504: a slow hook ends with the deadline, without an effect', async () => {
+    const requestId = randomUUID()
     expect(
       await addedBy(async () => {
         // A gateway reports a timeout inside its domain service as 502.
-        expect([502, 504]).toContain((await outcomeOf(transfer('waits')))[0])
+        expect([502, 504]).toContain((await outcomeOf(transfer('waits', { requestId })))[0])
+        expect(logged(requestId).some(({ hook }) => hook === 'limits')).toBe(true)
         await new Promise((resolve) => setTimeout(resolve, 2_500))
       }),
     ).toEqual(nothing)
