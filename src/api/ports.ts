@@ -73,10 +73,14 @@ export interface SessionsPort {
     operation: Operation,
     params: Readonly<Record<string, string>>,
   ): Promise<Link>
-  /** Throws ACCESS.IP_NOT_ALLOWED if the account's IP whitelist lacks an address. */
+  /**
+   * Throws ACCESS.IP_NOT_ALLOWED if the account's IP whitelist lacks an address. A repeated check of an open stream is not
+   * recorded as a match.
+   */
   assertAddressAllowed(
     account: { portal: Portal; accountId: AccountId; ipWhitelistEnabled: boolean },
     clientIp: string,
+    isStreamOpen?: boolean,
   ): Promise<void>
 }
 

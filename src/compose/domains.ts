@@ -175,9 +175,9 @@ class DomainBuilder {
         assertOpen: assertSessionOpen,
         invalidate: identity.invalidateSessions,
         createLink: identity.createLink,
-        assertAddressAllowed: async (account, clientIp) => {
+        assertAddressAllowed: async (account, clientIp, isStreamOpen) => {
           assertNoTransaction('sessions')
-          return identity.assertAddressAllowed(account, clientIp)
+          return identity.assertAddressAllowed(account, clientIp, isStreamOpen)
         },
       },
       factors: {

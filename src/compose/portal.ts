@@ -66,7 +66,7 @@ const refuseApiKeys: AuthenticationPort['apiKey'] = async () => {
   throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the domain apiKeys is off' })
 }
 
-const noWorkspaces: WorkspacePort = { enter: refuseWorkspaces, identify: refuseWorkspaces }
+const noWorkspaces: WorkspacePort = { enter: refuseWorkspaces, stay: refuseWorkspaces, identify: refuseWorkspaces }
 
 export function buildPipeline(
   { catalogue, isGateway, settings, infrastructure, logger, metrics, perimeter, identity, domains }: Parts,

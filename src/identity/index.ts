@@ -72,7 +72,7 @@ export interface Identity {
   /** Call when an account is recovered. */
   forgetFailures(tx: Tx, account: { portal: Portal; id: AccountId }): Promise<void>
   /** Rejects with ACCESS.IP_NOT_ALLOWED. */
-  assertAddressAllowed(account: GuardedAccount, clientIp: string): Promise<void>
+  assertAddressAllowed(account: GuardedAccount, clientIp: string, isStreamOpen?: boolean): Promise<void>
   /** Rejects with ACCESS.COOKIE_INVALID or ACCESS.RATE_LIMITED. */
   createLink(request: LinkRequest, operation: Operation, params: Readonly<Record<string, string>>): Promise<Link>
   queueLengths: Readonly<Record<'login-begin' | 'login-complete', () => number>>
@@ -132,7 +132,8 @@ export async function createIdentity(ports: IdentityPorts, settings: IdentitySet
     },
     forgetFailures: (tx, account) => forgetFailures(services, tx, account),
     createLink: (request, operation, params) => createLink(ports, request, operation, params),
-    assertAddressAllowed: (account, clientIp) => addressGuard.assertAllowed(account, clientIp),
+    assertAddressAllowed: (account, clientIp, isStreamOpen) =>
+      isStreamOpen ? addressGuard.assertStillAllowed(account, clientIp) : addressGuard.assertAllowed(account, clientIp),
     queueLengths: {
       'login-begin': concurrency.firstStep.waiting,
       'login-complete': concurrency.laterSteps.waiting,

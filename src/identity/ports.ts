@@ -77,6 +77,8 @@ export interface AddressGuard {
    * exhaust the pool.
    */
   assertAllowed(account: GuardedAccount, clientIp: string, tx?: Tx): Promise<void>
+  /** For an open stream: all streams share a statement, and a check is not recorded as a match. */
+  assertStillAllowed(account: GuardedAccount, clientIp: string): Promise<void>
   /** Call this after a change is committed. */
   invalidate(accountId: AccountId): void
 }

@@ -246,3 +246,51 @@ export async function untilNotFull(
 ): Promise<void> {
   for (let handled = size; handled === size && !signal.aborted; ) handled = await handle(size)
 }
+
+/** Larger batches would occupy the event loop when their rows arrive. */
+const maxBatch = 1_000
+
+interface WaitingKey<Key, Value> {
+  key: Key
+  found: PromiseWithResolvers<Value | undefined>
+}
+
+/** Loads the keys of one moment together, such as those of all open streams. */
+export class BatchLoader<Key, Value> {
+  readonly #nameOf: (key: Key) => string
+  readonly #loadAll: (keys: Key[]) => Promise<ReadonlyMap<string, Value>>
+  #waiting = new Map<string, WaitingKey<Key, Value>>()
+
+  /** `loadAll` returns the values by the names of their keys. */
+  constructor(nameOf: (key: Key) => string, loadAll: (keys: Key[]) => Promise<ReadonlyMap<string, Value>>) {
+    this.#nameOf = nameOf
+    this.#loadAll = loadAll
+  }
+
+  load(key: Key): Promise<Value | undefined> {
+    const name = this.#nameOf(key)
+    const known = this.#waiting.get(name)
+    if (known) return known.found.promise
+    const waiting = { key, found: Promise.withResolvers<Value | undefined>() }
+    this.#waiting.set(name, waiting)
+    if (this.#waiting.size === maxBatch) void this.#flush(this.#waiting)
+    else if (this.#waiting.size === 1) this.#flushSoon(this.#waiting)
+    return waiting.found.promise
+  }
+
+  #flushSoon(batch: Map<string, WaitingKey<Key, Value>>): void {
+    setTimeout(() => {
+      if (this.#waiting === batch) void this.#flush(batch)
+    })
+  }
+
+  async #flush(batch: Map<string, WaitingKey<Key, Value>>): Promise<void> {
+    this.#waiting = new Map()
+    try {
+      const values = await this.#loadAll([...batch.values()].map(({ key }) => key))
+      for (const [name, { found }] of batch) found.resolve(values.get(name))
+    } catch (error) {
+      for (const { found } of batch.values()) found.reject(error)
+    }
+  }
+}

@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { type Database, isDatabaseUnavailable } from '../../database/index.ts'
 import {
   type AccountId,
+  BatchLoader,
   type Caller,
   type Clock,
   type Instant,
@@ -10,10 +11,18 @@ import {
   type Randomness,
   Refusal,
   type WorkspaceAccess,
+  type WorkspaceId,
 } from '../../kernel/index.ts'
 import type { KeyedDigest } from '../../platform/crypto/index.ts'
 import { type ApiKeySettings, accessOf, isAllowedFrom, replacesWhitelist, statusAt } from './rules.ts'
-import { type ApiKeyScope, type KeyWithCreator, keyByPrefix, recordUse, replaceDigest } from './store.ts'
+import {
+  type ApiKeyScope,
+  type KeyWithCreator,
+  keyByPrefix,
+  keysByPrefixes,
+  recordUse,
+  replaceDigest,
+} from './store.ts'
 
 /** The first part identifies the key and is public. The second part is 32 random bytes. */
 const shape = /^(ptk_[0-9a-f]{12})_([A-Za-z0-9_-]{43})$/
@@ -75,11 +84,14 @@ export interface Credential {
   /** Null on the self chain, where the token determines the portal. */
   portal: Portal | null
   clientIp: string
+  /** The look-ups of open streams share statements, and a check is not recorded as a use. */
+  isStreamOpen?: boolean | undefined
 }
 
 export type AssertAddressAllowed = (
   account: { portal: Portal; accountId: AccountId; ipWhitelistEnabled: boolean },
   clientIp: string,
+  isStreamOpen: boolean,
 ) => Promise<void>
 
 export interface AuthenticationPorts {
@@ -87,7 +99,10 @@ export interface AuthenticationPorts {
   clock: Clock
   digest: KeyedDigest
   settings: ApiKeySettings
-  members: { enter(caller: Caller, workspaceId: string): Promise<WorkspaceAccess> }
+  members: {
+    enter(caller: Caller, workspaceId: string): Promise<WorkspaceAccess>
+    stay(caller: Caller, workspaceId: WorkspaceId): Promise<WorkspaceAccess>
+  }
   assertAddressAllowed: AssertAddressAllowed
 }
 
@@ -98,10 +113,18 @@ export interface AuthenticationPorts {
 export class ApiKeyAuthentication {
   readonly #ports: AuthenticationPorts
   readonly #lastUse: LastUseRecorder
+  readonly #ofStreams: BatchLoader<string, KeyWithCreator>
 
   constructor(ports: AuthenticationPorts, lastUse: LastUseRecorder) {
     this.#ports = ports
     this.#lastUse = lastUse
+    this.#ofStreams = new BatchLoader(
+      (prefix: string) => prefix,
+      async (prefixes) => {
+        const keys = await keysByPrefixes(ports.database, prefixes)
+        return new Map(keys.map((key) => [key.keyPrefix, key]))
+      },
+    )
   }
 
   /** Returns undefined synchronously for other tokens. Throws ACCESS.TOKEN_INVALID for an invalid key. */
@@ -111,10 +134,17 @@ export class ApiKeyAuthentication {
   }
 
   async #authenticateKey(presented: PresentedKey, credential: Credential) {
-    const key = await readValidKey(this.#ports, presented, credential)
+    const { isStreamOpen = false } = credential
+    const { database, members } = this.#ports
+    const found = isStreamOpen
+      ? await this.#ofStreams.load(presented.prefix)
+      : await keyByPrefix(database, presented.prefix)
+    const key = await assertValidKey(this.#ports, found, presented, credential)
     const caller = toCaller(key)
+    if (isStreamOpen)
+      return { caller, workspace: accessOf(await members.stay(caller, key.workspaceBizId), key.permissionCodes) }
     await this.#renewDigest(key, presented)
-    const creator = await this.#ports.members.enter(caller, key.workspaceBizId)
+    const creator = await members.enter(caller, key.workspaceBizId)
     this.#lastUse.record(key, credential.clientIp, this.#ports.clock.now())
     return { caller, workspace: accessOf(creator, key.permissionCodes) }
   }
@@ -141,12 +171,12 @@ function parseKey(text: string): PresentedKey | undefined {
   return prefix === undefined || secret === undefined ? undefined : { prefix, secret }
 }
 
-async function readValidKey(
+async function assertValidKey(
   ports: AuthenticationPorts,
+  key: KeyWithCreator | undefined,
   presented: PresentedKey,
-  { portal, clientIp }: Credential,
+  { portal, clientIp, isStreamOpen = false }: Credential,
 ): Promise<KeyWithCreator> {
-  const key = await keyByPrefix(ports.database, presented.prefix)
   if (!key) throw denied('unknown API key')
   if (!ports.digest.matches(key.secretDigest, 'api-key', presented.prefix, presented.secret))
     throw denied('wrong API key secret')
@@ -154,7 +184,7 @@ async function readValidKey(
   if (status !== 'ACTIVE') throw denied(`the API key is ${status}`)
   if (key.creatorStatus !== 'ACTIVE') throw denied('the creator of the API key is not active')
   if (portal !== null && key.creatorPortal !== portal) throw denied('the API key belongs to another portal')
-  await assertAddress(ports, key, clientIp)
+  await assertAddress(ports, key, clientIp, isStreamOpen)
   return key
 }
 
@@ -162,12 +192,17 @@ function denied(internal: string): Refusal {
   return new Refusal('ACCESS.TOKEN_INVALID', { internal })
 }
 
-async function assertAddress(ports: AuthenticationPorts, key: KeyWithCreator, clientIp: string): Promise<void> {
+async function assertAddress(
+  ports: AuthenticationPorts,
+  key: KeyWithCreator,
+  clientIp: string,
+  isStreamOpen: boolean,
+): Promise<void> {
   const { ipAllowlist, creatorPortal: portal, creatorId: accountId, creatorIsWhitelisted: ipWhitelistEnabled } = key
   if (ipAllowlist.length > 0 && !isAllowedFrom(ipAllowlist, clientIp))
     throw new Refusal('ACCESS.IP_NOT_ALLOWED', { internal: 'not on the allowlist of the API key' })
   if (!replacesWhitelist(key, ports.settings))
-    return ports.assertAddressAllowed({ portal, accountId, ipWhitelistEnabled }, clientIp)
+    return ports.assertAddressAllowed({ portal, accountId, ipWhitelistEnabled }, clientIp, isStreamOpen)
 }
 
 function toCaller(key: KeyWithCreator): Caller {

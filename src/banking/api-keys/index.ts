@@ -101,12 +101,13 @@ export default domain({
     'words',
   ],
   create: ({ use, sessions, permissions, logger, ...ports }) => {
-    const { memberships, notices, enter } = use('members')
+    const { memberships, notices, enter, stay } = use('members')
     const { handlers, events, jobs, mailJobs, authenticate, countExpiring, settle } = createApiKeys({
       ...ports,
       notices,
       members: {
         enter,
+        stay,
         lock: (tx, workspace) => memberships.lock(tx, workspace),
         assertAccess: (tx, account, access) => memberships.assertAccess(tx, account, access),
         assertMayGrant: (tx, grantor, permissionCodes) =>

@@ -181,26 +181,11 @@ export type KeyWithCreator = NonNullable<Awaited<ReturnType<typeof keyByPrefix>>
 
 /** The key can belong to any workspace. */
 export function keyByPrefix(database: Database, prefix: string) {
-  return database
-    .selectFrom('api_keys as k')
-    .innerJoin('accounts as a', 'a.bizId', 'k.createdBy')
-    .where('k.keyPrefix', '=', prefix)
-    .select([
-      'k.bizId',
-      'k.workspaceBizId',
-      'k.secretDigest',
-      'k.apiKeyStatus',
-      'k.permissionCodes',
-      'k.ipAllowlist',
-      'k.expiresAt',
-      'k.createdAt',
-      'a.bizId as creatorId',
-      'a.portal as creatorPortal',
-      'a.accountStatus as creatorStatus',
-      // Whether the creator's IP whitelist is enabled.
-      'a.ipWhitelistEnabled as creatorIsWhitelisted',
-    ])
-    .executeTakeFirst()
+  return keysWithCreators(database).where('k.keyPrefix', '=', prefix).executeTakeFirst()
+}
+
+export function keysByPrefixes(database: Database, prefixes: readonly string[]): Promise<KeyWithCreator[]> {
+  return keysWithCreators(database).where(sql<boolean>`key_prefix = ANY (${prefixes}::text[])`).execute()
 }
 
 /** Does nothing if the digest was replaced concurrently. */
@@ -232,6 +217,25 @@ export async function recordUse(
     .where('bizId', '=', bizId)
     .where((eb) => eb.or([eb('lastUsedAt', 'is', null), eb('lastUsedAt', '<', timestamptz(at))]))
     .execute()
+}
+
+function keysWithCreators(database: Database) {
+  return database.selectFrom('api_keys as k').innerJoin('accounts as a', 'a.bizId', 'k.createdBy').select([
+    'k.bizId',
+    'k.keyPrefix',
+    'k.workspaceBizId',
+    'k.secretDigest',
+    'k.apiKeyStatus',
+    'k.permissionCodes',
+    'k.ipAllowlist',
+    'k.expiresAt',
+    'k.createdAt',
+    'a.bizId as creatorId',
+    'a.portal as creatorPortal',
+    'a.accountStatus as creatorStatus',
+    // Whether the creator's IP whitelist is enabled.
+    'a.ipWhitelistEnabled as creatorIsWhitelisted',
+  ])
 }
 
 function matching(database: Database, query: ApiKeyQuery, { at, oldest }: ExpiryQuery) {

@@ -25,7 +25,7 @@ import { suspendBroughtIn } from './recovery.ts'
 import { deleteGrantsBefore } from './recovery-store.ts'
 import { AccessRules } from './rules.ts'
 import { migrations } from './schema.ts'
-import { enterWorkspace, identifyWorkspace } from './service.ts'
+import { enterWorkspace, identifyWorkspace, StreamAccess } from './service.ts'
 
 /*
  * Memberships of workspaces, with their roles and limits. Other domains change members through `memberships.ts` and
@@ -51,6 +51,8 @@ export interface Members {
   memberships: Memberships
   /** A null id selects the caller's default workspace. Implements the gateway's WorkspacePort. */
   enter(caller: Caller, workspaceId: string | null): Promise<WorkspaceAccess>
+  /** For an open stream. Implements the gateway's WorkspacePort. */
+  stay(caller: Caller, workspaceId: WorkspaceId): Promise<WorkspaceAccess>
   /**
    * Returns a workspace without permissions, even if the caller cannot enter it. Implements the gateway's
    * WorkspacePort.
@@ -83,12 +85,14 @@ export function createMembers(ports: MembersPorts): Members {
   const rules = new AccessRules(ports.permissionTable)
   const memberships = new Memberships({ ...ports, rules })
   const notices = createOwnerNotices(ports)
+  const streams = new StreamAccess({ database: ports.database, rules })
   return {
     handlers: createHandlers({ ...ports, memberships, notices }),
     events: [memberEvents(ports.words)],
     notices,
     memberships,
     enter: (caller, workspaceId) => enterWorkspace({ database: ports.database, rules }, caller, workspaceId),
+    stay: (caller, workspaceId) => streams.enter(caller, workspaceId),
     identify: (caller, workspaceId) => identifyWorkspace(ports.database, caller, workspaceId),
   }
 }
@@ -103,7 +107,7 @@ declare module '../../api/notices.ts' {
 
 declare module '../../api/ports.ts' {
   interface DomainServices {
-    members: Pick<Members, 'memberships' | 'notices' | 'enter' | 'identify'>
+    members: Pick<Members, 'memberships' | 'notices' | 'enter' | 'stay' | 'identify'>
   }
 }
 

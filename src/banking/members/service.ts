@@ -5,6 +5,7 @@ import {
   type AccountId,
   assertFound,
   assertSteppedUp,
+  BatchLoader,
   bizId,
   type Caller,
   denied,
@@ -24,10 +25,12 @@ import {
   listMembers as listMemberRows,
   type MemberQuery,
   type MemberRow,
+  type MembershipKey,
   type MembershipRow,
   memberIn,
   membershipIn,
   membershipsOf,
+  readMemberships,
 } from './store.ts'
 
 export interface MemberPorts {
@@ -160,6 +163,32 @@ export async function enterWorkspace(
   const membership = await (workspaceId === null
     ? readDefault(database, caller)
     : findByWorkspace(database, caller, workspaceId))
+  return accessOf(rules, membership)
+}
+
+/** Like `enterWorkspace`, for open streams: the look-ups of one moment share a statement. */
+export class StreamAccess {
+  readonly #rules: AccessRules
+  readonly #memberships: BatchLoader<MembershipKey, MembershipRow>
+
+  constructor({ database, rules }: AccessPorts) {
+    this.#rules = rules
+    this.#memberships = new BatchLoader(nameOf, async (keys) => {
+      const rows = await readMemberships(database, keys)
+      return new Map(rows.map((row) => [nameOf(row), row]))
+    })
+  }
+
+  async enter({ accountId }: Caller, workspaceId: WorkspaceId): Promise<WorkspaceAccess> {
+    return accessOf(this.#rules, await this.#memberships.load({ accountId, workspaceId }))
+  }
+}
+
+function nameOf({ accountId, workspaceId }: MembershipKey): string {
+  return `${accountId} ${workspaceId}`
+}
+
+function accessOf(rules: AccessRules, membership: MembershipRow | undefined): WorkspaceAccess {
   if (!membership) throw denied('not a member of this workspace')
   if (!isEnterable(membership)) throw denied('the membership does not allow entering the workspace')
   return rules.accessOf(membership)

@@ -1,4 +1,4 @@
-import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
+import { type RawBuilder, type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
 import type { Grant } from '../../contract/permissions.ts'
 import {
   containsEmail,
@@ -42,6 +42,25 @@ export type MembershipRow = RowOf<ReturnType<typeof memberships>>
 const membership = statement((store, parameter: Param<{ accountId: AccountId; workspaceId: WorkspaceId }>) =>
   memberships(store, parameter('accountId')).where('m.workspaceBizId', '=', parameter('workspaceId')),
 )
+
+export interface MembershipKey {
+  accountId: AccountId
+  workspaceId: WorkspaceId
+}
+
+const membershipsByKey = statement((store, param: Param<{ accounts: AccountId[]; workspaces: WorkspaceId[] }>) =>
+  joinedMemberships(store)
+    .where(
+      sql<SqlBool>`(m.account_biz_id, m.workspace_biz_id) IN (
+        SELECT * FROM unnest(${param('accounts')}::uuid[], ${param('workspaces')}::uuid[]))`,
+    )
+    .select(membershipColumns),
+)
+
+export function readMemberships(store: Store, keys: readonly MembershipKey[]): Promise<MembershipRow[]> {
+  const [accounts, workspaces] = [keys.map(({ accountId }) => accountId), keys.map(({ workspaceId }) => workspaceId)]
+  return membershipsByKey.all(store, { accounts, workspaces })
+}
 
 /** Serializes what a member grants with the recovery that suspends the member. */
 export async function lockMembership(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<void> {

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Caller, Clock, MaybePromise, WorkspaceAccess } from '../../kernel/index.ts'
+import type { Caller, Clock, MaybePromise, WorkspaceAccess, WorkspaceId } from '../../kernel/index.ts'
 import { createTtlCache } from '../../platform/cache/index.ts'
 import type { Stage } from './call.ts'
 import type { WorkspacePort } from './ports.ts'
@@ -7,6 +7,7 @@ import type { WorkspacePort } from './ports.ts'
 export interface AccessCache extends Pick<WorkspacePort, 'identify'> {
   /** Like `WorkspacePort.enter`, but returns a cached result without a promise. */
   enter(caller: Caller, workspaceId: string | null): MaybePromise<WorkspaceAccess>
+  stay(caller: Caller, workspaceId: WorkspaceId): MaybePromise<WorkspaceAccess>
   /** Resolves once no replica uses older entries. */
   invalidate(): Promise<void>
 }
@@ -29,6 +30,7 @@ export function createAccessCache(
   return {
     enter: (caller, workspaceId) =>
       entries.read(keyOf(caller, workspaceId), () => workspaces.enter(caller, workspaceId)),
+    stay: (caller, workspaceId) => entries.read(keyOf(caller, workspaceId), () => workspaces.stay(caller, workspaceId)),
     // Not cached: only operations that end a membership need it.
     identify: (caller, workspaceId) => workspaces.identify(caller, workspaceId),
     invalidate: async () => {

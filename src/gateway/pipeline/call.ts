@@ -62,8 +62,11 @@ export interface IncomingRequest {
   handshake: Handshake | null
 }
 
-/** A stream ends as unavailable if its caller could not be checked. */
-export type StreamEnd = 'client' | 'service' | 'idle' | 'lifetime' | 'revoked' | 'unavailable' | 'shutdown'
+/**
+ * A stream ends as unavailable if its caller could not be checked, and as `rights` if the caller's permissions have changed,
+ * because the sender has selected the events by the permissions at the start.
+ */
+export type StreamEnd = 'client' | 'service' | 'idle' | 'lifetime' | 'revoked' | 'rights' | 'unavailable' | 'shutdown'
 
 export interface AcceptedSocket {
   /** Accepts the client's handshake and relays the socket. `head` are the bytes that the client has already sent. */

@@ -1,14 +1,18 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { StreamSettings } from '../../config/index.ts'
-import { type Durations, Refusal, rateLimited, type Timer } from '../../kernel/index.ts'
+import { type Durations, Refusal, rateLimited, type Timer, type WorkspaceAccess } from '../../kernel/index.ts'
 import type { Call, StreamEnd } from './call.ts'
 import type { CheckCaller } from './stages/access-control.ts'
 import { spenderOf } from './stages/limits.ts'
 
 /**
- * Interval at which session, workspace and permission of a stream are checked. Access must end within one second on every
- * replica.
+ * Interval at which session, workspace and permission of every stream are checked. Access must end within one second on
+ * every replica, and caches are up to 250 ms old.
  */
-export const recheckMs = 250
+export const recheckMs = 500
+
+/** Checks of one turn of the event loop, whose look-ups share statements. */
+const checksPerTurn = 1_000
 
 /** Enough for the accounts of one replica, and below the usual limit of open files. */
 const defaultMaxOpen = 10_000
@@ -40,7 +44,6 @@ interface Entry {
   openedAt: number
   activeAt: number
   isChecking: boolean
-  timer: Timer | undefined
   watch: WatchedStream
 }
 
@@ -56,6 +59,7 @@ export class OpenStreams {
   readonly #ports: OpenStreamPorts
   readonly #entries = new Set<Entry>()
   readonly #counts = new Map<string, number>()
+  #timer: Timer | undefined
   #isClosed = false
 
   constructor(ports: OpenStreamPorts) {
@@ -75,11 +79,10 @@ export class OpenStreams {
       openedAt: now,
       activeAt: now,
       isChecking: false,
-      timer: undefined,
       watch,
     }
     this.#count(entry)
-    entry.timer = durations.every(recheckMs, () => this.#check(entry))
+    this.#timer ??= durations.every(recheckMs, () => void this.#checkAll())
     return {
       touch: () => {
         entry.activeAt = durations.now()
@@ -116,7 +119,7 @@ export class OpenStreams {
 
   #release(entry: Entry, reason: StreamEnd): void {
     if (!this.#entries.delete(entry)) return
-    entry.timer?.close()
+    if (this.#entries.size === 0) this.#stopTimer()
     const count = (this.#counts.get(entry.key) ?? 1) - 1
     if (count === 0) this.#counts.delete(entry.key)
     else this.#counts.set(entry.key, count)
@@ -130,6 +133,20 @@ export class OpenStreams {
     entry.watch.close()
   }
 
+  #stopTimer(): void {
+    this.#timer?.close()
+    this.#timer = undefined
+  }
+
+  async #checkAll(): Promise<void> {
+    let checked = 0
+    for (const entry of this.#entries) {
+      this.#check(entry)
+      checked += 1
+      if (checked % checksPerTurn === 0) await nextTurn()
+    }
+  }
+
   #check(entry: Entry): void {
     const { settings, durations } = this.#ports
     const now = durations.now()
@@ -140,13 +157,33 @@ export class OpenStreams {
 
   #checkCaller(entry: Entry): void {
     entry.isChecking = true
+    const before = rightsOf(entry.call)
     entry.watch
       .checkCaller(entry.call)
+      .then(() => {
+        if (!hasSameRights(before, rightsOf(entry.call))) this.#end(entry, 'rights')
+      })
       .catch((error: unknown) => this.#end(entry, hasLostAccess(error) ? 'revoked' : 'unavailable'))
       .finally(() => {
         entry.isChecking = false
       })
   }
+}
+
+type Rights = Pick<WorkspaceAccess, 'isOwner' | 'permissions'>[]
+
+function rightsOf({ caller, workspace }: Call): Rights {
+  return [...(caller ? [{ isOwner: false, permissions: caller.permissions }] : []), ...(workspace ? [workspace] : [])]
+}
+
+function hasSameRights(before: Rights, now: Rights): boolean {
+  return now.every(({ isOwner, permissions }, index) => {
+    const earlier = before[index]
+    return (
+      earlier?.isOwner === isOwner &&
+      (earlier.permissions === permissions || earlier.permissions.symmetricDifference(permissions).size === 0)
+    )
+  })
 }
 
 function hasLostAccess(error: unknown): boolean {

@@ -117,6 +117,8 @@ export interface StepUpPort {
 /** Returns a caller's current rights in a workspace. A null `workspaceId` means the caller's default workspace. */
 export interface WorkspacePort {
   enter(caller: Caller, workspaceId: string | null): Promise<WorkspaceAccess>
+  /** Like `enter`, for an open stream. The look-ups of one moment share a statement. */
+  stay(caller: Caller, workspaceId: WorkspaceId): Promise<WorkspaceAccess>
   /**
    * Returns the workspace without permissions, even if the caller cannot enter it. Throws ACCESS.PERMISSION_DENIED for
    * a non-member.

@@ -12,6 +12,7 @@ const codeOf: Record<StreamEnd, number> = {
   client: closeCodes.goingAway,
   service: closeCodes.internalError,
   revoked: closeCodes.policyViolation,
+  rights: closeCodes.policyViolation,
   unavailable: closeCodes.tryAgainLater,
   idle: closeCodes.policyViolation,
   lifetime: closeCodes.goingAway,

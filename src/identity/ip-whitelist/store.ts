@@ -1,3 +1,4 @@
+import { type SqlBool, sql } from 'kysely'
 import { type Database, type Tx, timestamptz } from '../../database/index.ts'
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
 
@@ -19,6 +20,24 @@ export function listWhitelist(store: Store, portal: Portal, accountId: AccountId
     .where('portal', '=', portal)
     .where('accountBizId', '=', accountId)
     .orderBy('place')
+    .execute()
+}
+
+export interface WhitelistKey {
+  portal: Portal
+  accountId: AccountId
+}
+
+/** The addresses of several accounts. */
+export function listWhitelists(
+  store: Database,
+  keys: readonly WhitelistKey[],
+): Promise<(WhitelistKey & Pick<WhitelistEntry, 'id' | 'address' | 'lastMatchedAt'>)[]> {
+  const [portals, accounts] = [keys.map(({ portal }) => portal), keys.map(({ accountId }) => accountId)]
+  return store
+    .selectFrom('ip_whitelist_entries')
+    .select(['portal', 'accountBizId as accountId', 'bizId as id', 'address', 'lastMatchedAt'])
+    .where(sql<SqlBool>`(portal, account_biz_id) IN (SELECT * FROM unnest(${portals}::text[], ${accounts}::uuid[]))`)
     .execute()
 }
 

@@ -170,6 +170,7 @@ export class SessionAuthenticator {
     // Most requests write nothing. A check of an open stream does not count as activity.
     const isRecorded = isStreamOpen || isPassive || clock.now() - session.lastActivityAt < this.#activityIntervalMs
     if (isRecorded && !session.ipWhitelistEnabled) return toCaller(session, mfa)
+    if (isStreamOpen) return addressGuard.assertStillAllowed(session, clientIp).then(() => toCaller(session, mfa))
     return addressGuard
       .assertAllowed(session, clientIp)
       .then(() => (isRecorded ? undefined : this.#recordActivity(session)))

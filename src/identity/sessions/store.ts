@@ -66,6 +66,27 @@ const findOpenSession = statement((store, param: Param<{ portal: Portal; id: Ses
     .where('sessions.endedAt', 'is', null),
 )
 
+const findOpenSessions = statement((store, param: Param<{ portals: Portal[]; ids: SessionId[] }>) =>
+  store
+    .selectFrom('sessions')
+    .innerJoin('accounts', (join) =>
+      join.onRef('accounts.bizId', '=', 'sessions.accountBizId').onRef('accounts.portal', '=', 'sessions.portal'),
+    )
+    .select(columns)
+    .where(
+      sql<SqlBool>`(sessions.portal, sessions.biz_id) IN (
+        SELECT * FROM unnest(${param('portals')}::text[], ${param('ids')}::uuid[]))`,
+    )
+    .where('sessions.endedAt', 'is', null),
+)
+
+export type SessionKey = Pick<OpenSession, 'portal' | 'id'>
+
+export function readOpenSessions(store: Database, keys: readonly SessionKey[]): Promise<OpenSession[]> {
+  const [portals, ids] = [keys.map(({ portal }) => portal), keys.map(({ id }) => id)]
+  return findOpenSessions.all(store, { portals, ids })
+}
+
 export function readOpenSession(store: Database | Tx, portal: Portal, id: SessionId): Promise<OpenSession | undefined> {
   return findOpenSession.first(store, { portal, id })
 }

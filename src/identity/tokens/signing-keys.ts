@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import type { JSONWebKeySet } from 'jose'
 import { inTransaction, type Tx } from '../../database/index.ts'
-import { addMs, type Instant, Refusal } from '../../kernel/index.ts'
+import { addMs, type Instant, type MaybePromise, Refusal } from '../../kernel/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import {
@@ -34,6 +34,7 @@ export class SigningKeys {
   readonly #settings: IdentitySettings['tokens']
   #keys: readonly SigningKey[] = []
   #readAt: Instant | undefined
+  #reading: Promise<void> | undefined
 
   constructor(ports: SigningKeyPorts, settings: IdentitySettings['tokens']) {
     this.#ports = ports
@@ -59,9 +60,11 @@ export class SigningKeys {
     return this.#find(kid)
   }
 
-  /** Returns false if the keys must be read again first, so that a revoked key is noticed. */
-  isAccepted(kid: string): boolean {
-    return this.#age() < this.#settings.keyRefreshMs && this.#find(kid) !== undefined
+  /** Reads old keys again first, so that a revoked key is noticed. */
+  isAccepted(kid: string): MaybePromise<boolean> {
+    const { keyRefreshMs } = this.#settings
+    if (this.#age() < keyRefreshMs) return this.#find(kid) !== undefined
+    return this.#refreshAndFind(kid)
   }
 
   /**
@@ -128,6 +131,11 @@ export class SigningKeys {
     return retiresAt === null || retiresAt > this.#ports.clock.now()
   }
 
+  async #refreshAndFind(kid: string): Promise<boolean> {
+    await this.#readIfOlderThan(this.#settings.keyRefreshMs)
+    return this.#find(kid) !== undefined
+  }
+
   async #read(): Promise<void> {
     const now = this.#ports.clock.now()
     const stored = await readSigningKeys(this.#ports.database, now)
@@ -135,8 +143,13 @@ export class SigningKeys {
     this.#readAt = now
   }
 
+  /** Concurrent callers share a statement, because every open stream needs the keys at the same time. */
   async #readIfOlderThan(ageMs: number): Promise<void> {
-    if (this.#age() >= ageMs) await this.#read()
+    if (this.#age() < ageMs) return
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = undefined
+    })
+    await this.#reading
   }
 
   #age(): number {

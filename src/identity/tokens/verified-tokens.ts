@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { Instant, MaybePromise } from '../../kernel/index.ts'
+import { type Instant, type MaybePromise, thenSync } from '../../kernel/index.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { type AccessTokens, earlySeconds } from './jwt.ts'
 import type { AccessClaims } from './rules.ts'
@@ -26,13 +26,13 @@ export class VerifiedTokens {
   /** Does not check the session. */
   read(token: string, at: Instant): MaybePromise<AccessClaims | undefined> {
     const cached = this.#verified.get(token)
-    return cached && this.#isValid(cached, at) ? cached : this.#verify(token, at)
+    if (!cached || !this.#isInTime(cached, at)) return this.#verify(token, at)
+    return thenSync(this.#keys.isAccepted(cached.kid), (isAccepted) => (isAccepted ? cached : this.#verify(token, at)))
   }
 
-  /** The times and the key can change between uses. */
-  #isValid({ notBefore, expires, kid }: VerifiedClaims, at: Instant): boolean {
+  #isInTime({ notBefore, expires }: VerifiedClaims, at: Instant): boolean {
     const now = Math.floor(at / 1_000)
-    return notBefore <= now + this.#early && expires > now - this.#clockSkew && this.#keys.isAccepted(kid)
+    return notBefore <= now + this.#early && expires > now - this.#clockSkew
   }
 
   async #verify(token: string, at: Instant): Promise<AccessClaims | undefined> {

@@ -32,6 +32,7 @@ export function createTestApiKeys(
     digest: createKeyedDigest({ current: secretKey, previous: [] }),
     members: {
       enter: world.members.enter,
+      stay: world.members.stay,
       lock: (tx, id) => world.members.memberships.lock(tx, id),
       assertAccess: (tx, account, access) => world.members.memberships.assertAccess(tx, account, access),
       assertMayGrant: (tx, grantor, permissionCodes) =>

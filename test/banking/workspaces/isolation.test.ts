@@ -144,6 +144,7 @@ describe('isolation: an operation changes no rows of other workspaces, accounts 
       ...{ database, transaction: transactionOf(database), words, ids, clock, ...secrets, settings },
       members: {
         enter: world.members.enter,
+        stay: world.members.stay,
         lock: (tx, id) => members.lock(tx, id),
         assertAccess: (tx, account, access) => members.assertAccess(tx, account, access),
         assertMayGrant: (tx, grantor, permissionCodes) =>

@@ -22,7 +22,11 @@ function createCache() {
     if (workspaceId !== null) throw new Refusal('ACCESS.PERMISSION_DENIED')
     return standard
   }
-  return createAccessCache({ enter, identify: enter }, { now: () => toInstant(0) }, { leaseMs: 250, shared: false })
+  return createAccessCache(
+    { enter, stay: enter, identify: enter },
+    { now: () => toInstant(0) },
+    { leaseMs: 250, shared: false },
+  )
 }
 
 const refused = { code: 'ACCESS.PERMISSION_DENIED' }
@@ -52,7 +56,11 @@ describe('cached rights', () => {
     }
     return {
       at,
-      access: createAccessCache({ enter, identify: enter }, { now: () => toInstant(at.ms) }, { leaseMs, shared }),
+      access: createAccessCache(
+        { enter, stay: enter, identify: enter },
+        { now: () => toInstant(at.ms) },
+        { leaseMs, shared },
+      ),
     }
   }
 

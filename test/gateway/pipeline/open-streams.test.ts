@@ -1,9 +1,11 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { listCountries } from '../../../src/banking/constants/contract.ts'
+import { listTransfers } from '../../../src/banking/transfers/contract.ts'
 import type { Call } from '../../../src/gateway/pipeline/call.ts'
 import { type OpenStreamPorts, OpenStreams, recheckMs } from '../../../src/gateway/pipeline/open-streams.ts'
-import { type Caller, Refusal } from '../../../src/kernel/index.ts'
+import { workspaceStage } from '../../../src/gateway/pipeline/stages/index.ts'
+import { type Caller, type Permission, Refusal, type WorkspaceId } from '../../../src/kernel/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { arrivedCall } from '../../harness/call.ts'
 import { createMovableDurations } from '../../harness/durations.ts'
@@ -140,4 +142,52 @@ test('bytes keep a stream open, and a check that takes long is not repeated', ()
   expect([call.streamEnd, checks]).toEqual([null, 1])
   durations.skip(400 + recheckMs)
   expect(call.streamEnd).toBe('idle')
+})
+
+test('a check stays in the workspace of the stream, although the default workspace has changed', async () => {
+  const own = { id: systemIds.next<'workspace'>(), isOwner: false, permissions: new Set<never>() }
+  const stayed: string[] = []
+  const stay = async (_: Caller, id: WorkspaceId) => {
+    stayed.push(id)
+    return own
+  }
+  const other = async () => ({ ...own, id: systemIds.next<'workspace'>() })
+  const call = arrivedCall(listTransfers)
+  Object.assign(call, { caller: callOf({}).caller, workspace: own, isStreamOpen: true })
+  await workspaceStage({ enter: other, stay, identify: other })(call)
+  expect([call.workspace, stayed]).toEqual([own, [own.id]])
+})
+
+test('a stream ends with `rights` when the permissions of its caller change', async () => {
+  const { streams, durations } = createStreams()
+  durations.stop()
+  const call = callOf({})
+  const access = (...codes: Permission[]) => ({
+    id: systemIds.next<'workspace'>(),
+    isOwner: false,
+    permissions: new Set(codes),
+  })
+  call.workspace = access('wallet:read')
+  const found = [access('wallet:read'), access('wallet:read', 'role:read')]
+  const checkCaller = async (checked: Call) => {
+    checked.workspace = found.shift() ?? checked.workspace
+  }
+  streams.open(call, { checkCaller, close: () => undefined })
+  const ends = []
+  for (const _ of [1, 2]) {
+    durations.skip(recheckMs)
+    await turn()
+    ends.push(call.streamEnd)
+  }
+  expect(ends).toEqual([null, 'rights'])
+  streams.close()
+})
+
+test('all streams share one timer, which ends with the last of them', () => {
+  const { streams, durations } = createStreams({ maxOpen: 100 })
+  const idle = durations.timers()
+  const open = [1, 2, 3].map(() => streams.open(callOf({}), watch))
+  expect(durations.timers() - idle).toBe(1)
+  for (const stream of open) stream.release('client')
+  expect(durations.timers()).toBe(idle)
 })

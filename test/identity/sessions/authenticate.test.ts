@@ -8,7 +8,7 @@ beforeAll(async () => {
 afterAll(() => at.close())
 
 test.each([
-  [500, true],
+  [250, true],
   [1_000, undefined],
 ])('a session that another replica has ended is cached for %i ms; for an open stream: %s', async (ms, isStreamOpen) => {
   const email = `stream-${isStreamOpen}@demo.test`

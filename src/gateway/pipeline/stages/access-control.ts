@@ -58,20 +58,21 @@ export function authenticateStage(parts: AuthenticationParts, source: SessionSou
  * Throws ACCESS.WORKSPACE_REQUIRED if the policy requires X-Workspace-Id. Otherwise the account's default workspace
  * applies.
  */
-export function workspaceStage(workspaces: Pick<AccessCache, 'enter' | 'identify'>): Stage {
+export function workspaceStage(workspaces: Pick<AccessCache, 'enter' | 'stay' | 'identify'>): Stage {
   return (call) => {
     const { policy, withoutEntry, describesCaller } = call.operation
     const { workspace: rule } = policy
     if (rule === 'none' || call.caller === null) return
     const requested = requestedWorkspace(call)
-    if (call.workspace) return assertSameWorkspace(call, requested)
+    // The default workspace of the account may have changed, but a stream stays in its own.
+    const current = call.isStreamOpen && call.caller.apiKeyId === null ? call.workspace : null
+    if (call.workspace && !current) return assertSameWorkspace(call, requested)
     if (requested === null && describesCaller) return
     if (requested === null && rule === 'required' && call.chain.perimeter === 'portal')
       throw new Refusal('ACCESS.WORKSPACE_REQUIRED')
-    const found =
-      withoutEntry && requested !== null
-        ? workspaces.identify(call.caller, requested)
-        : workspaces.enter(call.caller, requested)
+    const { caller } = call
+    const enter = () => (current ? workspaces.stay(caller, current.id) : workspaces.enter(caller, requested))
+    const found = withoutEntry && requested !== null ? workspaces.identify(caller, requested) : enter()
     return thenSync(found, (access) => {
       call.workspace = access
     })
@@ -233,7 +234,7 @@ function readBearerToken({ headers }: Call): string {
 function setCaller(call: Call, caller: Caller, workspace: WorkspaceAccess | null): void {
   call.caller = call.steppedUpAt === null ? caller : { ...caller, steppedUpAt: call.steppedUpAt }
   call.portal = caller.portal
-  call.workspace = workspace
+  if (!call.isStreamOpen || workspace) call.workspace = workspace
 }
 
 function assertSameWorkspace({ workspace }: Call, requested: string | null): void {

@@ -66,7 +66,7 @@ test('stages run in order: authentication and permission precede the body', () =
     cookies: { read: never, format: never },
     origins: { allows: never, assertOwnPage: never },
     stepUps: { spend: never },
-    access: { enter: never, identify: never, invalidate: never },
+    access: { enter: never, stay: never, identify: never, invalidate: never },
     backends: { backendOf: never, replace: never, close: never },
     recorded: {
       commands: { claim: never, succeed: never, refuse: never },
@@ -116,7 +116,7 @@ describe('on the machine chain', () => {
 
   test('transfers.list 403 with an API key of another workspace', async () => {
     const own = { id: systemIds.next<'workspace'>(), isOwner: false, permissions: new Set<never>() }
-    const enter = workspaceStage({ enter: async () => own, identify: async () => own })
+    const enter = workspaceStage({ enter: async () => own, stay: async () => own, identify: async () => own })
     const run = async (named: string) => {
       const call = callOf(listTransfers, 'api', { 'x-workspace-id': named })
       call.caller = caller('CONSUMER')
