@@ -32,6 +32,7 @@ import {
   type SessionCookies,
   type Stage,
   secureChannelStage,
+  skipCheck,
   skipReauthorization,
   spendStepUpBy,
   stepUpStage,
@@ -126,13 +127,19 @@ export function siteLimit({ settings, limits }: Pick<PipelineParts, 'settings' |
   return createSiteLimit(limits, settings, createClientResolver(settings.portals))
 }
 
-export interface ServicePipelineParts extends Pick<PipelineParts, 'settings' | 'backends' | 'tracing'> {
+export interface ServicePipelineParts
+  extends Pick<PipelineParts, 'settings' | 'backends' | 'tracing' | 'streams' | 'durations'> {
   callAssertion: Stage
 }
 
 /** A domain service verifies the gateway's call assertion and validates the input again. */
-export function servicePipeline({ settings, backends, tracing, callAssertion }: ServicePipelineParts): Pipeline {
-  const dispatch = dispatchStage(backends.backendOf)
+export function servicePipeline(parts: ServicePipelineParts): Pipeline {
+  const { settings, backends, tracing, callAssertion, streams, durations } = parts
+  const { maxBufferedBytes } = settings.streams
+  const dispatch = relayEventsStage(
+    { streams, checkCaller: skipCheck, maxBufferedBytes, durations },
+    dispatchStage(backends.backendOf),
+  )
   return {
     assertedCall: callAssertion,
     ...(tracing && { trace: tracing.traceStage(() => true) }),

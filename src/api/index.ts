@@ -90,6 +90,7 @@ export {
   type Request,
   rateLimited,
   ratio,
+  type ServerSentEvent,
   subtract,
   toDate,
   toInstant,

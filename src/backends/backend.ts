@@ -1,6 +1,16 @@
+import { headers as knownHeaders } from '../contract/headers.ts'
 import { type Call, isCommand } from '../gateway/pipeline/call.ts'
 import { readChannelSessionId } from '../gateway/pipeline/headers.ts'
-import { type AnyRequest, type HandlerTable, type Operation, Refusal } from '../kernel/index.ts'
+import {
+  type AnyHandler,
+  type AnyRequest,
+  type HandlerTable,
+  invalid,
+  type Operation,
+  Refusal,
+} from '../kernel/index.ts'
+import { HandlerEvents, isAsyncIterable } from './event-bytes.ts'
+import { internalError } from './internal-error.ts'
 
 export interface Backend {
   /** Resolves with the operation's data or a StreamReply. Rejects with a Refusal. */
@@ -18,21 +28,29 @@ export function conditionalHeader(call: Call, name: 'if-none-match' | 'if-range'
   return call.method === 'GET' || name === 'if-none-match' ? call.headers.optional(name) : undefined
 }
 
-export function internalError(internal: string): Refusal {
-  return new Refusal('SYSTEM.INTERNAL_ERROR', { internal })
-}
-
 /** Throws SYSTEM.NOT_IMPLEMENTED if an operation has no handler. */
 export function createInProcessBackend(handlers: HandlerTable, maxReplyBytes: Backend['maxReplyBytes']): Backend {
   return {
     handle: (call) => {
       const handler = handlers.get(call.operation.id)
       if (!handler) throw new Refusal('SYSTEM.NOT_IMPLEMENTED')
-      return handler(toRequest(call))
+      return call.operation.reply === 'events' ? openEvents(call, handler) : handler(toRequest(call))
     },
     replyError: internalError,
     maxReplyBytes,
   }
+}
+
+/** The handler returns its events, and its generator sends them until the signal aborts. */
+async function openEvents(call: Call, handler: AnyHandler): Promise<HandlerEvents> {
+  const { field, accepts } = knownHeaders.lastEventId
+  const lastEventId = call.headers.optional(field) || null
+  if (lastEventId !== null && !accepts(lastEventId)) throw invalid(field, 'a malformed Last-Event-ID')
+  const ended = new AbortController()
+  const signal = AbortSignal.any([call.client.signal, ended.signal])
+  const events = await handler({ ...toRequest(call), lastEventId, signal })
+  if (!isAsyncIterable(events)) throw internalError(`the handler of ${call.operation.id} returned no async iterable`)
+  return new HandlerEvents(events, ended)
 }
 
 /** The policy determines which of caller, workspace, idempotency and upload are set. */
@@ -52,6 +70,7 @@ function toRequest(call: Call): AnyRequest {
     ifNoneMatch: conditionalHeader(call, 'if-none-match') ?? null,
     ifRange: conditionalHeader(call, 'if-range') ?? null,
     headOnly: call.headOnly,
+    lastEventId: null,
     params: call.params,
     query: call.input.query,
     body: call.input.body,

@@ -3,10 +3,12 @@
  * assertion for each upstream call (call-assertion.ts); a domain service verifies it (call-assertion-stage.ts). Start
  * reading with routes.ts.
  */
-export { type Backend, internalError } from './backend.ts'
+export type { Backend } from './backend.ts'
 export { AssertionClaims, type ForwardedCaller, toClaims } from './call-assertion.ts'
 export { callAssertionStage } from './call-assertion-stage.ts'
+export { HandlerEvents } from './event-bytes.ts'
 export { HandlerDeadline } from './handler-deadline.ts'
+export { internalError } from './internal-error.ts'
 export { replyText } from './reply-text.ts'
 export { type Backends, createBackends } from './routes.ts'
 export { createUpstreamMetrics } from './upstream/metrics.ts'

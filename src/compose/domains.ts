@@ -110,6 +110,7 @@ class DomainBuilder {
   readonly #shared: Omit<DomainPorts, 'events' | 'logger' | 'settings' | 'use' | 'cache' | 'limits' | 'transaction'>
   readonly #infrastructure: Infrastructure
   readonly #deadline: HandlerDeadline
+  readonly #configuration: Configuration
   readonly #events: EventTable
   readonly #hooks: Hooks
 
@@ -122,6 +123,7 @@ class DomainBuilder {
     this.#checkReply = checkReply
     this.#deadline = deadline
     this.#hooks = hooks
+    this.#configuration = configuration
     this.#infrastructure = infrastructure
     this.#events = catalogue.events
     this.eventSource = configuration.publicUrl.replace(/\/$/, '')
@@ -268,7 +270,7 @@ class DomainBuilder {
     }
     const selected = selectPorts(domain, ports)
     const parts = await domain.create(selected)
-    const errors = partErrors(domain, parts)
+    const errors = partErrors(domain, parts, this.#configuration)
     if (errors.length > 0) throw new ConfigurationError(errors)
     // Handlers are paired by export name, which `domain` does not change.
     const table =

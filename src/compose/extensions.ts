@@ -28,6 +28,7 @@ import {
   callSiteOf,
   type DeclarationError,
   DeclarationErrors,
+  type HandlerTable,
   isPassThrough,
   type Operation,
   rateGroups,
@@ -154,17 +155,21 @@ export function parseSettings(
   return settings
 }
 
+/** Without `handlers`, every operation with events counts as handled: `partErrors` checks those. */
 export function assertBackends(
   domains: readonly LoadedDomain[],
   { routableDomains }: Pick<Catalogue, 'routableDomains'>,
   settings: Pick<Configuration, 'backends'>,
+  handlers?: HandlerTable,
 ): void {
+  const isRemote = (operation: Operation): boolean =>
+    isPassThrough(operation) && !(operation.reply === 'events' && (handlers?.has(operation.id) ?? true))
   const errors = [
     ...Object.keys(settings.backends)
       .filter((name) => name !== 'default' && !routableDomains.includes(name))
       .map((name) => `backends.${name}: no domain has this name; remove it, or add its module to extensions`),
     ...domains
-      .filter(({ operations, isRemote }) => isRemote || Object.values(operations).some(isPassThrough))
+      .filter((domain) => domain.isRemote || Object.values(domain.operations).some(isRemote))
       .filter(({ name }) => placeOf(settings, name) === 'in-process')
       .map(({ name, source }) => `${source}: the domain ${name} needs backends.${name} with a url`),
   ]

@@ -142,7 +142,7 @@ export async function compose(
     operations: createHttpServer({ app: operations, upgrades: null, anyHostPrefix: '/health/', ...listening }),
     unserved,
     replaceBackends: async (changed) => {
-      if (isGateway) assertBackends(loaded.domains, catalogue, changed)
+      if (isGateway) assertBackends(loaded.domains, catalogue, changed, domains.handlers)
       await backends.replace(withLocalBackends(isGateway, changed))
       if (isGateway) warnOfSplitLedger(loaded, changed, logger)
     },
@@ -275,9 +275,11 @@ function withLocalBackends(isGateway: boolean, settings: Configuration): Configu
 }
 
 /** The open streams, with their metrics. */
-function createStreams({ settings, infrastructure, metrics, perimeter }: Parts): OpenStreams {
+function createStreams({ isGateway, settings, infrastructure, metrics, perimeter }: Parts): OpenStreams {
+  // A domain service sends the streams of several gateways, which limit them.
+  const unlimited = { maxPerAccount: Number.POSITIVE_INFINITY, maxPerAddress: Number.POSITIVE_INFINITY }
   return new OpenStreams({
-    settings: settings.streams,
+    settings: isGateway ? settings.streams : { ...settings.streams, ...unlimited },
     addressKey: infrastructure.limits.addressKey,
     durations: infrastructure.durations,
     metrics: {

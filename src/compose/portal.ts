@@ -108,6 +108,8 @@ export function buildPipeline(
         settings,
         tracing,
         backends,
+        streams,
+        durations: infrastructure.durations,
         callAssertion: callAssertionStage(
           { ...settings.tokens, type: assertionType, ...settings.assertion },
           infrastructure.clock,

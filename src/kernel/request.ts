@@ -64,6 +64,8 @@ export interface RequestContext {
   ifRange: string | null
   /** Whether to omit the body (HEAD). */
   headOnly: boolean
+  /** The `id` of the last event that a client of a stream has received, or null at its first request. */
+  lastEventId: string | null
 }
 
 type OptionalCaller = { describesCaller: true } | { startsBrowserSession: true }
@@ -82,8 +84,8 @@ export interface Request<O extends Operation> extends RequestContext {
   idempotency: O['policy']['idempotent'] extends true ? Idempotency : null
   upload: O['body'] extends 'multipart' ? Upload : null
   /**
-   * Aborts when nobody waits for the reply any more: the client has disconnected, or `requests.handlerTimeoutMs` has
-   * passed. Pass it to `fetch` and `withoutTimeouts`. A POST may already have taken effect, so its client cannot abort it.
+   * Aborts when nobody waits for the reply any more: the client has disconnected, its stream of events has ended, or
+   * `requests.handlerTimeoutMs` has passed. Pass it to `fetch` and `withoutTimeouts`. A POST may already have taken effect, so its client cannot abort it.
    */
   signal: AbortSignal
 }
@@ -99,6 +101,16 @@ export class StreamReply {
     this.headers = headers
     this.body = body
   }
+}
+
+/** An event of a stream, for `reply: 'events'`. */
+export interface ServerSentEvent {
+  /** The client sends it in `Last-Event-ID` when it reconnects. 1 to 256 visible ASCII characters. */
+  readonly id?: string | undefined
+  /** The name for `addEventListener`. Default: `message`. 1 to 256 visible ASCII characters. */
+  readonly event?: string | undefined
+  /** Sent as JSON. */
+  readonly data: unknown
 }
 
 export interface ByteChannel {
@@ -119,19 +131,25 @@ export class SocketReply {
 
 export type Handler<O extends Operation> = (
   request: Request<O>,
-) => Promise<O['reply'] extends 'stream' ? StreamReply : OperationTypes<O>['reply']>
+) => Promise<
+  O['reply'] extends 'stream'
+    ? StreamReply
+    : O['reply'] extends 'events'
+      ? AsyncIterable<ServerSentEvent>
+      : OperationTypes<O>['reply']
+>
 
-type OperationNames<Contract> = {
-  [K in keyof Contract]: Contract[K] extends Operation
-    ? Contract[K]['reply'] extends PassThroughReply
-      ? never
-      : K
-    : never
+type NamesWith<Contract, Reply> = {
+  [K in keyof Contract]: Contract[K] extends Operation ? (Contract[K]['reply'] extends Reply ? K : never) : never
 }[keyof Contract]
 
-/** A handler per operation of a contract file, by export name. */
+/** A handler per operation of a contract file, by export name. A service can send events instead of a handler. */
 export type HandlersOf<Contract> = {
-  [K in OperationNames<Contract>]: Contract[K] extends Operation ? Handler<Contract[K]> : never
+  [K in NamesWith<Contract, Operation['reply']> as K extends NamesWith<Contract, PassThroughReply>
+    ? never
+    : K]: Contract[K] extends Operation ? Handler<Contract[K]> : never
+} & {
+  [K in NamesWith<Contract, 'events'>]?: Contract[K] extends Operation ? Handler<Contract[K]> : never
 }
 
 /** `failed`: the hook threw something else than a Refusal with a code of its domain. */

@@ -17,6 +17,7 @@ export function createRequestContext(clock: Clock, more: Partial<RequestContext>
     ifNoneMatch: null,
     ifRange: null,
     headOnly: false,
+    lastEventId: null,
     ...more,
   }
 }

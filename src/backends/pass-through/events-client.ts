@@ -3,6 +3,7 @@ import { headers as knownHeaders } from '../../contract/headers.ts'
 import type { Call } from '../../gateway/pipeline/call.ts'
 import { StreamReply } from '../../kernel/index.ts'
 import type { IncomingMessage } from '../../platform/runtime/index.ts'
+import { eventHeaders } from '../event-bytes.ts'
 import { basePathOf } from '../upstream/connection.ts'
 import { createUpstreamProxy, type ProxyRequestHead } from '../upstream/proxy.ts'
 import { type ClientPorts, invalidReply, isIdentityEncoding, upstreamTimeout } from '../upstream/reply.ts'
@@ -11,9 +12,6 @@ import type { StreamClient } from '../upstream/stream-client.ts'
 import { headerOf, readJsonReply } from '../upstream/stream-reply.ts'
 
 const lastEventId = knownHeaders.lastEventId
-
-/** `X-Accel-Buffering` keeps nginx in front of the gateway from collecting events (docs/guides/pass-through.md). */
-const eventHeaders = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' }
 
 /** The deadline applies to the head of the response; the pipeline limits the time of the stream itself. */
 export function createEventsClient(settings: UpstreamConfiguration, { isCode, durations }: ClientPorts): StreamClient {

@@ -66,7 +66,7 @@ async function checkDomain(domain: LoadedDomain, parts: CheckedParts): Promise<H
   })
   try {
     const created = await domain.create(portsFor(domain, parts))
-    const errors = partErrors(domain, created)
+    const errors = partErrors(domain, created, parts.configuration)
     await created.close?.()
     return { errors, skipped: [] }
   } catch (error) {

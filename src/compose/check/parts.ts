@@ -1,5 +1,5 @@
 import type { DomainParts, LoadedDomain } from '../../api/domain.ts'
-import { ConfigurationError } from '../../config/index.ts'
+import { type Configuration, ConfigurationError, placeOf } from '../../config/index.ts'
 import { isPassThrough, type Operation, withCallSite } from '../../kernel/index.ts'
 
 type Parts = DomainParts<Readonly<Record<string, Operation>>>
@@ -31,7 +31,11 @@ export function inOrderOfUse(domains: readonly LoadedDomain[]): readonly LoadedD
 }
 
 /** Each error names the file and line of the domain's declaration. */
-export function partErrors(domain: LoadedDomain, { handlers, jobs = [], gatewayJobs = [] }: Parts): string[] {
+export function partErrors(
+  domain: LoadedDomain,
+  { handlers, jobs = [], gatewayJobs = [] }: Parts,
+  settings: Pick<Configuration, 'backends'>,
+): string[] {
   const { name, source, operations, isOurs, isRemote } = domain
   const isHandled = ([key, { id }]: [string, Operation]): boolean =>
     handlers instanceof Map
@@ -41,6 +45,9 @@ export function partErrors(domain: LoadedDomain, { handlers, jobs = [], gatewayJ
     ...Object.entries(operations)
       .filter((entry) => !isPassThrough(entry[1]) && !isHandled(entry))
       .map(([key]) => `create: ${key} has no handler; add it to \`handlers\``),
+    ...Object.entries(operations)
+      .filter((entry) => entry[1].reply === 'events' && placeOf(settings, name) === 'in-process' && !isHandled(entry))
+      .map(([key]) => `create: ${key} has no handler; add it to \`handlers\`, or set backends.${name} to a service`),
     ...(handlers instanceof Map ? [] : Object.keys(handlers))
       .filter((key) => !Object.hasOwn(operations, key))
       .map((key) => `create: the handler ${key} has no operation; declare it or remove the handler`),

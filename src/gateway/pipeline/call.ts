@@ -63,10 +63,19 @@ export interface IncomingRequest {
 }
 
 /**
- * A stream ends as unavailable if its caller could not be checked, and as `rights` if the caller's permissions have changed,
- * because the sender has selected the events by the permissions at the start.
+ * A stream ends as `slow` if its client does not read, as `unavailable` if its caller could not be checked, and as `rights`
+ * if the caller's permissions have changed, because the sender selects events by the permissions at the start.
  */
-export type StreamEnd = 'client' | 'service' | 'idle' | 'lifetime' | 'revoked' | 'rights' | 'unavailable' | 'shutdown'
+export type StreamEnd =
+  | 'client'
+  | 'service'
+  | 'idle'
+  | 'lifetime'
+  | 'slow'
+  | 'revoked'
+  | 'rights'
+  | 'unavailable'
+  | 'shutdown'
 
 export interface AcceptedSocket {
   /** Accepts the client's handshake and relays the socket. `head` are the bytes that the client has already sent. */

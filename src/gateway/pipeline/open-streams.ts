@@ -11,6 +11,9 @@ import { spenderOf } from './stages/limits.ts'
  */
 export const recheckMs = 500
 
+/** Maximum time without bytes of a stream whose handler sends no event. */
+const heartbeatMs = 15_000
+
 /** Checks of one turn of the event loop, whose look-ups share statements. */
 const checksPerTurn = 1_000
 
@@ -35,7 +38,7 @@ export interface OpenStream {
   /** Marks the stream as not idle. */
   touch(): void
   /** Ends the count. Later calls have no effect. `reason` is why the stream ended, unless the gateway ended it. */
-  release(reason: 'client' | 'service'): void
+  release(reason: 'client' | 'service' | 'slow'): void
 }
 
 interface Entry {
@@ -50,6 +53,8 @@ interface Entry {
 export interface WatchedStream {
   /** Rejects once the caller has lost its access. */
   checkCaller: CheckCaller
+  /** Sends something, if the stream is one of this process. */
+  keepAlive?(): void
   /** Ends the stream, which then calls `release`. */
   close(): void
 }
@@ -148,11 +153,15 @@ export class OpenStreams {
   }
 
   #check(entry: Entry): void {
+    if (entry.call.streamEnd !== null) return
     const { settings, durations } = this.#ports
     const now = durations.now()
     if (now - entry.openedAt >= settings.maxLifetimeMs) this.#end(entry, 'lifetime')
     else if (now - entry.activeAt >= settings.idleTimeoutMs) this.#end(entry, 'idle')
-    else if (entry.call.caller && !entry.isChecking) this.#checkCaller(entry)
+    else {
+      if (now - entry.activeAt >= Math.min(heartbeatMs, settings.idleTimeoutMs / 2)) entry.watch.keepAlive?.()
+      if (entry.call.caller && !entry.isChecking) this.#checkCaller(entry)
+    }
   }
 
   #checkCaller(entry: Entry): void {

@@ -13,6 +13,7 @@ const codeOf: Record<StreamEnd, number> = {
   service: closeCodes.internalError,
   revoked: closeCodes.policyViolation,
   rights: closeCodes.policyViolation,
+  slow: closeCodes.policyViolation,
   unavailable: closeCodes.tryAgainLater,
   idle: closeCodes.policyViolation,
   lifetime: closeCodes.goingAway,

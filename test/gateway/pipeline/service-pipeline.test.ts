@@ -6,8 +6,9 @@ import { servicePipeline } from '../../../src/app.ts'
 import { type Backend, callAssertionStage } from '../../../src/backends/index.ts'
 import { catalogue } from '../../../src/contract/index.ts'
 import { runStages } from '../../../src/gateway/pipeline/call.ts'
+import { OpenStreams } from '../../../src/gateway/pipeline/open-streams.ts'
 import { toInstant } from '../../../src/kernel/index.ts'
-import { systemClock } from '../../../src/platform/runtime/index.ts'
+import { systemClock, systemDurations } from '../../../src/platform/runtime/index.ts'
 import { arrivedCall, headersOf } from '../../harness/call.ts'
 import { testSettings } from '../../harness/settings.ts'
 
@@ -64,6 +65,13 @@ describe('the pipeline of a domain service', () => {
     pipeline = servicePipeline({
       settings,
       tracing: null,
+      streams: new OpenStreams({
+        settings: settings.streams,
+        addressKey: (address) => address,
+        durations: systemDurations,
+        metrics: { changeOpen: () => undefined, countEnd: () => undefined, countRefused: () => undefined },
+      }),
+      durations: systemDurations,
       backends: { backendOf: () => backend, replace: async () => undefined, close: async () => undefined },
       callAssertion: callAssertionStage(
         { ...asserted, jwksUrl: `http://127.0.0.1:${address.port}/`, clockSkewMs: 0 },

@@ -1,4 +1,5 @@
 import { type Readable, Transform } from 'node:stream'
+import { HandlerEvents } from '../../../backends/index.ts'
 import { type Durations, Refusal, StreamReply } from '../../../kernel/index.ts'
 import type { Call, Stage } from '../call.ts'
 import type { OpenStream, OpenStreams } from '../open-streams.ts'
@@ -10,22 +11,27 @@ const flushMs = 250
 class EventRelay extends Transform {
   #stream: OpenStream | undefined
   #source: Readable | undefined
+  #failure: unknown
+  #sendsComments = false
   readonly #durations: Durations
 
   constructor(maxBufferedBytes: number, durations: Durations) {
     super({ readableHighWaterMark: maxBufferedBytes / 2, writableHighWaterMark: maxBufferedBytes / 2 })
     this.#durations = durations
     // The reader gets errors from its own pipeline. Without a reader, they must not end the process.
-    this.on('error', () => undefined)
+    this.on('error', (error) => {
+      this.#failure = error
+    })
   }
 
   /** If the events break off, the client's connection is destroyed. */
-  start(stream: OpenStream, source: Readable): void {
+  start(stream: OpenStream, source: Readable, ofHandler: boolean): void {
     this.#stream = stream
     this.#source = source
+    this.#sendsComments = ofHandler
+    const code = ofHandler ? 'SYSTEM.INTERNAL_ERROR' : 'SYSTEM.UPSTREAM_INVALID_RESPONSE'
     const breakOff = (cause?: unknown): void => {
-      if (!this.writableEnded)
-        this.destroy(new Refusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', { internal: 'event stream broke off', cause }))
+      if (!this.writableEnded) this.destroy(new Refusal(code, { internal: 'event stream broke off', cause }))
     }
     let isEnded = false
     source.on('end', () => {
@@ -36,9 +42,14 @@ class EventRelay extends Transform {
     })
     this.on('close', () => {
       source.destroy()
-      stream.release(isEnded ? 'service' : 'client')
+      stream.release(isEnded ? 'service' : isStalled(this.#failure) ? 'slow' : 'client')
     })
     source.pipe(this)
+  }
+
+  /** The comments of a handler's stream, whose chunks are whole events. A full buffer must not grow. */
+  keepAlive(): void {
+    if (this.#sendsComments && !this.writableNeedDrain && !this.writableEnded) this.write(': alive\n\n')
   }
 
   /** Ends the stream abruptly if the client does not read the rest. */
@@ -63,7 +74,7 @@ export interface EventStreamPorts {
   durations: Durations
 }
 
-/** Counts an event stream before the service is contacted. */
+/** Counts an event stream before the service is contacted, or the handler called. */
 export function relayEventsStage(ports: EventStreamPorts, dispatch: Stage): Stage {
   return (call) => (call.operation.reply === 'events' ? relayEvents(ports, call, dispatch) : dispatch(call))
 }
@@ -71,7 +82,11 @@ export function relayEventsStage(ports: EventStreamPorts, dispatch: Stage): Stag
 async function relayEvents(ports: EventStreamPorts, call: Call, dispatch: Stage): Promise<void> {
   const { streams, checkCaller, maxBufferedBytes, durations } = ports
   const relay = new EventRelay(maxBufferedBytes, durations)
-  const stream = streams.open(call, { checkCaller, close: () => relay.stop() })
+  const stream = streams.open(call, {
+    checkCaller,
+    keepAlive: () => relay.keepAlive(),
+    close: () => relay.stop(),
+  })
   try {
     await dispatch(call)
     if (!(call.reply instanceof StreamReply)) throw new TypeError('an event stream has no bytes')
@@ -85,6 +100,11 @@ async function relayEvents(ports: EventStreamPorts, call: Call, dispatch: Stage)
     stream.release('service')
     throw new Refusal('SYSTEM.UNAVAILABLE', { retryAfter: 1, internal: 'the stream ended before its head arrived' })
   }
-  relay.start(stream, body)
+  relay.start(stream, body, call.reply instanceof HandlerEvents)
   call.reply = new StreamReply(status, headers, relay)
+}
+
+/** src/gateway/http/stream-body.ts measures the client. */
+function isStalled(failure: unknown): boolean {
+  return failure instanceof Refusal && failure.code === 'REQUEST.TIMEOUT'
 }

@@ -9,6 +9,7 @@ export {
   payoutHoldStage,
   permissionStage,
   reauthorizeAfter,
+  skipCheck,
   skipReauthorization,
   workspaceStage,
 } from './access-control.ts'

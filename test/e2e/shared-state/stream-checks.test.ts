@@ -1,17 +1,17 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
-import { Lease } from '../../src/database/lease.ts'
-import { recheckMs } from '../../src/gateway/pipeline/open-streams.ts'
-import { developmentIds } from '../../src/seed/development.ts'
-import { signIn } from '../harness/sign-in.ts'
-import { openEvents, type PassThroughWorld, paths, readerOf, startPassThroughWorld } from './pass-through-world.ts'
+import { Lease } from '../../../src/database/lease.ts'
+import { recheckMs } from '../../../src/gateway/pipeline/open-streams.ts'
+import { developmentIds } from '../../../src/seed/development.ts'
+import { signIn } from '../../harness/sign-in.ts'
+import { type HandlerStreamsWorld, pulses, startHandlerStreams, streamOf } from '../handler-streams-world.ts'
 
-let world: PassThroughWorld
+let world: HandlerStreamsWorld
 const { workspace, memberRole } = developmentIds
 const accounts = ['owner@demo.test', 'member@demo.test']
 let tokens: string[]
 beforeAll(async () => {
-  world = await startPassThroughWorld((settings) => {
+  world = await startHandlerStreams((settings) => {
     settings.streams.maxPerAccount = 100
   })
   tokens = []
@@ -24,14 +24,12 @@ afterEach(() => {
 })
 afterAll(() => world?.stop())
 
-async function openStream(token: string | undefined, replica = 0) {
-  const response = await fetch(`${world.portico.urls[replica]}${paths.watch}`, {
-    headers: world.headers({ authorization: `Bearer ${token}` }),
-  })
+async function openStream(token = '', replica = 0) {
+  const response = await world.open({}, { token, replica })
   expect(response.status).toBe(200)
-  const reader = readerOf(response)
-  expect(await reader.next()).toBe('data: first\n\n')
-  return reader
+  const stream = streamOf(response)
+  await stream.next()
+  return stream
 }
 
 const ofChecks = /from "sessions" inner join "accounts"|from "memberships" as "m"|from "api_keys" as "k"|"ip_whitelist/
@@ -52,7 +50,7 @@ async function statementsOfPoll(): Promise<string[]> {
 
 describe('the check of open streams', () => {
   test('takes as many statements for 12 streams of four sessions as for one stream', async () => {
-    world.service.respond((_request, response) => void openEvents(response))
+    world.respond((request) => pulses(request))
     const open = [await openStream(tokens[0])]
     const ofOne = await statementsOfPoll()
     for (let round = 0; round < 3; round += 1)
@@ -64,10 +62,8 @@ describe('the check of open streams', () => {
   })
 
   test('runs on one timer, which ends with the last stream', async () => {
-    world.service.respond((_request, response) => void openEvents(response))
-    await expect
-      .poll(() => world.metric('portico_open_streams'))
-      .toContain('portico_open_streams{operation="feed.watch"} 0')
+    world.respond((request) => pulses(request))
+    await expect.poll(world.openCount).toBe('0')
     const idle = world.durations.timers()
     const open = [await openStream(tokens[0]), await openStream(tokens[1]), await openStream(tokens[2])]
     expect(world.durations.timers() - idle).toBe(1)
@@ -76,7 +72,7 @@ describe('the check of open streams', () => {
   })
 
   test('ends a stream with `rights` once the role of the caller changes, on every replica', async () => {
-    world.service.respond((_request, response) => void openEvents(response))
+    world.respond((request) => pulses(request))
     const replicas = world.portico.urls.map((_, index) => index)
     const readers = await Promise.all(replicas.map((index) => openStream(tokens[1], index)))
     const change = async (path: string, body: object, token = tokens[0] ?? '') => {
