@@ -65,7 +65,7 @@ test.each([
     ['openapi', '--domain', 'walets'],
     "no service can serve 'walets'. The domains are",
   ],
-  ['a domain that no service can serve', ['openapi', '--domain', 'auth'], 'apiKeys, constants, exchanges'],
+  ['a domain that no service can serve', ['openapi', '--domain', 'auth'], 'apiKeys, constants, events, exchanges'],
   ['an audience without a domain', ['openapi', '--audience', 'me'], '--audience needs --domain'],
   ['a service without a domain', ['conformance', '--upstream', 'http://127.0.0.1:1'], '--domain is required'],
   [
