@@ -7,7 +7,7 @@ import { addNote, clearEvents, createSequencer, noteMapper, notesIn } from './fi
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
 
-describe.each(stores)('sequencer on $name', ({ database }) => {
+describe.each(stores)('sequencer on $name', ({ name, database }) => {
   beforeEach(() => clearEvents(database))
 
   const add = async (...notes: string[]) => {
@@ -112,6 +112,40 @@ describe.each(stores)('sequencer on $name', ({ database }) => {
     expect([await failures(), setAside]).toEqual([[null, null], []])
     await sequencer.sequenceAll()
     expect([await notesIn(database), await failures(), attempts]).toEqual([['two'], ['57014'], 12])
+  })
+
+  test('a serialization failure: the batch is repeated, and nothing is set aside', async () => {
+    await add('one', 'two')
+    let attempts = 0
+    const { sequencer, setAside } = createSequencer(database, {
+      consumers: [
+        async () => {
+          attempts += 1
+          if (attempts === 1) throw createDatabaseError('40001')
+        },
+      ],
+    })
+    expect(await sequencer.sequenceAll()).toBe(2)
+    expect([await notesIn(database), attempts, setAside]).toEqual([['one', 'two'], 2, []])
+  })
+
+  test('a connection that ends in the transaction: each change becomes one event later', async () => {
+    await add('one', 'two')
+    let attempts = 0
+    const { sequencer, setAside } = createSequencer(database, {
+      consumers: [
+        async (tx) => {
+          attempts += 1
+          // The embedded store has no connections to end.
+          if (attempts === 1 && name === 'PGlite') throw createDatabaseError('57P01')
+          if (attempts === 1) await sql`SELECT pg_terminate_backend(pg_backend_pid())`.execute(tx)
+        },
+      ],
+    })
+    await sequencer.sequenceAll()
+    expect([await notesIn(database), setAside]).toEqual([['one', 'two'], []])
+    const found = await database.selectFrom('events').select('position').orderBy('position').execute()
+    expect(found.map(({ position }) => position)).toEqual([1, 2])
   })
 
   test('start: tries again what was set aside, at its place in the order', async () => {
