@@ -30,7 +30,7 @@ import type { Ledger } from '../ledger/index.ts'
 import type { Blobs } from '../platform/blobs/index.ts'
 import type { DomainCache } from '../platform/cache/index.ts'
 import type { KeyedDigest, SecretBox } from '../platform/crypto/index.ts'
-import type { StoredEvent } from '../platform/events/index.ts'
+import type { Follower, StoredEvent } from '../platform/events/index.ts'
 import type { DomainLimits } from '../platform/limits/index.ts'
 import type { Mailer } from '../platform/mail/index.ts'
 
@@ -188,6 +188,11 @@ export interface EventsPort {
   ): Promise<StoredEvent[]>
   /** Returns the position of the newest event of a feed, and that before the oldest stored one. */
   endsOf(feed: WorkspaceId | null): Promise<{ oldest: number; newest: number }>
+  /**
+   * Calls `follower` with each event of a feed that becomes visible after the promise has resolved, in order. All followers
+   * share one statement per poll. Returns the function that ends this.
+   */
+  follow(feed: WorkspaceId | null, follower: Follower): Promise<() => void>
 }
 
 /** Facts about this deployment. */

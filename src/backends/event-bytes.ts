@@ -52,8 +52,12 @@ class EventBytes extends Readable {
 
 /** https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream */
 function format({ id, event, data }: ServerSentEvent): string {
-  const lines = [...fieldLine('id', id), ...fieldLine('event', event), `data: ${JSON.stringify(data) ?? 'null'}\n\n`]
+  const lines = [...fieldLine('id', id), ...fieldLine('event', event), ...dataLine(data), '\n']
   return lines.join('')
+}
+
+function dataLine(data: unknown): string[] {
+  return data === undefined ? [] : [`data: ${JSON.stringify(data) ?? 'null'}\n`]
 }
 
 function fieldLine(name: 'id' | 'event', value: string | undefined): string[] {

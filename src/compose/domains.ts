@@ -38,7 +38,7 @@ import {
 import { auditContextOf, isRecorded, recordSetting, recordSuccess } from '../platform/audit/index.ts'
 import { createDomainCache } from '../platform/cache/index.ts'
 import { countryPorts } from '../platform/countries.ts'
-import type { SequencerPorts } from '../platform/events/index.ts'
+import { EventTail, type SequencerPorts } from '../platform/events/index.ts'
 import { highestRate } from '../platform/exchange-rates.ts'
 import type { JobKind } from '../platform/jobs/index.ts'
 import { createDomainLimits } from '../platform/limits/index.ts'
@@ -107,6 +107,7 @@ class DomainBuilder {
   readonly #executed = new ExecutedOnce()
   readonly #checkReply: OncePorts['checkReply']
   readonly eventSource: string
+  readonly #tail: EventTail
   readonly #shared: Omit<DomainPorts, 'events' | 'logger' | 'settings' | 'use' | 'cache' | 'limits' | 'transaction'>
   readonly #infrastructure: Infrastructure
   readonly #deadline: HandlerDeadline
@@ -115,7 +116,7 @@ class DomainBuilder {
   readonly #hooks: Hooks
 
   constructor(
-    { catalogue, settings: configuration, infrastructure, identity, deadline }: DomainParents,
+    { catalogue, settings: configuration, infrastructure, identity, deadline, logger }: DomainParents,
     { ledger, hooks }: { ledger: Ledger; hooks: Hooks },
   ) {
     const { database } = infrastructure
@@ -126,6 +127,10 @@ class DomainBuilder {
     this.#configuration = configuration
     this.#infrastructure = infrastructure
     this.#events = catalogue.events
+    this.#tail = new EventTail({
+      ...infrastructure,
+      onFault: (error) => logger.warn({ err: error }, 'events could not be read for streams'),
+    })
     this.eventSource = configuration.publicUrl.replace(/\/$/, '')
     this.#shared = {
       // Name each port, so that a domain gets no other part of the process.
@@ -261,6 +266,7 @@ class DomainBuilder {
         owner: domain.name,
         types: this.#events,
         source: this.eventSource,
+        tail: this.#tail,
       }),
       transaction: async (work) => {
         assertNoTransaction('transaction')

@@ -109,8 +109,8 @@ export interface ServerSentEvent {
   readonly id?: string | undefined
   /** The name for `addEventListener`. Default: `message`. 1 to 256 visible ASCII characters. */
   readonly event?: string | undefined
-  /** Sent as JSON. */
-  readonly data: unknown
+  /** Sent as JSON. Without it, the client only remembers `id`. */
+  readonly data?: unknown
 }
 
 export interface ByteChannel {

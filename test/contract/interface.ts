@@ -187,4 +187,6 @@ export const additions = [
   'GET /web/v1/consumer/exchanges/quote/{}',
   'GET /web/v1/consumer/events',
   'GET /api/v1/consumer/events',
+  'GET /web/v1/consumer/events/stream',
+  'GET /api/v1/consumer/events/stream',
 ]

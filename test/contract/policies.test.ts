@@ -67,7 +67,7 @@ describe('policies', () => {
       'api-key:manage': ['apiKeys.create', 'apiKeys.delete', 'apiKeys.disable', 'apiKeys.enable'],
       'api-key:read': ['apiKeys.availablePermissions', 'apiKeys.list', 'apiKeys.read'],
       'audit:read': ['operators.listAuditLog', 'operators.verifyAuditLog'],
-      'event:read': ['events.list', 'events.listAll'],
+      'event:read': ['events.list', 'events.listAll', 'events.stream', 'events.streamAll'],
       'exchange-rate:manage': ['exchanges.confirmRate', 'exchanges.setRate', 'exchanges.unsetRate'],
       'exchange-rate:read': ['exchanges.listAll', 'exchanges.listRates'],
       'exchange:create': ['exchanges.create', 'exchanges.quote'],
@@ -203,6 +203,8 @@ describe('policies', () => {
   it('all operations can use the secure channel, except byte streams and those of the channel itself', () => {
     const excluded = catalogue.filter((operation) => operation.policy.channel === 'none').map(({ id }) => id)
     expect(excluded.toSorted(), editHere).toEqual([
+      'events.stream',
+      'events.streamAll',
       'exports.download',
       'files.download',
       'files.upload',

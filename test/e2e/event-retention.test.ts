@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
 import { needsStore } from '../harness/needs.ts'
+import { openEventStream } from './event-streams-world.ts'
 import { startMoneyWorld } from './money-world.ts'
 
 describe('retention of events', needsStore(), () => {
@@ -13,7 +14,7 @@ describe('retention of events', needsStore(), () => {
   })
   afterAll(() => world?.portico.stop())
 
-  test('events.list 410 EVENT.CURSOR_EXPIRED: before the oldest event, and names the oldest cursor', async () => {
+  test('events.list and events.stream 410 EVENT.CURSOR_EXPIRED: before the oldest event', async () => {
     const { mainUsd: sourceWalletBizId, savingsUsd: targetWalletBizId } = developmentIds
     const body = { sourceWalletBizId, targetWalletBizId, amount: '0.01', currency: 'USD' }
     await world.data(world.web('POST', '/transfer/command/create', body))
@@ -27,5 +28,9 @@ describe('retention of events', needsStore(), () => {
       expect(await world.data(read('GET', `/events?after=${oldest}`))).toMatchObject({ events: [] })
       expect((await read('GET', '/events')).status).toBe(200)
     }
+    const call = { token: world.owner.accessToken, workspace: developmentIds.workspace, lastEventId: '0' }
+    const stream = await openEventStream(world.portico, '/web/v1/consumer/events/stream', call)
+    expect([stream.status, (await stream.json()).code]).toEqual([410, 'EVENT.CURSOR_EXPIRED'])
+    expect(stream.headers.get('x-oldest-cursor')).toMatch(/^[1-9]\d*$/)
   })
 })

@@ -73,6 +73,34 @@ export const listEvents = operation({
   policy: { ...member, workspace: 'required', permission: 'event:read' },
 })
 
+const stream = {
+  method: 'GET',
+  query: z.strictObject(typeFilter),
+  body: 'none',
+  reply: 'events',
+  description:
+    'Each event has the `id` of its cursor, the type as `event`, and the CloudEvent as `data`. `Last-Event-ID` resumes behind a cursor. Without it, the stream begins with the next event.',
+  refuses: ['EVENT.CURSOR_EXPIRED'],
+} as const
+
+export const streamEvents = operation({
+  ...stream,
+  id: 'events.stream',
+  path: '/events/stream',
+  chains: ['consumer', 'api'],
+  summary: 'Stream the events of a workspace',
+  policy: { ...member, channel: 'none', workspace: 'required', permission: 'event:read' },
+})
+
+export const streamAllEvents = operation({
+  ...stream,
+  id: 'events.streamAll',
+  path: '/events/stream',
+  chains: ['system'],
+  summary: 'Stream the events of all workspaces',
+  policy: { ...operator, channel: 'none', permission: 'event:read' },
+})
+
 export const listAllEvents = operation({
   ...feed,
   id: 'events.listAll',

@@ -4,7 +4,7 @@ import { type Caller, denied, invalid, Refusal, type WorkspaceAccess, type Works
 import { toCloudEvent } from '../../platform/events/index.ts'
 
 export interface FeedPorts {
-  events: Pick<EventsPort, 'types' | 'source' | 'endsOf' | 'readAfter'>
+  events: Pick<EventsPort, 'types' | 'source' | 'endsOf' | 'readAfter' | 'follow'>
 }
 
 interface FeedQuery {
@@ -63,19 +63,23 @@ export function readableTypes(
 }
 
 /** Throws EVENT.CURSOR_EXPIRED before the oldest stored event, and VALIDATION.INVALID_PARAMETER behind the newest. */
-export function startOf(after: string | undefined, oldest: number, newest: number): number {
+export function startOf(after: string | undefined, oldest: number, newest: number, field = 'after'): number {
   if (after === undefined) return oldest
   const position = Number(after)
   if (position < oldest)
     throw new Refusal('EVENT.CURSOR_EXPIRED', {
-      field: 'after',
+      field,
       headers: { 'X-Oldest-Cursor': String(oldest) },
       internal: `the oldest cursor is ${oldest}`,
     })
-  if (position > newest) throw invalid('after', 'a cursor behind the newest event')
+  if (position > newest) throw invalid(field, 'a cursor behind the newest event')
   return position
 }
 
-function positionIn(feed: WorkspaceId | null, event: { position: number; workspacePosition: number | null }): number {
+/** The cursor behind an event. */
+export function positionIn(
+  feed: WorkspaceId | null,
+  event: { position: number; workspacePosition: number | null },
+): number {
   return feed === null ? event.position : (event.workspacePosition ?? 0)
 }

@@ -2,7 +2,7 @@ import type { EventsPort } from '../../api/ports.ts'
 import type { EventTable } from '../../contract/events/event.ts'
 import { assertNoTransaction, type Database } from '../../database/index.ts'
 import type { Clock } from '../../kernel/index.ts'
-import { endsOfFeed, eventsAfter, insertRecorded } from '../../platform/events/index.ts'
+import { type EventTail, endsOfFeed, eventsAfter, insertRecorded } from '../../platform/events/index.ts'
 
 interface Parts {
   /** The domain that records events. */
@@ -12,9 +12,10 @@ interface Parts {
   source: string
   database: Database
   clock: Clock
+  tail: EventTail
 }
 
-export function createEventsPort({ owner, types, source, database, clock }: Parts): EventsPort {
+export function createEventsPort({ owner, types, source, database, clock, tail }: Parts): EventsPort {
   return {
     types,
     source,
@@ -31,6 +32,7 @@ export function createEventsPort({ owner, types, source, database, clock }: Part
       assertNoTransaction('events')
       return eventsAfter(database, feed, query)
     },
+    follow: (feed, follower) => tail.follow(feed, follower),
     endsOf: async (feed) => {
       assertNoTransaction('events')
       return endsOfFeed(database, feed)

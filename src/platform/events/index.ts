@@ -25,3 +25,4 @@ export {
   outboxState,
   recordAs,
 } from './store.ts'
+export { EventTail, type EventTailPorts, type Follower } from './tail.ts'

@@ -1,7 +1,8 @@
-import { type AliasedRawBuilder, type Selectable, sql } from 'kysely'
+import { type AliasedRawBuilder, type Selectable, type SqlBool, sql } from 'kysely'
 import {
   batch,
   type Database,
+  type Param,
   query,
   rawQuery,
   run,
@@ -184,6 +185,42 @@ export async function eventsAfter(
         .where('workspacePosition', '>', after)
         .orderBy('workspacePosition')
         .execute())
+}
+
+export async function headPosition(database: Database): Promise<number> {
+  return (await database.selectFrom('event_head').select('position').executeTakeFirst())?.position ?? 0
+}
+
+const tail = statement(
+  (store, param: Param<{ after: number; workspaces: WorkspaceId[]; isForOperators: boolean; limit: number }>) =>
+    store
+      .selectFrom('event_head as head')
+      .leftJoin('events', (join) =>
+        join.on(sql<SqlBool>`events.position > ${param('after')}::bigint`).on(
+          sql<SqlBool>`(events.workspace_biz_id = ANY (${param('workspaces')}::uuid[])
+              OR events.for_operators AND ${param('isForOperators')}::boolean)`,
+        ),
+      )
+      .select(['head.position as headPosition', ...columns.map((name) => `events.${name}` as const)])
+      .orderBy('events.position')
+      .limit(param('limit')),
+)
+
+/**
+ * Returns the events of several feeds behind a position, in order, and the position up to which none is missing. The events
+ * of the operators' feed are marked.
+ */
+export async function readTail(
+  database: Database,
+  feeds: readonly Feed[],
+  after: number,
+  limit: number,
+): Promise<{ events: StoredEvent[]; position: number }> {
+  const workspaces = feeds.filter((feed) => feed !== null)
+  const rows = await tail.all(database, { after, workspaces, isForOperators: feeds.includes(null), limit })
+  const events = rows.flatMap(({ headPosition: _, ...row }) => (row.position === null ? [] : [row as StoredEvent]))
+  const last = events.at(-1)
+  return { events, position: last && events.length === limit ? last.position : (rows[0]?.headPosition ?? after) }
 }
 
 /** Returns the position of the newest event of a feed, and that before the oldest one. Both are equal if none is left. */

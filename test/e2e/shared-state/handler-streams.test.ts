@@ -72,7 +72,7 @@ describe('a handler that sends events', () => {
     await expect.poll(world.openCount).toBe('0')
   })
 
-  test('pulses.watch 500: a reply that is no async iterable', async () => {
+  test('pulses.watch 500: a reply that is not an async iterable', async () => {
     world.respond(async () => JSON.parse('[]'))
     expect(await codeOf(await world.open())).toEqual([500, 'SYSTEM.INTERNAL_ERROR'])
     await expect.poll(world.openCount).toBe('0')

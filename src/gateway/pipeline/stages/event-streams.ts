@@ -29,9 +29,10 @@ class EventRelay extends Transform {
     this.#stream = stream
     this.#source = source
     this.#sendsComments = ofHandler
-    const code = ofHandler ? 'SYSTEM.INTERNAL_ERROR' : 'SYSTEM.UPSTREAM_INVALID_RESPONSE'
-    const breakOff = (cause?: unknown): void => {
-      if (!this.writableEnded) this.destroy(new Refusal(code, { internal: 'event stream broke off', cause }))
+    const breakOff = (cause?: Error): void => {
+      if (this.writableEnded) return
+      const detail = { internal: 'event stream broke off', cause }
+      this.destroy((ofHandler && cause) || new Refusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', detail))
     }
     let isEnded = false
     source.on('end', () => {
