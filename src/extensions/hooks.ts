@@ -194,8 +194,8 @@ function freezeDeep<Value>(value: Value): Value {
 
 function commandError(operation: Operation, { isRemote }: LoadedDomain): string | undefined {
   const { id, method, body, reply } = operation
-  if (isRemote || isPassThrough(operation)) return 'an HTTP service serves it, where no hook can run; remove the hook'
   if (method === 'GET') return 'must be a command, not a GET'
+  if (isRemote || isPassThrough(operation)) return 'an HTTP service serves it, where no hook can run; remove the hook'
   if (commandsWithoutTransaction.includes(id)) return 'must be a command with a transaction'
   const isJson = typeof body !== 'string' || body === 'none'
   return isJson && reply !== 'stream' ? undefined : 'must be a command with JSON in body and reply'
