@@ -1,12 +1,12 @@
 import type { Logger } from 'pino'
 import type { DomainParts, LoadedDomain } from '../api/domain.ts'
-import type { DomainPorts, DomainServices, HooksPort, IdempotentRequest } from '../api/ports.ts'
-import { type HandlerDeadline, internalError, replyText } from '../backends/index.ts'
+import type { DomainPorts, DomainServices, HooksPort } from '../api/ports.ts'
+import type { HandlerDeadline } from '../backends/index.ts'
 import { exchangeRatesIn } from '../banking/index.ts'
-import { type Configuration, ConfigurationError, maxReplyBytesOf } from '../config/index.ts'
+import { type Configuration, ConfigurationError } from '../config/index.ts'
 import type { EventTable } from '../contract/events/event.ts'
 import type { Catalogue } from '../contract/index.ts'
-import { assertNoTransaction, type Database, inTransaction, type Tx } from '../database/index.ts'
+import { assertNoTransaction, inTransaction } from '../database/index.ts'
 import { ExecutedOnce, type Hooks, hooksOf, selectPorts, withChecks, withHooks } from '../extensions/index.ts'
 import {
   accountById,
@@ -17,25 +17,9 @@ import {
   type Identity,
   resetFactors,
 } from '../identity/index.ts'
-import {
-  createHandlerTable,
-  domainOf,
-  type HandlerTable,
-  isRecord,
-  type Operation,
-  parseChecked,
-  parseLocale,
-  type Suspended,
-} from '../kernel/index.ts'
-import {
-  createLedger,
-  idempotencyKeyOf,
-  type Ledger,
-  parseOutgoingRules,
-  parseSeparation,
-  separationSetting,
-} from '../ledger/index.ts'
-import { auditContextOf, isRecorded, recordSetting, recordSuccess } from '../platform/audit/index.ts'
+import { createHandlerTable, type HandlerTable, type Operation, parseLocale, type Suspended } from '../kernel/index.ts'
+import { createLedger, type Ledger, parseOutgoingRules, parseSeparation, separationSetting } from '../ledger/index.ts'
+import { recordSetting } from '../platform/audit/index.ts'
 import { createDomainCache } from '../platform/cache/index.ts'
 import { countryPorts } from '../platform/countries.ts'
 import { EventTail, type SequencerPorts } from '../platform/events/index.ts'
@@ -44,6 +28,7 @@ import type { JobKind } from '../platform/jobs/index.ts'
 import { createDomainLimits } from '../platform/limits/index.ts'
 import { declarationPorts } from './catalogue.ts'
 import { inOrderOfUse, partErrors } from './check/parts.ts'
+import { createReplyCheck, type OncePorts, runOnce } from './commands/once.ts'
 import { createEventsPort } from './events/port.ts'
 import { reactionConsumer, reactionJobs } from './events/reactions.ts'
 import { parseSettings } from './extensions.ts'
@@ -84,13 +69,6 @@ export interface Domains {
   requireService<Name extends keyof DomainServices>(name: Name): DomainServices[Name]
   /** Closes the domains in reverse order. */
   close(): Promise<void>
-}
-
-interface OncePorts {
-  database: Database
-  ledger: Ledger
-  /** Returns the JSON text of a reply without undeclared properties. Throws if it is invalid. */
-  checkReply(operationId: string, reply: unknown): string
 }
 
 export interface DomainParents {
@@ -354,47 +332,6 @@ export async function composeDomains(domains: readonly LoadedDomain[], parents: 
     requireService: (name) => builder.requireService(name),
     close: () => closers.disposeAsync(),
   }
-}
-
-function createReplyCheck(
-  { operations }: Pick<Catalogue, 'operations'>,
-  settings: Configuration,
-): OncePorts['checkReply'] {
-  const schemas = new Map(operations.map(({ id, reply }) => [id, reply]))
-  return (operationId, reply) => {
-    const schema = schemas.get(operationId)
-    if (schema === undefined || typeof schema === 'string') throw new Error(`${operationId} has no JSON reply to store`)
-    return replyText(schema, reply, maxReplyBytesOf(settings, domainOf(operationId)), internalError)
-  }
-}
-
-/** The command, its audit entry and its stored reply share one transaction, which an invalid reply rolls back. */
-function runOnce<Reply>(
-  { database, ledger, checkReply }: OncePorts,
-  request: IdempotentRequest,
-  work: (tx: Tx) => Promise<Reply>,
-): Promise<Reply> {
-  const { operationId } = request
-  const workspaceId = request.workspace?.id ?? null
-  const runInTransaction = async (tx: Tx): Promise<Reply> => {
-    const within = ledger.within(tx)
-    const key = idempotencyKeyOf(request, workspaceId)
-    const stored = await within.findStoredResult(key)
-    // A stored reply of the same operation and body has the same type.
-    if (stored) return parseChecked(JSON.stringify(stored.result)) as Reply
-    // What is stored and sent is the JSON text, so it must match the schema too.
-    const text = checkReply(operationId, JSON.parse(checkReply(operationId, await work(tx))))
-    const reply = parseChecked(text) as Reply
-    if (!isRecorded(tx, operationId))
-      await recordSuccess(tx, auditContextOf(request), { workspaceId, targetId: targetOf(reply) })
-    await within.storeResult(key, reply)
-    return reply
-  }
-  return inTransaction(database, runInTransaction, { owner: operationId, port: 'once' })
-}
-
-function targetOf(reply: unknown): string | null {
-  return isRecord(reply) && typeof reply.bizId === 'string' ? reply.bizId : null
 }
 
 /** Without the domain `exchanges`, nothing asks the provider: amounts in other currencies then count as above the sum. */

@@ -18,11 +18,9 @@ export { recordChanges } from './schema.ts'
 export { EventSequencer, type SequencerPorts } from './sequencer.ts'
 export {
   endsOfFeed,
-  eventAt,
   eventsAfter,
-  type Feed,
   insertRecorded,
   outboxState,
   recordAs,
 } from './store.ts'
-export { EventTail, type EventTailPorts, type Follower } from './tail.ts'
+export { EventTail, type Follower } from './tail.ts'

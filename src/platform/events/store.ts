@@ -247,11 +247,6 @@ export async function endsOfFeed(database: Database, feed: Feed): Promise<{ olde
   return { newest, oldest: first?.first ? first.first - 1 : newest }
 }
 
-/** Returns undefined if the event was deleted. */
-export async function eventAt(store: Database | Tx, position: number): Promise<StoredEvent | undefined> {
-  return await store.selectFrom('events').select(columns).where('position', '=', position).executeTakeFirst()
-}
-
 /**
  * Deletes the oldest events up to the first one that is young enough, so that a feed never has a gap. Returns their number.
  */
