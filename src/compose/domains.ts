@@ -4,7 +4,6 @@ import type { DomainPorts, DomainServices, HooksPort } from '../api/ports.ts'
 import type { HandlerDeadline } from '../backends/index.ts'
 import { exchangeRatesIn } from '../banking/index.ts'
 import { type Configuration, ConfigurationError } from '../config/index.ts'
-import type { EventTable } from '../contract/events/event.ts'
 import type { Catalogue } from '../contract/index.ts'
 import { assertNoTransaction, inTransaction } from '../database/index.ts'
 import { ExecutedOnce, type Hooks, hooksOf, selectPorts, withChecks, withHooks } from '../extensions/index.ts'
@@ -22,14 +21,14 @@ import { createLedger, type Ledger, parseOutgoingRules, parseSeparation, separat
 import { recordSetting } from '../platform/audit/index.ts'
 import { createDomainCache } from '../platform/cache/index.ts'
 import { countryPorts } from '../platform/countries.ts'
-import { EventTail, type SequencerPorts } from '../platform/events/index.ts'
+import type { SequencerPorts } from '../platform/events/index.ts'
 import { highestRate } from '../platform/exchange-rates.ts'
 import type { JobKind } from '../platform/jobs/index.ts'
 import { createDomainLimits } from '../platform/limits/index.ts'
 import { declarationPorts } from './catalogue.ts'
 import { inOrderOfUse, partErrors } from './check/parts.ts'
 import { createReplyCheck, type OncePorts, runOnce } from './commands/once.ts'
-import { createEventsPort } from './events/port.ts'
+import { createEventPorts } from './events/port.ts'
 import { reactionConsumer, reactionJobs } from './events/reactions.ts'
 import { parseSettings } from './extensions.ts'
 import { isRefusedEmail, linksOf } from './identity.ts'
@@ -85,12 +84,11 @@ class DomainBuilder {
   readonly #executed = new ExecutedOnce()
   readonly #checkReply: OncePorts['checkReply']
   readonly eventSource: string
-  readonly #tail: EventTail
   readonly #shared: Omit<DomainPorts, 'events' | 'logger' | 'settings' | 'use' | 'cache' | 'limits' | 'transaction'>
   readonly #infrastructure: Infrastructure
   readonly #deadline: HandlerDeadline
   readonly #configuration: Configuration
-  readonly #events: EventTable
+  readonly #eventsPortOf: ReturnType<typeof createEventPorts>
   readonly #hooks: Hooks
 
   constructor(
@@ -104,12 +102,9 @@ class DomainBuilder {
     this.#hooks = hooks
     this.#configuration = configuration
     this.#infrastructure = infrastructure
-    this.#events = catalogue.events
-    this.#tail = new EventTail({
-      ...infrastructure,
-      onFault: (error) => logger.warn({ err: error }, 'events could not be read for streams'),
-    })
     this.eventSource = configuration.publicUrl.replace(/\/$/, '')
+    const { events: types } = catalogue
+    this.#eventsPortOf = createEventPorts({ ...infrastructure, types, source: this.eventSource, logger })
     this.#shared = {
       // Name each port, so that a domain gets no other part of the process.
       database,
@@ -239,13 +234,7 @@ class DomainBuilder {
       limits: createDomainLimits(this.#infrastructure.limits, domain.name),
       logger: logger.child({ domain: domain.name }),
       settings,
-      events: createEventsPort({
-        ...this.#infrastructure,
-        owner: domain.name,
-        types: this.#events,
-        source: this.eventSource,
-        tail: this.#tail,
-      }),
+      events: this.#eventsPortOf(domain.name),
       transaction: async (work) => {
         assertNoTransaction('transaction')
         return inTransaction(this.#infrastructure.database, work, { owner: domain.name, port: 'transaction' })

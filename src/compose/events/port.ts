@@ -1,22 +1,22 @@
 import type { EventsPort } from '../../api/ports.ts'
 import type { EventTable } from '../../contract/events/event.ts'
-import { assertNoTransaction, type Database } from '../../database/index.ts'
+import { assertNoTransaction } from '../../database/index.ts'
 import type { Clock } from '../../kernel/index.ts'
-import { type EventTail, endsOfFeed, eventsAfter, insertRecorded } from '../../platform/events/index.ts'
+import { EventTail, type EventTailPorts, endsOfFeed, eventsAfter, insertRecorded } from '../../platform/events/index.ts'
 
-interface Parts {
-  /** The domain that records events. */
-  owner: string
+interface Parts extends Omit<EventTailPorts, 'onFault'> {
   types: EventTable
   /** The URL of this deployment. */
   source: string
-  database: Database
   clock: Clock
-  tail: EventTail
+  logger: { warn(fields: object, message: string): void }
 }
 
-export function createEventsPort({ owner, types, source, database, clock, tail }: Parts): EventsPort {
-  return {
+/** Returns the port of each domain that records events. All ports share a tail. */
+export function createEventPorts({ types, source, database, clock, logger, ...parts }: Parts) {
+  const onFault = (error: unknown) => logger.warn({ err: error }, 'events could not be read for streams')
+  const tail = new EventTail({ ...parts, database, onFault })
+  return (owner: string): EventsPort => ({
     types,
     source,
     record: async (tx, { type, data, ...event }) => {
@@ -37,5 +37,5 @@ export function createEventsPort({ owner, types, source, database, clock, tail }
       assertNoTransaction('events')
       return endsOfFeed(database, feed)
     },
-  }
+  })
 }

@@ -23,4 +23,4 @@ export {
   outboxState,
   recordAs,
 } from './store.ts'
-export { EventTail, type Follower } from './tail.ts'
+export { EventTail, type EventTailPorts, type Follower } from './tail.ts'
