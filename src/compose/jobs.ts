@@ -13,6 +13,7 @@ import {
   declareJobKinds,
   failedJobCleanup,
   type JobKind,
+  type JobSettings,
   queueFailureKind,
 } from '../platform/jobs/index.ts'
 import { expiredCommandCleanup } from '../platform/service-commands/index.ts'
@@ -29,6 +30,9 @@ const identitySweepMs = minutes(10)
 
 /** PGlite has no autovacuum. An hour of updates grows a table by megabytes. */
 const vacuumEveryMs = hours(1)
+
+/** They wait rather than work. Half of them are for receivers that were fast last time, so that slow ones delay no other. */
+const outgoingWorkers = { concurrency: 16, longJobs: 8 }
 
 /** How often jobs run, where a test does not wait for the actual interval. */
 export interface JobPace {
@@ -66,10 +70,10 @@ export async function startJobs(parts: Parts, stack: AsyncDisposableStack): Prom
   declareJobKinds(infrastructure.database, allKindsOf(parts))
   const names = [...kinds, ...reactions.flat()].map(({ name }) => name)
   const metrics = createJobMetrics(registry, [queueFailureKind, ...names])
-  const start = async (own: readonly JobKind[]): Promise<RunJob> => {
+  const start = async (own: readonly JobKind[], settings: JobSettings = {}): Promise<RunJob> => {
     const runner = createJobRunner({
       ...infrastructure,
-      settings: poll,
+      settings: { ...settings, ...poll },
       kinds: own,
       // With a wrong clock, orders would expire too early.
       canRecur: () => infrastructure.clockSkew?.isWithin() ?? true,
@@ -87,7 +91,10 @@ export async function startJobs(parts: Parts, stack: AsyncDisposableStack): Prom
     return runner.runNow
   }
   for (const own of reactions) await start(own)
-  return start(kinds)
+  const outgoing = kinds.filter(({ workers }) => workers === 'outgoing')
+  const runOutgoing = await start(outgoing, outgoingWorkers)
+  const runOther = await start(kinds.filter(({ workers }) => workers === undefined))
+  return (name, payload) => (outgoing.some((kind) => kind.name === name) ? runOutgoing : runOther)(name, payload)
 }
 
 /** The reactions of each domain in this process. A slow or failing one must delay neither mails nor other domains. */

@@ -6,5 +6,5 @@
 
 export type { JobFacts, JobKind } from './job.ts'
 export { failedJobCleanup } from './job.ts'
-export { createJobRunner, type DropReason, queueFailureKind } from './runner.ts'
+export { createJobRunner, type DropReason, type JobSettings, queueFailureKind } from './runner.ts'
 export { completeJob, declareJobKinds, enqueueJob, enqueueJobs, jobsEnqueued } from './store.ts'

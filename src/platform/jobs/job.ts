@@ -26,6 +26,8 @@ export interface JobKind {
   initialDelayMs?: number
   /** Whether a job may take minutes. One worker per process is reserved for short jobs. */
   isLong?: boolean
+  /** `outgoing`: waits for servers of strangers, so it has workers that no other job needs. */
+  workers?: 'outgoing'
   work(payload: unknown, facts: JobFacts): Promise<void>
   /** Runs before a job is marked as failed. Must be idempotent, too. */
   abandon?(payload: unknown): Promise<void>

@@ -15,6 +15,8 @@ const defaultConcurrency = 2
 /** Times are in milliseconds. */
 export interface JobSettings {
   concurrency?: number
+  /** Maximum number of long jobs at a time. Default: all workers but one. */
+  longJobs?: number
   pollMs?: number
   /** How long a job stays leased after its process was killed. */
   leaseMs?: number
@@ -133,7 +135,7 @@ class Runner implements JobRunner {
 
   async #lease(): Promise<LeasedJob | undefined> {
     const { database, clock, ids, kinds, settings } = this.#ports
-    const maxLongJobs = Math.max(1, this.#concurrency - 1)
+    const maxLongJobs = settings.longJobs ?? Math.max(1, this.#concurrency - 1)
     const canRecur = this.#ports.canRecur?.() ?? true
     const eligible = kinds.filter(
       ({ isLong, everyMs }) => (!isLong || this.#longJobs < maxLongJobs) && (everyMs === undefined || canRecur),
