@@ -215,6 +215,14 @@ export { enqueueJob, enqueueJobs, type JobFacts, type JobKind } from '../platfor
 export { bytesOf, type KeyedColumns, type KeyedRow, textOf } from '../platform/key-rotation/index.ts'
 export type { Mailer } from '../platform/mail/index.ts'
 export {
+  createWebhookSender,
+  formatWebhookSecret,
+  isReceiverUrl,
+  type ReceiverRules,
+  type WebhookResponse,
+  type WebhookSender,
+} from '../platform/webhooks/index.ts'
+export {
   type AccountsPort,
   type Domain,
   type DomainParts,

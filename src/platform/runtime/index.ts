@@ -10,7 +10,7 @@ declare module '../../kernel/request.ts' {
   interface ByteChannel extends Duplex {}
 }
 
-export { lookup, lookupInTurn, shareResolver } from './resolver.ts'
+export { lookup, lookupInTurn, lookupPublic, shareResolver } from './resolver.ts'
 export {
   setDeadline,
   systemClock,

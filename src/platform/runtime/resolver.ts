@@ -122,6 +122,21 @@ export class Resolver {
  */
 export const { lookup, lookupInTurn } = new Resolver(async (name) => await dns.promises.lookup(name, { all: true }))
 
+/** Time of one query to a name server, and the number of queries. */
+const queries = { timeout: 2_000, tries: 2 }
+
+/**
+ * Asks name servers directly, for names that strangers choose: it occupies no thread of libuv, and knows neither /etc/hosts
+ * nor search domains. Resolves with no address if there is none. Never rejects.
+ */
+export async function lookupPublic(name: string): Promise<LookupAddress[]> {
+  const resolver = new dns.promises.Resolver(queries)
+  const [four, six] = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
+  const toAddresses = (found: typeof four, family: 4 | 6) =>
+    found.status === 'fulfilled' ? found.value.map((address) => ({ address, family })) : []
+  return [...toAddresses(four, 4), ...toAddresses(six, 6)]
+}
+
 const nodeLookup = dns.lookup
 
 /** Node then uses the resolver for libraries and extensions, too. AWS credentials and ioredis’ subscriber accept none. */
