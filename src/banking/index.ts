@@ -21,6 +21,7 @@ import roles from './roles/index.ts'
 import sandbox from './sandbox/index.ts'
 import transfers from './transfers/index.ts'
 import wallets from './wallets/index.ts'
+import webhooks from './webhooks/index.ts'
 import withdrawalChannels from './withdrawal-channels/index.ts'
 import withdrawals from './withdrawals/index.ts'
 import workspaces from './workspaces/index.ts'
@@ -42,6 +43,7 @@ const byName = {
   sandbox,
   transfers,
   wallets,
+  webhooks,
   withdrawalChannels,
   withdrawals,
   workspaces,

@@ -34,6 +34,7 @@ import {
   createRedisMetrics,
   createRejectionReport,
   createStreamMetrics,
+  createWebhookMetrics,
 } from '../platform/telemetry/index.ts'
 import { findUnservedOperations } from './catalogue.ts'
 import { composeDomains } from './domains.ts'
@@ -233,6 +234,13 @@ function createMetricsOfParts({ infrastructure, logger, metrics, identity, domai
       readGains: exchanges.readGains,
       clock: infrastructure.clock,
       onFault: (error) => logger.warn({ err: error }, 'exchange rates could not be read for metrics'),
+    })
+  const webhooks = domains.service('webhooks')
+  if (webhooks)
+    createWebhookMetrics(metrics.registry, {
+      ...webhooks,
+      clock: infrastructure.clock,
+      onFault: (error) => logger.warn({ err: error }, 'webhooks could not be counted'),
     })
   createBackgroundMetrics(metrics.registry, infrastructure.droppedTasks)
   createClockMetrics(metrics.registry, () => infrastructure.clockSkew?.aheadMs() ?? 0)

@@ -18,6 +18,7 @@ import * as roles from '../banking/roles/contract.ts'
 import * as sandbox from '../banking/sandbox/contract.ts'
 import * as transfers from '../banking/transfers/contract.ts'
 import * as wallets from '../banking/wallets/contract.ts'
+import * as webhooks from '../banking/webhooks/contract.ts'
 import * as withdrawalChannels from '../banking/withdrawal-channels/contract.ts'
 import * as withdrawals from '../banking/withdrawals/contract.ts'
 import * as workspaces from '../banking/workspaces/contract.ts'
@@ -59,6 +60,7 @@ export const bankingContracts = {
   exports,
   apiKeys,
   events,
+  webhooks,
   constants,
   sandbox,
   operators,

@@ -51,6 +51,15 @@ function idsBy(keyOf: (policy: Policy) => string | null): Record<string, string[
   return ids
 }
 
+const [undone, updating] = ['delete deletePlatform disable disablePlatform', 'update updatePlatform']
+const [rotating, platformSending] = ['rotatePlatformSecret rotateSecret', 'replayPlatform resendPlatform testPlatform']
+function ofWebhooks(names: string): string[] {
+  return names
+    .split(' ')
+    .map((name) => `webhooks.${name}`)
+    .toSorted()
+}
+
 describe('policies', () => {
   it('the operations of each permission', () => {
     expect(
@@ -83,12 +92,7 @@ describe('policies', () => {
       'member:limit': ['workspaces.limitMember'],
       'member:manage': ['roles.changeMember', 'roles.removeMember', 'roles.restoreMember'],
       'member:read': ['workspaces.listMembers'],
-      'recharge:approve': [
-        'recharges.allowReference',
-        'recharges.confirm',
-        'recharges.downloadProof',
-        'recharges.reject',
-      ],
+      'recharge:approve': ['allowReference', 'confirm', 'downloadProof', 'reject'].map((name) => `recharges.${name}`),
       'recharge:create': ['recharges.cancel', 'recharges.create', 'recharges.proof', 'recharges.quote'],
       'recharge:read': [
         'recharges.availableChannels',
@@ -111,6 +115,11 @@ describe('policies', () => {
         'transfers.listPending',
         'transfers.read',
       ],
+      'webhook:end': ofWebhooks('disableAny enableAny'),
+      'webhook:manage': ofWebhooks(
+        `create createPlatform ${undone} enable enablePlatform replay resend test ${platformSending} ${rotating} ${updating}`,
+      ),
+      'webhook:read': ofWebhooks('availableTypes list listAll listAllDeliveries listDeliveries read'),
       'wallet:close': ['wallets.close'],
       'wallet:create': ['wallets.create'],
       'wallet:freeze': ['wallets.freeze', 'wallets.unfreeze'],
@@ -165,6 +174,8 @@ describe('policies', () => {
       refresh: ['auth.refresh'],
       registration: ['registration.initiate'],
       reveal: ['withdrawalChannels.reveal'],
+      webhookReplay: ofWebhooks('replay replayPlatform'),
+      webhookSend: ofWebhooks('resend resendPlatform test testPlatform'),
     })
     const commands = idsBy(({ idempotent }) => (idempotent ? 'idempotent' : null)).idempotent ?? []
     expect(money).toEqual([...commands, 'exchanges.quote', 'recharges.quote'].toSorted())
@@ -230,6 +241,7 @@ describe('policies', () => {
       'member:manage',
       'role:manage',
       'transfer:create',
+      'webhook:manage',
       'withdrawal-channel:manage',
       'withdrawal:create',
     ])
@@ -282,6 +294,7 @@ describe('policies', () => {
       'wallets.close',
       'wallets.freeze',
       'wallets.unfreeze',
+      ...ofWebhooks(`create createPlatform disableAny enable enableAny enablePlatform ${platformSending} ${rotating}`),
       'withdrawalChannels.create',
       'withdrawalChannels.reactivate',
       'withdrawalChannels.reject',
@@ -307,6 +320,7 @@ describe('policies', () => {
       'roles.delete',
       'roles.update',
       'transfers.create',
+      ...ofWebhooks(`${undone} ${updating}`),
       'withdrawals.create',
       'workspaces.leave',
     ])

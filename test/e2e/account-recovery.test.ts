@@ -138,7 +138,14 @@ describe('account recovery', () => {
     const body = { apiKeyName: 'Till', permissionCodes: ['wallet:read'] }
     const { secret } = data(await at.by.post('/api-keys', body, at.token))
     const ended = data(await system('POST', `/accounts/${at.accountId}/sessions/terminate`))
-    const suspendedCredentials = { apiKeys: 1, invitations: 0, members: 0, roles: 0, withdrawalChannels: 0 }
+    const suspendedCredentials = {
+      apiKeys: 1,
+      invitations: 0,
+      members: 0,
+      roles: 0,
+      webhooks: 0,
+      withdrawalChannels: 0,
+    }
     expect(ended).toEqual({ success: true, terminatedSessions: 1, suspendedCredentials })
     expect(refusal(await use(secret))).toEqual([401, 'ACCESS.TOKEN_INVALID'])
     const { items } = data(await system('GET', `/audit-log?action=operators.terminateAccountSessions`))
@@ -183,6 +190,7 @@ describe('account recovery', () => {
       invitations: 0,
       members: 0,
       roles: 0,
+      webhooks: 0,
       withdrawalChannels: 0,
     })
     expect(refusal(await use(secret))).toEqual([401, 'ACCESS.TOKEN_INVALID'])

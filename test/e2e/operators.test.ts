@@ -159,7 +159,14 @@ describe('operators', () => {
   test('operators.terminateAccountSessions 200: returns the number of sessions', async () => {
     const id = await idOf('member@demo.test')
     const terminate = async () => (await call('POST', `/accounts/${id}/sessions/terminate`)).body.data
-    const suspendedCredentials = { apiKeys: 0, invitations: 0, members: 0, roles: 0, withdrawalChannels: 0 }
+    const suspendedCredentials = {
+      apiKeys: 0,
+      invitations: 0,
+      members: 0,
+      roles: 0,
+      webhooks: 0,
+      withdrawalChannels: 0,
+    }
     await terminate()
     const member = await signIn(portico, 'member@demo.test')
     await signIn(portico, 'member@demo.test')

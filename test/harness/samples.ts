@@ -16,6 +16,7 @@ import { confirmation } from './confirmation.ts'
 import { goodPassword, otherPassword } from './identity.ts'
 import { encodeMultipart, pdf } from './multipart.ts'
 import { payoutAccount } from './payout-account.ts'
+import { webhookSamples } from './webhook-samples.ts'
 
 async function joinAs(place: Place, roleBizId: string): Promise<string> {
   return (await join(place, roleBizId)).accountBizId
@@ -199,6 +200,7 @@ const ofExport = inPath('export_id', ({ run }) =>
 
 /** Only for input that contains ids or cannot be derived from the schema. */
 export const bankingSamples: Samples = {
+  ...webhookSamples,
   'apiKeys.create': () => ({ body: { apiKeyName: randomUUID().slice(0, 30), permissionCodes: ['wallet:read'] } }),
   'apiKeys.delete': async (place) => ({ body: { apiKeyBizId: await createKeyIn(place) } }),
   'apiKeys.disable': async (place) => ({ body: { apiKeyBizId: await createKeyIn(place) } }),

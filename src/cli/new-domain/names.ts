@@ -58,6 +58,8 @@ export const portalTables: ReadonlySet<string> = new Set([
   'suspicions',
   'unnamed_blobs',
   'wallets',
+  'webhook_deliveries',
+  'webhooks',
   'withdrawal_channels',
   'workspaces',
 ])

@@ -115,6 +115,7 @@ export type SecretPurpose =
   | 'otp-secret'
   | 'shown-secret'
   | 'withdrawal-account'
+  | 'webhook-secret'
 
 /** Layout: version (1 byte), key id (4 bytes), nonce (12 bytes), ciphertext, tag (16 bytes). */
 const version = 1

@@ -22,3 +22,4 @@ export { createPerimeterMetrics, type PerimeterMetrics } from './perimeter-metri
 export { createRedisMetrics, type RedisMemory } from './redis-metrics.ts'
 export { createBatchedHistogram, createMetrics, type Metrics } from './request-metrics.ts'
 export { createSocketMetrics, createStreamMetrics } from './stream-metrics.ts'
+export { createWebhookMetrics } from './webhook-metrics.ts'

@@ -124,7 +124,7 @@ const tablesByTreatment = {
     ...['event_workspace_heads', 'events', 'wallets'],
   ],
   members: [
-    'api_keys',
+    ...['api_keys', 'webhooks', 'webhook_deliveries'],
     'invitations',
     'former_membership_limits',
     ...['former_memberships', 'membership_grants', 'role_grants', 'suspicions'],

@@ -19,7 +19,7 @@ describe('another workspace’s id', needsStore(), () => {
     test('the contract has ids in paths and in bodies', inTopology('embedded'), () => {
       const withIds = registered.filter((name) => name.endsWith('an unknown id'))
       const inBodies = withIds.filter((name) => name.includes('BizId'))
-      expect([withIds.length - inBodies.length, inBodies.length]).toEqual([31, 22])
+      expect([withIds.length - inBodies.length, inBodies.length]).toEqual([33, 30])
     })
   })
 })

@@ -27,6 +27,8 @@ const masks: Readonly<Record<string, string>> = {
 
 /** Local part of test addresses. */
 const newcomer = /\b[0-9a-f]{8}(?=@)/g
+/** A receiver of webhooks in tests. */
+const receiver = /^http:\/\/127\.0\.0\.1:\d+\/(?=hooks)/
 const orderNo = /^([A-Z]{3})-\d{8}-[0-9A-Z]{12}$/
 const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
 const timestampPattern = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g
@@ -61,6 +63,7 @@ export function normaliser(now: number): (value: Json) => Json {
     const plain = text
       .replaceAll(uuid, numbered)
       .replaceAll(newcomer, 'newcomer')
+      .replace(receiver, 'https://example.com/')
       .replace(/(?<=[?&]ticket=)[\w-]{43}/, '<ticket>')
       .replaceAll(timestampPattern, (each) => shifted(each, now))
     return plain === text && isOpaque(text) && !/^\d+(\.\d+)?$/.test(text) ? `<${name}>` : plain
