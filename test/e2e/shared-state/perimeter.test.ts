@@ -13,7 +13,7 @@ describe('the perimeter', needsStore(), () => {
 
     test('the catalogue has operations on the portal chains and on the machine chain', () => {
       expect(portalRoutes.length).toBeGreaterThan(150)
-      expect(routes.filter(({ chainId }) => chainId === 'api')).toHaveLength(9)
+      expect(routes.filter(({ chainId }) => chainId === 'api')).toHaveLength(11)
     })
 
     test.each([
