@@ -66,6 +66,7 @@ export function methodDeclarations(): string {
     "import type { FlowType as AddedFlowType } from '../ledger/contract.ts'\n",
     "import type { CallOptions, Progress, WorkspaceCallOptions } from './operation-types.ts'\n",
     ...interfaces.map(methodsInterface),
+    eventTypes(),
     coded,
     page,
     ...familyTypes(),
@@ -84,6 +85,14 @@ function methodsInterface(name: keyof typeof methods): string {
     (method) => `${comment(commentOf(method), '  ')}  readonly ${method.name}: ${signatureOf(method)}\n`,
   )
   return `${comment([descriptions[name], '', common])}export interface ${name} {\n${members.join('\n')}}\n`
+}
+
+function eventTypes(): string {
+  const members = [...catalogue.events].map(([type, { summary, data }]) => {
+    const schema = schemas.refer(toJsonSchema(catalogue, data, 'output'))
+    return `${comment([summary], '  ')}  '${type}': ${typeText(schema, '  ')}\n`
+  })
+  return `/** The data of each type of events. */\nexport interface EventDataByType {\n${members.join('')}}\n`
 }
 
 function signatureOf(method: Method): string {

@@ -16,14 +16,20 @@ const portals = {
   system: { portal: 'SYSTEM', methodsType: 'SystemMethods' },
 } as const satisfies Record<string, { portal: Portal; methodsType: keyof typeof methods }>
 
-const entryNames = [...Object.keys(portals).flatMap((name) => [name, `unchecked/${name}`]), 'forms']
+/** The files of the entries. */
+const entryFiles: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    [...Object.keys(portals).flatMap((name) => [name, `unchecked/${name}`]), 'forms'].map((name) => [name, name]),
+  ),
+  webhooks: 'webhooks/index',
+}
 
 /** The entries of a manifest, for a folder below its root. */
 export function entryExports(subpath: string, folder: string): Record<string, { types: string; default: string }> {
   return Object.fromEntries(
-    entryNames.map((name) => [
+    Object.entries(entryFiles).map(([name, file]) => [
       `${subpath}/${name}`,
-      { types: `${folder}/${name}.d.ts`, default: `${folder}/${name}.js` },
+      { types: `${folder}/${file}.d.ts`, default: `${folder}/${file}.js` },
     ]),
   )
 }

@@ -27,7 +27,7 @@ export interface WorkspaceCallOptions extends CallOptions {
 }
 
 /** Replaces the brand of a coded value by the union of its codes (`coded` in contract/fields.ts). */
-type Plain<T> = T extends string & z.core.$brand<infer C extends string>
+export type Plain<T> = T extends string & z.core.$brand<infer C extends string>
   ? C
   : T extends object
     ? { [K in keyof T]: Plain<T[K]> }

@@ -9,6 +9,8 @@ export interface SharedSchemas {
   components: Record<string, JsonObject>
   /** Returns the schema of an operation's `data`. */
   dataOf(operation: Operation): JsonObject
+  /** Replaces the parts of a schema that are components. */
+  refer(schema: JsonObject): JsonObject
 }
 
 /** Verbs before a record's name in an export name. */
@@ -66,13 +68,11 @@ export async function shareSchemas(catalogue: Catalogue, reserved: Iterable<stri
     const name = names.get(JSON.stringify(schema))
     if (name !== undefined) components[name] = mapMembers(schema, toReference)
   }
-  return {
-    components,
-    dataOf: (operation) => {
-      const schema = mapObjects(data.get(operation) ?? {}, toReference)
-      return isJsonObject(schema) ? schema : {}
-    },
+  const refer = (schema: JsonObject): JsonObject => {
+    const referring = mapObjects(schema, toReference)
+    return isJsonObject(referring) ? referring : {}
   }
+  return { components, dataOf: (operation) => refer(data.get(operation) ?? {}), refer }
 }
 
 function unchanged(name: string): string {

@@ -10,6 +10,7 @@ import {
   CreateTransferRequest as FormSchema, createTransferRefusals, walletStatusCodes, type CreateTransferRequest as FormBody,
 } from './client/forms.js'
 import { approveTransfer } from './client/unchecked/system.js'
+import { type PorticoEvent, verifyWebhook, WebhookError } from './client/webhooks/index.js'
 
 const client = createClient({ baseUrl: '/', portal: 'CONSUMER', accessCode: 'x' })
 const operator = createClient({ baseUrl: '/', portal: 'SYSTEM', accessCode: 'x' })
@@ -53,6 +54,18 @@ createConsumerClient({ baseUrl: '/', accessCode: 'x', session: cookieSession() }
 // @ts-expect-error: tokens are not in the page
 small.session.tokens()
 
+export const received = async (request: Request, secrets: string[]): Promise<Transfer | null> => {
+  try {
+    const event: PorticoEvent = await verifyWebhook(await request.text(), request.headers, secrets)
+    // @ts-expect-error: not every event is about a transfer
+    event.data.sourceWalletBizId
+    return event.type === 'transfer.completed' ? event.data : null
+  } catch (error) {
+    if (error instanceof WebhookError && error.code === 'WEBHOOK.SIGNATURE_INVALID') return null
+    throw error
+  }
+}
+
 export const form: CreateTransferRequest = FormSchema.safeParse(body).success ? body : body
 export const accepted: readonly FormBody[] = [body]
 export const insufficient: 'WALLET.INSUFFICIENT_FUNDS' | undefined = createTransferRefusals.find((code) => code === 'WALLET.INSUFFICIENT_FUNDS')
@@ -79,8 +92,8 @@ client.approveTransfer({ params: { order_id: 'x' } })
 
 /** Names each method whose generated types differ from the derived ones. */
 export const comparison = `
-import type { ApiMethods, ConsumerMethods, SystemMethods } from './client/methods.js'
-import type { OperationsOf } from './client/operation-types.js'
+import type { ApiMethods, ConsumerMethods, EventDataByType, SystemMethods } from './client/methods.js'
+import type { OperationsOf, Plain } from './client/operation-types.js'
 import type { resources } from './contract/resources.js'
 
 type Module = (typeof resources)[keyof typeof resources]
@@ -95,5 +108,12 @@ type None<Names extends never> = Names
 
 export type Consumer = None<Differing<ConsumerMethods, OperationsOf<'consumer' | 'self', Module>>>
 export type System = None<Differing<SystemMethods, OperationsOf<'system' | 'self', Module>>>
+type Declared = Module extends infer M ? (M extends { events: infer E } ? E : never) : never
+type DataIn<E, T extends string> = E extends Readonly<Record<T, { data: infer D }>>
+  ? D extends { _zod: { output: infer Data } } ? Plain<Data> : never
+  : never
+type Generated = { [T in keyof EventDataByType]: (data: EventDataByType[T]) => Promise<void> }
+type Derived = { [T in keyof EventDataByType]: (data: DataIn<Declared, T>) => Promise<void> }
+export type Events = None<Differing<Generated, Derived>>
 export type Api = None<Differing<ApiMethods, OperationsOf<'api', Module>>>
 `

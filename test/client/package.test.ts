@@ -88,6 +88,15 @@ describe('the package portico-client', () => {
     expect(gzipSync(await bundleOf(folder, use)).length).toBeLessThan(67_000)
   })
 
+  it('verifies a webhook in less than 1.5 kB, without zod and the rest of the client', async () => {
+    const use = `import { verifyWebhook } from 'portico-client/webhooks'; console.log(verifyWebhook)`
+    const code = await bundleOf(folder, use)
+    expect(gzipSync(code).length).toBeLessThan(1_500)
+    for (const other of ['zod', '/transfer/command', 'Bearer']) expect(code).not.toContain(other)
+    // Neither a browser nor an edge worker has these.
+    expect(code).not.toMatch(/\b(require|process|Buffer)\b|node:/)
+  })
+
   it('depends on zod only, and has the version of portico', async () => {
     const { dependencies, version } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
     expect([Object.keys(dependencies), version]).toEqual([['zod'], manifest.version])
