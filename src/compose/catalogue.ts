@@ -5,6 +5,7 @@ import { AssertionClaims } from '../backends/index.ts'
 import { bankingDomains } from '../banking/index.ts'
 import { inPackage, packageVersion } from '../config/env.ts'
 import { type Configuration, placeOf } from '../config/index.ts'
+import type { EventRow } from '../contract/events/event.ts'
 import { bankingCatalogue, type Catalogue } from '../contract/index.ts'
 import type { Permissions } from '../contract/permissions.ts'
 import { foreignTexts } from '../documents/index.ts'
@@ -84,8 +85,10 @@ export function catalogueOfPortal(catalogue: Catalogue, portal: Portal): Catalog
   const operations = namedOperations.map(([, operation]) => operation)
   const served = new Set(operations.map(({ id }) => domainOf(id)))
   const { workspace, operator } = catalogue.permissionTable
+  const isRead = ([, { audience }]: [string, EventRow]): boolean => portal === 'SYSTEM' || audience === 'workspace'
   return {
     ...catalogue,
+    events: new Map([...catalogue.events].filter(isRead)),
     namedOperations,
     operations,
     summaries: new Map([...catalogue.summaries].filter(([domain]) => served.has(domain))),

@@ -3,6 +3,7 @@ import { type NestedTexts, rootMarks } from '../documents/marks.ts'
 import { chainIds, chains, pathOn } from '../kernel/index.ts'
 import { codedComponents, refusalComponent, sealedComponents } from './components.ts'
 import { createEnvelopes } from './envelopes.ts'
+import { eventComponentOf, eventComponents, toWebhooks, webhookParameters } from './events/webhooks.ts'
 import { type Examples, noExamples } from './examples.ts'
 import { headerComponents, headerSchemas } from './header-table.ts'
 import { hoistInlineSchemas } from './hoist.ts'
@@ -48,18 +49,20 @@ export async function openApiDocument(catalogue: Catalogue, options: DocumentOpt
     ...headerSchemas(),
     ...sealedComponents(catalogue),
   }
-  const schemas = await shareSchemas(catalogue, Object.keys(ownSchemas))
-  const envelopes = createEnvelopes([...Object.keys(ownSchemas), ...Object.keys(schemas.components)])
+  const reserved = [...Object.keys(ownSchemas), ...[...catalogue.events.keys()].map(eventComponentOf)]
+  const schemas = await shareSchemas(catalogue, reserved)
+  const envelopes = createEnvelopes([...reserved, ...Object.keys(schemas.components)])
   const refusals = createRefusalResponses(catalogue, sentence, examples.refusals)
   const operations = await listOperations({ catalogue, isSealed, examples, schemas, envelopes, refusals })
   const hoisted = await hoistInlineSchemas(
-    { ...ownSchemas, ...schemas.components, ...envelopes.components },
+    { ...ownSchemas, ...schemas.components, ...envelopes.components, ...eventComponents(catalogue, schemas) },
     operations,
   )
   const paths = buildPaths(hoisted.operations)
-  const declared = { ...headerComponents(workspaceId), ...ticketParameterComponents }
-  const parameters = pickReferenced(declared, 'parameters', paths)
-  const body: JsonObject = { paths, parameters, responses: refusals.components }
+  const webhooks = toWebhooks(catalogue)
+  const declared = { ...headerComponents(workspaceId), ...ticketParameterComponents, ...webhookParameters }
+  const parameters = pickReferenced(declared, 'parameters', { paths, webhooks })
+  const body: JsonObject = { paths, webhooks, parameters, responses: refusals.components }
   return {
     openapi: '3.1.1',
     info: {
@@ -74,6 +77,7 @@ export async function openApiDocument(catalogue: Catalogue, options: DocumentOpt
     'x-portico': rootMarks(catalogue, texts),
     tags: listTags(catalogue),
     paths,
+    webhooks,
     components: {
       schemas: pickReferenced(hoisted.schemas, 'schemas', body),
       parameters,

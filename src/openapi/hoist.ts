@@ -23,8 +23,8 @@ interface Owned {
 }
 
 /**
- * Moves enums, alternatives of unions, and schemas that occur more than once to components, so that generators create
- * one type for each. A component is named by its title, or after the property or parameter.
+ * Moves enums, alternatives of unions, schemas with a title, and schemas that occur more than once to components, so that
+ * generators create one type for each. A component is named by its title, or after the property or parameter.
  */
 export async function hoistInlineSchemas<T extends Owned>(
   schemas: Record<string, JsonObject>,
@@ -87,7 +87,7 @@ function isNameable({ type, properties, enum: values }: JsonObject): boolean {
 }
 
 /** A title such as `Language` is the name of a schema. */
-function titleOf({ title }: JsonObject): string | undefined {
+export function titleOf({ title }: JsonObject): string | undefined {
   return typeof title === 'string' && /^[A-Z]\w+$/.test(title) ? title : undefined
 }
 
@@ -101,7 +101,9 @@ function nameOfAlternative({ properties }: JsonObject, place: number): string {
 
 /** Of different schemas with the same name, the one that is most common keeps it. The others add their owner's name. */
 function chooseNames(found: ReadonlyMap<string, Found>, reserved: Iterable<string>): Map<string, string> {
-  const shared = [...found].filter(([, { schema, count, isAlternative }]) => isAlternative || schema.enum || count > 1)
+  const isShared = ({ schema, count, isAlternative }: Found) =>
+    isAlternative || schema.enum !== undefined || count > 1 || titleOf(schema) !== undefined
+  const shared = [...found].filter(([, each]) => isShared(each))
   const totals = new Map<string, number>()
   for (const [, { name, count }] of shared) totals.set(name, (totals.get(name) ?? 0) + count)
   const taken = new TakenNames(reserved)

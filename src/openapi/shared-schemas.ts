@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Catalogue } from '../contract/index.ts'
 import type { Operation } from '../kernel/index.ts'
+import { titleOf } from './hoist.ts'
 import { isJsonObject, type JsonObject, mapMembers, mapObjects, reference } from './json.ts'
 import { exportNameOf, singular, TakenNames, toPascalCase } from './names.ts'
 import { inBatches, toJsonSchema } from './schemas.ts'
@@ -49,8 +50,9 @@ export async function shareSchemas(catalogue: Catalogue, reserved: Iterable<stri
     pages.set(text, hoisted.data)
   }
   const taken = new TakenNames([...reserved, ...Object.keys(components)])
-  for (const [text, { operations: returning }] of records) {
-    const name = chooseRecordName(catalogue, returning, taken)
+  for (const [text, { record, operations: returning }] of records) {
+    const title = titleOf(record)
+    const name = title !== undefined && !taken.has(title) ? title : chooseRecordName(catalogue, returning, taken)
     taken.add(name)
     names.set(text, name)
   }

@@ -55,12 +55,14 @@ const feed = {
       .meta({ description: 'Maximum number of events.' }),
   }),
   body: 'none',
-  reply: z.object({
-    events: z.array(CloudEventSchema),
-    nextCursor: z.string().meta({ description: 'The next `after`, also if there are no new events.' }),
-    hasMore: z.boolean(),
-    latestCursor: z.string().meta({ description: 'The `after` that skips all present events.' }),
-  }),
+  reply: z
+    .object({
+      events: z.array(CloudEventSchema),
+      nextCursor: z.string().meta({ description: 'The next `after`, also if there are no new events.' }),
+      hasMore: z.boolean(),
+      latestCursor: z.string().meta({ description: 'The `after` that skips all present events.' }),
+    })
+    .meta({ title: 'EventFeed' }),
   refuses: ['EVENT.CURSOR_EXPIRED'],
 } as const
 

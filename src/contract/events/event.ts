@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { type Permission, type ReportError, recordCallSite } from '../../kernel/index.ts'
-import { bizId } from '../fields.ts'
+import { bizId, timestamp } from '../fields.ts'
 import { joinDeclarations } from '../permissions.ts'
 
 /** Who can read an event: the members of a workspace and operators, or operators only. */
@@ -65,13 +65,13 @@ export const CloudEventSchema = /* @__PURE__ */ z
     id: bizId,
     source: z.string(),
     type: z.string(),
-    time: z.string(),
+    time: timestamp,
     subject: z.string(),
     datacontenttype: z.literal('application/json'),
-    workspacebizid: z.string().optional(),
+    workspacebizid: bizId.optional(),
     data: z.unknown(),
   })
-  .meta({ description: 'An event in the format of CloudEvents 1.0.' })
+  .meta({ title: 'CloudEvent', description: 'An event in the format of CloudEvents 1.0.' })
 
 /**
  * Declares a type of events.
