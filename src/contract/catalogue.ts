@@ -17,7 +17,7 @@ import {
   type ReportError,
   rateGroups,
 } from '../kernel/index.ts'
-import { collectEvents, type EventTable } from './events/event.ts'
+import { collectEvents, type EventTable, eventsOf } from './events/event.ts'
 import { collectLedgerTypes, type LedgerTypeTable } from './ledger/ledger-types.ts'
 import { passThroughErrors } from './pass-through.ts'
 import {
@@ -141,6 +141,7 @@ export function joinContracts(
   assertDeclaredPermissions(domains, { workspacePermissions, operatorPermissions }, report)
   assertKnownRefusals(domains, isCode, report)
   assertKnownRateGroups(domains, declaredRateGroups, report)
+  assertKnownEvents(domains, typesOfEvents({ ...off, ...domains }, allTypes), report)
   const catalogue: Catalogue = {
     namedOperations,
     operations,
@@ -295,4 +296,19 @@ function assertKnownRateGroups(domains: Contracts, declared: Catalogue['rateGrou
         report({ owner, message: `operations.${name}.policy.rate: ${cause}`, declared: operation })
       }
     }
+}
+
+/** Also those of order types whose domain records no events: `emits` derives from their moves. */
+function typesOfEvents(contracts: Contracts, { orders }: LedgerTypeTable): ReadonlySet<string> {
+  return new Set([...Object.values(contracts), ...orders.values()].flatMap((each) => Object.keys(eventsOf(each))))
+}
+
+function assertKnownEvents(domains: Contracts, known: ReadonlySet<string>, report: ReportError): void {
+  for (const [owner, contract] of Object.entries(domains))
+    for (const [name, operation] of operationsIn(contract))
+      for (const type of operation.emits ?? [])
+        if (!known.has(type)) {
+          const cause = `${operation.id} of ${owner} emits ${type}, which no owner declares; add it to events`
+          report({ owner, message: `operations.${name}.emits: ${cause}`, declared: operation })
+        }
 }

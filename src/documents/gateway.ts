@@ -66,7 +66,7 @@ export function differingFields(
 ): string[] {
   const { method, path, marks } = documented
   const { id: _, chains: ids, policy, ...own } = operationMarks(operation, name)
-  const { chains: documentedIds, policy: documentedPolicy, before, ...others } = { ...marks, path }
+  const { chains: documentedIds, policy: documentedPolicy, before, emits: __, ...others } = { ...marks, path }
   // The other gateway has hooks, whose codes are not those of the operation.
   if (before) others.refuses = marks.refuses.filter((code) => own.refuses.some((each) => each === code))
   const isDifferent = (one: object, other: object) => (field: string) =>

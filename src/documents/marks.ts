@@ -37,6 +37,8 @@ export const OperationMarks = z.strictObject({
   reply: z.enum(passThroughReplies).optional(),
   /** The domains whose hooks can refuse the command. For readers only: another gateway does not run them. */
   before: z.array(z.string()).optional(),
+  /** Only for readers: a service records no events. */
+  emits: z.array(z.string()).optional(),
 })
 export type OperationMarks = z.output<typeof OperationMarks>
 

@@ -151,6 +151,8 @@ export interface Operation {
   refuses: readonly Code[]
   /** Set by the catalogue: the domains whose hooks can refuse the command, in order. `refuses` has their codes. */
   before?: readonly string[]
+  /** Types of the events that the operation can cause, of any domain. */
+  emits?: readonly string[]
 }
 
 /** The fields in `confirms` that are texts, such as ids and amounts, as validated. */

@@ -3,7 +3,7 @@ import { type NestedTexts, rootMarks } from '../documents/marks.ts'
 import { chainIds, chains, pathOn } from '../kernel/index.ts'
 import { codedComponents, refusalComponent, sealedComponents } from './components.ts'
 import { createEnvelopes } from './envelopes.ts'
-import { eventComponentOf, eventComponents, toWebhooks, webhookParameters } from './events/webhooks.ts'
+import { eventComponentOf, eventComponents, tagsOfWebhooks, toWebhooks, webhookParameters } from './events/webhooks.ts'
 import { type Examples, noExamples } from './examples.ts'
 import { headerComponents, headerSchemas } from './header-table.ts'
 import { hoistInlineSchemas } from './hoist.ts'
@@ -75,7 +75,7 @@ export async function openApiDocument(catalogue: Catalogue, options: DocumentOpt
     // The origin that serves the document.
     servers: [{ url: '/' }],
     'x-portico': rootMarks(catalogue, texts),
-    tags: listTags(catalogue),
+    tags: [...listTags(catalogue), ...tagsOfWebhooks(webhooks)],
     paths,
     webhooks,
     components: {

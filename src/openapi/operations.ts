@@ -74,8 +74,14 @@ export function toOperationObject(parts: OperationParts, operation: Operation, c
       ...toSuccessResponses(operation, envelope, example),
       ...parts.refusals.of(operation, chainId),
     },
-    'x-portico': operationMarks(operation, name),
+    'x-portico': { ...operationMarks(operation, name), ...listEmits(catalogue, operation) },
   }
+}
+
+/** Without the types that the readers of the document cannot read. */
+function listEmits({ events }: Catalogue, { emits = [] }: Operation): { emits?: string[] } {
+  const known = emits.filter((type) => events.has(type))
+  return known.length > 0 ? { emits: known } : {}
 }
 
 function declaredExample({ examples: { body, ...others } = {} }: Operation): Example {

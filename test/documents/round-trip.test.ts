@@ -22,7 +22,9 @@ describe.each([
   let domains: readonly LoadedDomain[]
 
   beforeAll(async () => {
-    document = await openApiDocument(bankingCatalogue, { version: '1.0.0', isSealed })
+    // A service declares no events.
+    const silent = { ...bankingCatalogue, events: new Map() }
+    document = await openApiDocument(silent, { version: '1.0.0', isSealed })
     const file = join(folder, 'portico.json')
     writeFileSync(file, JSON.stringify(document))
     const read = readDocument(file)
@@ -104,4 +106,16 @@ test('a document declares rate groups, which the document of its gateway repeats
   write({})
   expect(catalogueOfFile).toThrow('cards.read of cards counts towards the rate group cards, which no owner declares')
   rmSync(folder, { recursive: true, force: true })
+})
+
+test('a document whose operations emit events declares no events: the gateway cannot record those of a service', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'portico-events-'))
+  const file = join(folder, 'portico.json')
+  writeFileSync(file, JSON.stringify(await openApiDocument(bankingCatalogue, { version: '1.0.0' })))
+  const read = readDocument(file)
+  rmSync(folder, { recursive: true })
+  if ('errors' in read) throw new Error(read.errors.join('\n'))
+  expect(read.domains.length).toBeGreaterThan(10)
+  const operations = read.domains.flatMap(({ operations }) => Object.values(operations))
+  expect(operations.filter(({ emits }) => emits !== undefined)).toEqual([])
 })

@@ -200,6 +200,7 @@ export const createExchange = operation({
   summary: 'Exchange currencies at the figures of a quote',
   policy: { ...orders.create.policy, workspace: 'optional' },
   body: z.strictObject({ quoteBizId: id }),
+  emits: exchanges.emits('create'),
   refuses: [
     'RESOURCE.NOT_FOUND',
     'EXCHANGE.QUOTE_UNUSABLE',

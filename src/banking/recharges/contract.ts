@@ -209,6 +209,7 @@ export const createRecharge = operation({
   id: 'recharges.create',
   path: '/recharges',
   summary: 'Announce a payment into a wallet',
+  emits: recharges.emits('create'),
 })
 
 export const cancelRecharge = operation({
@@ -217,6 +218,7 @@ export const cancelRecharge = operation({
   path: '/recharges/{recharge_id}/cancel',
   summary: 'Cancel an unpaid recharge',
   body: z.strictObject({ cancelReason: memberReason }),
+  emits: recharges.emits('cancel'),
 })
 
 export const submitRechargeProof = operation({
@@ -225,6 +227,7 @@ export const submitRechargeProof = operation({
   path: '/recharges/{recharge_id}/proof',
   summary: 'Submit an uploaded file as proof of payment',
   body: z.strictObject({ fileBizId: id }),
+  emits: recharges.emits('proof'),
 })
 
 const referenceAllowances = z
@@ -302,6 +305,7 @@ export const allowRechargeReference = operation({
   path: '/recharges/{recharge_id}/allow-reference',
   summary: 'Allow a recharge a reference that is already used',
   body: z.strictObject({ externalReference: pastedLine(128), reason }),
+  emits: [],
 })
 
 export const rejectRecharge = operation({

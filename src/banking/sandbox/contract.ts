@@ -19,5 +19,7 @@ export const resetSandbox = operation({
   policy: { ...member, workspace: 'optional', permission: 'sandbox:reset' },
   body: 'none',
   reply: z.object({ success: z.boolean(), resetAt: timestamp }),
+  // The moves by `sandbox` of the order types.
+  emits: ['transfer.failed', 'recharge.cancelled', 'withdrawal.cancelled', 'withdrawal.failed'],
   refuses: [],
 })

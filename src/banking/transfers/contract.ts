@@ -152,6 +152,7 @@ export const createTransfer = operation({
     payee: { wallet: targetWalletBizId },
   }),
   body: TransferRequest,
+  emits: transfers.emits('send', 'ask'),
   refuses: [
     'RESOURCE.NOT_FOUND',
     'WALLET.INSUFFICIENT_FUNDS',
@@ -167,6 +168,7 @@ export const cancelTransfer = operation({
   path: '/transfer/command/{order_id}/cancel',
   summary: 'Cancel an unapproved transfer and release its funds',
   body: 'none',
+  emits: transfers.emits('cancel'),
 })
 
 export const listTransfers = operation({

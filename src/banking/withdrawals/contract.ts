@@ -177,6 +177,7 @@ export const createWithdrawal = operation({
     payee: { withdrawalChannel },
   }),
   body: WithdrawalRequest,
+  emits: withdrawals.emits('create'),
   refuses: [
     'RESOURCE.NOT_FOUND',
     'CHANNEL.NOT_AVAILABLE',
@@ -193,6 +194,7 @@ export const cancelWithdrawal = operation({
   path: '/withdrawals/{withdrawal_id}/cancel',
   summary: 'Cancel an unapproved withdrawal and release its funds',
   body: 'none',
+  emits: withdrawals.emits('cancel'),
 })
 
 export const listAllWithdrawals = operation({

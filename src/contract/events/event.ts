@@ -141,6 +141,6 @@ export function collectEvents(
   return joinDeclarations('event', rows, report)
 }
 
-function eventsOf(contract: object): Events {
+export function eventsOf(contract: object): Events {
   return 'events' in contract ? (contract.events as Events) : {}
 }

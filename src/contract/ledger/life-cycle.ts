@@ -183,7 +183,8 @@ function isAfterEnd(move: Move): boolean {
   return move.by === 'operator' && move.afterEnd === true
 }
 
-function lastOf({ to }: Move): string {
+/** Returns the status in which a move leaves an order. */
+export function lastOf({ to }: Move): string {
   return to[to.length - 1] ?? to[0]
 }
 

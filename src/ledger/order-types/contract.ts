@@ -1,7 +1,14 @@
 import type * as z from 'zod'
 import { type StatusEvents, statusEvents } from '../../contract/events/event.ts'
 import { orderNoFilter } from '../../contract/fields.ts'
-import { endsOf, type LifeCycle, lifeCycleErrors, type Move, statusesOf } from '../../contract/ledger/life-cycle.ts'
+import {
+  endsOf,
+  type LifeCycle,
+  lastOf,
+  lifeCycleErrors,
+  type Move,
+  statusesOf,
+} from '../../contract/ledger/life-cycle.ts'
 import type { CodedFamily, Permission } from '../../kernel/index.ts'
 import { orderDecision, orderOperations, reasonedOrderDecision } from '../contract.ts'
 
@@ -43,6 +50,9 @@ export function orderType<
   const errors = lifeCycleErrors(declared)
   if (!/^[A-Z]{3}$/.test(declared.prefix)) errors.push('prefix: must be three capital letters')
   if (errors.length > 0) throw new TypeError(`order type ${name}: ${errors.join('; ')}`)
+  const emits = (...names: Name[]): string[] => [
+    ...new Set(names.map((each) => orderEventType(name, lastOf(moves[each])))),
+  ]
   const permissionOf = (name: Name, hasReason: boolean) => {
     const move = moves[name]
     if (move.by !== 'operator' || (move.reason !== undefined) !== hasReason)
@@ -57,10 +67,15 @@ export function orderType<
     name,
     /** The parts of the operations, without id, path and summary. */
     operations: orderOperations(reply, filters, group),
+    /** The `emits` of an operation that makes one of these moves. */
+    emits,
     /** The parts of an operator's move. The four-eyes rule applies. */
-    decision: (move: Name) => orderDecision(reply, permissionOf(move, false)),
+    decision: (move: Name) => ({ ...orderDecision(reply, permissionOf(move, false)), emits: emits(move) }),
     /** The parts of an operator's move with a reason. */
-    reasonedDecision: (move: Name) => reasonedOrderDecision(reply, permissionOf(move, true)),
+    reasonedDecision: (move: Name) => ({
+      ...reasonedOrderDecision(reply, permissionOf(move, true)),
+      emits: emits(move),
+    }),
   }
 }
 

@@ -9,6 +9,9 @@ import type { SharedSchemas } from '../shared-schemas.ts'
 /** The domain that sends them. */
 const domain = 'events'
 
+/** No domain has this name: OpenAPI Generator writes a class per tag, and the second one of a name replaces the first. */
+const webhookTag = { name: 'webhook requests', description: 'Requests that Portico sends to webhooks.' }
+
 /** The headers of Standard Webhooks (https://www.standardwebhooks.com). */
 export const webhookParameters: Record<string, JsonObject> = {
   WebhookId: toHeader('webhook-id', 'The id of the event. Repeated deliveries have the same id.'),
@@ -43,10 +46,15 @@ export function toWebhooks({ events, summaries }: Catalogue): JsonObject {
   return Object.fromEntries([...events].map(([type, row]) => [type, { post: toWebhook(type, row) }]))
 }
 
+/** The tag of the webhooks, if there are any. */
+export function tagsOfWebhooks(webhooks: JsonObject): JsonObject[] {
+  return Object.keys(webhooks).length > 0 ? [webhookTag] : []
+}
+
 function toWebhook(type: string, { owner, summary, audience, permission, operatorPermission }: EventRow): JsonObject {
   return {
     operationId: `webhook.${type}`,
-    tags: [domain],
+    tags: [webhookTag.name],
     summary,
     security: [],
     parameters: Object.keys(webhookParameters).map((name) => reference('parameters', name)),

@@ -45,6 +45,15 @@ describe('webhooks in the document', () => {
     expect(Object.keys(objectAt(operation, 'responses'))).toEqual(['410', '2XX', 'default'])
   })
 
+  test('have a tag of their own: OpenAPI Generator would replace the class of a domain', () => {
+    const { at } = readerOf(document)
+    const tags = at(document, 'tags')
+    const own = { name: 'webhook requests', description: 'Requests that Portico sends to webhooks.' }
+    expect(Array.isArray(tags) && tags.at(-1)).toEqual(own)
+    expect(bankingCatalogue.summaries.has(own.name)).toBe(false)
+    expect(at(document, 'webhooks', 'transfer.completed', 'post', 'tags')).toEqual([own.name])
+  })
+
   test('say who reads the events', () => {
     const { at } = readerOf(document)
     expect(at(document, 'webhooks', 'transfer.completed', 'post', 'x-portico')).toEqual({
