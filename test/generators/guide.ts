@@ -26,9 +26,9 @@ export interface Section {
   printed: string
 }
 
-/** What OpenAPI Generator reports for each document of OpenAPI 3.1, and for the header Range. */
+/** What OpenAPI Generator reports for each document of OpenAPI 3.1, for the header Range, and for the filter `type` in Go. */
 const harmless =
-  /OpenAPI 3\.1 support is still in beta|Failed to get the schema name: null|range \(reserved word\)|Ignoring complex example/
+  /OpenAPI 3\.1 support is still in beta|Failed to get the schema name: null|(range|type) \(reserved word\)|Ignoring complex example/
 
 /** Runs the commands of a section in an empty folder. They must not print warnings. */
 export async function follow(heading: string): Promise<Section> {

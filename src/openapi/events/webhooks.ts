@@ -12,19 +12,19 @@ const domain = 'events'
 /** No domain has this name: OpenAPI Generator writes a class per tag, and the second one of a name replaces the first. */
 const webhookTag = { name: 'webhook requests', description: 'Requests that Portico sends to webhooks.' }
 
-/** The headers of Standard Webhooks (https://www.standardwebhooks.com). */
-export const webhookParameters: Record<string, JsonObject> = {
-  WebhookId: toHeader('webhook-id', 'The id of the event. Repeated deliveries have the same id.'),
-  WebhookTimestamp: toHeader(
-    'webhook-timestamp',
-    'The time of the attempt, in seconds since 1970. Reject old requests.',
-  ),
-  WebhookSignature: toHeader(
+/**
+ * The headers of Standard Webhooks (https://www.standardwebhooks.com). Not components: in webhooks, OpenAPI Generator does not
+ * follow references of parameters.
+ */
+const signatureHeaders: JsonObject[] = [
+  toHeader('webhook-id', 'The id of the event. Repeated deliveries have the same id.'),
+  toHeader('webhook-timestamp', 'The time of the attempt, in seconds since 1970. Reject old requests.'),
+  toHeader(
     'webhook-signature',
     'Signatures separated by blanks: `v1,` and the HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}` in Base64. ' +
       'While a secret is rotated, there are two.',
   ),
-}
+]
 
 export function eventComponentOf(type: string): string {
   return `${toPascalCase(type)}Event`
@@ -57,7 +57,7 @@ function toWebhook(type: string, { owner, summary, audience, permission, operato
     tags: [webhookTag.name],
     summary,
     security: [],
-    parameters: Object.keys(webhookParameters).map((name) => reference('parameters', name)),
+    parameters: signatureHeaders,
     requestBody: {
       required: true,
       content: { 'application/json': { schema: reference('schemas', eventComponentOf(type)) } },
