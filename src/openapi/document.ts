@@ -3,7 +3,7 @@ import { type NestedTexts, rootMarks } from '../documents/marks.ts'
 import { chainIds, chains, pathOn } from '../kernel/index.ts'
 import { codedComponents, refusalComponent, sealedComponents } from './components.ts'
 import { createEnvelopes } from './envelopes.ts'
-import { eventComponentOf, eventComponents, tagsOfWebhooks, toWebhooks } from './events/webhooks.ts'
+import { eventComponentOf, eventComponents, tagsOfWebhooks, toWebhooks, webhookParameters } from './events/webhooks.ts'
 import { type Examples, noExamples } from './examples.ts'
 import { headerComponents, headerSchemas } from './header-table.ts'
 import { hoistInlineSchemas } from './hoist.ts'
@@ -60,8 +60,8 @@ export async function openApiDocument(catalogue: Catalogue, options: DocumentOpt
   )
   const paths = buildPaths(hoisted.operations)
   const webhooks = toWebhooks(catalogue)
-  const declared = { ...headerComponents(workspaceId), ...ticketParameterComponents }
-  const parameters = pickReferenced(declared, 'parameters', paths)
+  const declared = { ...headerComponents(workspaceId), ...ticketParameterComponents, ...webhookParameters }
+  const parameters = pickReferenced(declared, 'parameters', { paths, webhooks })
   const body: JsonObject = { paths, webhooks, parameters, responses: refusals.components }
   return {
     openapi: '3.1.1',

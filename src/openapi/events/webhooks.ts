@@ -12,19 +12,19 @@ const domain = 'events'
 /** No domain has this name: OpenAPI Generator writes a class per tag, and the second one of a name replaces the first. */
 const webhookTag = { name: 'webhook requests', description: 'Requests that Portico sends to webhooks.' }
 
-/**
- * The headers of Standard Webhooks (https://www.standardwebhooks.com). Not components: in webhooks, OpenAPI Generator does not
- * follow references of parameters.
- */
-const signatureHeaders: JsonObject[] = [
-  toHeader('webhook-id', 'The id of the event. Repeated deliveries have the same id.'),
-  toHeader('webhook-timestamp', 'The time of the attempt, in seconds since 1970. Reject old requests.'),
-  toHeader(
+/** The headers of Standard Webhooks (https://www.standardwebhooks.com). */
+export const webhookParameters: Record<string, JsonObject> = {
+  WebhookId: toHeader('webhook-id', 'The id of the event. Repeated deliveries have the same id.'),
+  WebhookTimestamp: toHeader(
+    'webhook-timestamp',
+    'The time of the attempt, in seconds since 1970. Reject old requests.',
+  ),
+  WebhookSignature: toHeader(
     'webhook-signature',
     'Signatures separated by blanks: `v1,` and the HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}` in Base64. ' +
       'While a secret is rotated, there are two.',
   ),
-]
+}
 
 export function eventComponentOf(type: string): string {
   return `${toPascalCase(type)}Event`
@@ -43,7 +43,9 @@ export function eventComponents(catalogue: Catalogue, schemas: SharedSchemas): R
 /** Returns an entry per type of events: the request to a webhook, and the responses of a receiver. */
 export function toWebhooks({ events, summaries }: Catalogue): JsonObject {
   if (!summaries.has(domain)) return {}
-  return Object.fromEntries([...events].map(([type, row]) => [type, { post: toWebhook(type, row) }]))
+  // Not in the operation: OpenAPI Generator writes Python for headers of webhooks that does not compile.
+  const parameters = Object.keys(webhookParameters).map((name) => reference('parameters', name))
+  return Object.fromEntries([...events].map(([type, row]) => [type, { parameters, post: toWebhook(type, row) }]))
 }
 
 /** The tag of the webhooks, if there are any. */
@@ -57,7 +59,6 @@ function toWebhook(type: string, { owner, summary, audience, permission, operato
     tags: [webhookTag.name],
     summary,
     security: [],
-    parameters: signatureHeaders,
     requestBody: {
       required: true,
       content: { 'application/json': { schema: reference('schemas', eventComponentOf(type)) } },

@@ -39,10 +39,10 @@ describe('webhooks in the document', () => {
 
   test('have the headers of Standard Webhooks, and the responses of a receiver', () => {
     const { at, objectAt } = readerOf(document)
-    const operation = objectAt(document, 'webhooks', 'transfer.completed', 'post')
-    const names = [0, 1, 2].map((place) => at(operation.parameters, String(place), 'name'))
+    const webhook = objectAt(document, 'webhooks', 'transfer.completed')
+    const names = [0, 1, 2].map((place) => at(webhook.parameters, String(place), 'name'))
     expect(names).toEqual(['webhook-id', 'webhook-timestamp', 'webhook-signature'])
-    expect(Object.keys(objectAt(operation, 'responses'))).toEqual(['410', '2XX', 'default'])
+    expect(Object.keys(objectAt(webhook, 'post', 'responses'))).toEqual(['410', '2XX', 'default'])
   })
 
   test('have a tag of their own: OpenAPI Generator would replace the class of a domain', () => {
