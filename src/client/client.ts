@@ -6,7 +6,7 @@ import * as mfa from '../identity/mfa/contract.ts'
 import * as channel from '../identity/secure-channel/contract.ts'
 import type { Portal } from '../kernel/index.ts'
 import { createSecureChannel } from './channel/handshake.ts'
-import { listRoutes, routesOf } from './contract/routes.ts'
+import { listRoutes, type NamedRoute, routesOf } from './contract/routes.ts'
 import { buildSocketProtocols, type SocketOptions } from './headers.ts'
 import type { ApiMethods, ConsumerMethods, SystemMethods } from './methods.ts'
 import { createMethods, GatewayCaller } from './operation-caller.ts'
@@ -24,6 +24,8 @@ import {
 } from './session/modes.ts'
 import { type SignIn, signIn } from './session/sign-in.ts'
 import { confirmByCode } from './session/step-up.ts'
+import type { PorticoEvent } from './streams/cloud-event.ts'
+import { type EventsOptions, followEvents, type ReceivedEvent } from './streams/follow.ts'
 import { createTransport, sendByXhr } from './transport.ts'
 
 const parts = { upload: sendByXhr, retry }
@@ -54,6 +56,14 @@ export interface ClientFrame<M extends SessionMode = 'tokens'> {
   socketProtocols(options?: SocketOptions): Promise<string[]>
   /** Calls an operation by its declaration. */
   readonly answer: OperationCaller['answer']
+  /**
+   * Yields the events of a workspace, or for operators of all: in order, at least once. Reconnects, and renews tokens. Rejects
+   * at the end of the session, and with EVENT.CURSOR_EXPIRED if `after` is no longer stored: see `oldestCursor` of the error.
+   * A `break` and `signal` close the connection.
+   */
+  events<const Type extends PorticoEvent['type'] = PorticoEvent['type']>(
+    options?: EventsOptions<Type>,
+  ): AsyncGenerator<ReceivedEvent<Type>, void, undefined>
 }
 
 /**
@@ -76,6 +86,7 @@ export function createClient<
   return createFrame({ portal, options, routeOf: routesOf(routes), session, secureChannel, stepUp, parts }, (view) => ({
     ...createMethods<Operations<P, Added>>(routes, view.caller),
     answer: view.caller.answer,
+    events: (options = {}) => followEvents(feedOf(routes, view.caller), options),
     signIn: (input: SignIn) => signIn(view, identity, input),
     socketProtocols: (socket?: SocketOptions) => buildSocketProtocols(view, socket),
   }))
@@ -84,7 +95,8 @@ export function createClient<
 /** The methods of the api chain, and `answer`. */
 export type ApiClient<Added extends readonly object[] = []> = ApiMethods &
   OperationsOf<'api', Added[number]> &
-  OperationCaller<'api'>
+  OperationCaller<'api'> &
+  Pick<ClientFrame, 'events'>
 
 /** Creates the client of the api chain, for machines with an API key. */
 export function createApiClient<const Added extends readonly object[] = []>(
@@ -92,7 +104,7 @@ export function createApiClient<const Added extends readonly object[] = []>(
 ): ApiClient<Added> {
   const settings = resolveOptions({ ...options, seal: 'none' })
   const routes = listRoutes(['api'], options.contract)
-  const caller: OperationCaller<'api'> = new GatewayCaller<'api'>({
+  const caller = new GatewayCaller<'api'>({
     settings,
     routeOf: routesOf(routes),
     transport: createTransport(settings, parts),
@@ -104,5 +116,15 @@ export function createApiClient<const Added extends readonly object[] = []>(
   })
   return Object.assign(createMethods<ApiMethods & OperationsOf<'api', Added[number]>>(routes, caller), {
     answer: caller.answer,
+    events: <const Type extends PorticoEvent['type']>(options: EventsOptions<Type> = {}) =>
+      followEvents(feedOf(routes, caller), options),
   })
+}
+
+/** Each client has one operation of each kind. */
+function feedOf(routes: readonly NamedRoute[], caller: Parameters<typeof followEvents>[0]['caller']) {
+  const find = (...ids: string[]) => routes.find(({ operation }) => ids.includes(operation.id))?.operation
+  const list = find('events.list', 'events.listAll')
+  if (!list) throw new TypeError('the contract has no feed of events')
+  return { caller, list, stream: find('events.stream', 'events.streamAll') }
 }

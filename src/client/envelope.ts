@@ -36,6 +36,7 @@ export function readEnvelope(response: Response, json: unknown, requestId: strin
       code: envelope.code,
       message: envelope.message,
       fields: parseInvalidFields(headers.get('x-portico-fields') ?? ''),
+      oldestCursor: headers.get('x-oldest-cursor'),
     })
   // A browser hides the status of a redirect.
   const kind = response.type === 'opaqueredirect' ? 'redirect' : `response with status ${status}`

@@ -18,6 +18,7 @@ interface ErrorFacts {
   requestId: string
   retryAfter?: number | null
   fields?: readonly InvalidField[]
+  oldestCursor?: string | null
   cause?: unknown
 }
 
@@ -33,13 +34,16 @@ export class PorticoError extends Error {
   readonly retryAfter: number | null
   /** Every invalid input that the gateway has found. Empty for other errors. */
   readonly fields: readonly InvalidField[]
+  /** After EVENT.CURSOR_EXPIRED, the cursor of the oldest event that is still stored. Otherwise null. */
+  readonly oldestCursor: string | null
 
   /** Compares names, because a page may load several copies of this class. */
   static override [Symbol.hasInstance](value: unknown): value is PorticoError {
     return value instanceof Error && value.name === 'PorticoError'
   }
 
-  constructor({ status, code, message, requestId, retryAfter = null, fields = [], cause }: ErrorFacts) {
+  constructor(facts: ErrorFacts) {
+    const { status, code, message, requestId, retryAfter = null, fields = [], oldestCursor = null, cause } = facts
     super(message, cause === undefined ? undefined : { cause })
     this.name = 'PorticoError'
     this.status = status
@@ -47,6 +51,7 @@ export class PorticoError extends Error {
     this.requestId = requestId
     this.retryAfter = retryAfter
     this.fields = fields
+    this.oldestCursor = oldestCursor
   }
 }
 

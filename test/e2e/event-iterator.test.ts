@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { createClient, events, type SessionMode } from '../../src/client/index.ts'
+import { createClient, type SessionMode, serverEvents } from '../../src/client/index.ts'
 import { member } from '../../src/contract/policies.ts'
 import { operation } from '../../src/kernel/index.ts'
 import { developmentIds } from '../../src/seed/development.ts'
@@ -95,7 +95,7 @@ describe.each(['tokens', 'cookie'] as const)('events, with a session in mode %s'
     const client = openTab(mode, gateway.url, tabs)
     const code = async () => codeIn((await outboxOf(gateway)('owner@demo.test', 'login-code')).text)
     await client.signIn({ email: 'owner@demo.test', password: 'Portico-demo-2026', code })
-    const received = events(client.watchNotifications, { workspaceId: developmentIds.workspace })
+    const received = serverEvents(client.watchNotifications, { workspaceId: developmentIds.workspace })
     const next = async () => (await received.next()).value
 
     const first = next()

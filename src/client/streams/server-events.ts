@@ -5,20 +5,20 @@ import { backoffMs, isTransient, sleep } from '../retry.ts'
 import { EventParser, type Position, type ServerEvent } from './event-parser.ts'
 
 /** Until the service sends `retry`. */
-const defaultRetryMs = 1_000
+export const defaultRetryMs = 1_000
 /** A service that asks for no delay must not be called in a loop. */
 const minRetryMs = 100
 const maxBackoffMs = 30_000
 
 /**
- * Yields the events of a stream: `for await (const { id, event, data } of events(client.watchCards, { workspaceId }))`. After
- * a disconnection it calls the method again, with the id of the last event as Last-Event-ID. It waits for `retry` or
+ * Yields the events of a stream: `for await (const { id, event, data } of serverEvents(client.watchCards, { workspaceId }))`.
+ * After a disconnection it calls the method again, with the id of the last event as Last-Event-ID. It waits for `retry` or
  * Retry-After, and longer after each failure in a row.
  *
  * A `break` and `signal` close the connection. Rejects like a call of the method, such as after the end of the session, but
  * not for a gateway or service that is unavailable or limits its callers.
  */
-export async function* events<Args extends [args?: CallOptions]>(
+export async function* serverEvents<Args extends [args?: CallOptions]>(
   method: (...args: Args) => Promise<Response>,
   ...[args]: Args
 ): AsyncGenerator<ServerEvent, void, undefined> {
@@ -41,18 +41,28 @@ export async function* events<Args extends [args?: CallOptions]>(
       retryAfterMs = (error.retryAfter ?? 0) * 1_000
     }
     failures += 1
-    const retryMs = Math.min(Math.max(position.retryMs, minRetryMs), maxTimerMs)
-    // Half of the delay is random, and it must not be shorter than `retry`.
-    const firstDelayMs = 2 * retryMs
-    const rule = { attempts: Infinity, firstDelayMs, maxDelayMs: Math.max(firstDelayMs, maxBackoffMs) }
-    await sleep(Math.max(retryAfterMs, backoffMs(rule, failures)), signal)
+    await pause({ minDelayMs: position.retryMs, retryAfterMs, failures }, signal)
   }
 }
 
-/** Yields null for a part of the stream without an event, such as a comment. Ends if the connection does. */
-async function* readEvents(
+/** Half of the delay is random, and it is never shorter than `minDelayMs`. */
+export function pause(
+  { minDelayMs, retryAfterMs, failures }: { minDelayMs: number; retryAfterMs: number; failures: number },
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const firstDelayMs = 2 * Math.min(Math.max(minDelayMs, minRetryMs), maxTimerMs)
+  const rule = { attempts: Infinity, firstDelayMs, maxDelayMs: Math.max(firstDelayMs, maxBackoffMs) }
+  return sleep(Math.max(retryAfterMs, backoffMs(rule, failures)), signal)
+}
+
+/**
+ * Yields null for a part of the stream without an event, such as a comment. Ends if the connection does, or is silent for
+ * `silenceMs`.
+ */
+export async function* readEvents(
   response: Response,
   position: Position,
+  silenceMs = Infinity,
 ): AsyncGenerator<ServerEvent | null, void, undefined> {
   const isStream = /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')
   if (!isStream || !response.body) {
@@ -60,11 +70,16 @@ async function* readEvents(
     throw new TypeError('the method has no event stream')
   }
   const reader = response.body.getReader()
+  // A connection whose other side is gone reports nothing.
+  const isSilent = (): void => void reader.cancel().catch(() => undefined)
+  let timer: ReturnType<typeof setTimeout> | undefined
   try {
     const parser = new EventParser(position)
     // Also removes a byte order mark.
     const decoder = new TextDecoder()
     for (;;) {
+      clearTimeout(timer)
+      if (silenceMs <= maxTimerMs) timer = setTimeout(isSilent, silenceMs)
       const { value, done } = await reader.read().catch(() => ({ value: undefined, done: true }))
       if (done) return
       yield null
@@ -74,6 +89,7 @@ async function* readEvents(
     if (!(cause instanceof RangeError)) throw cause
     throw invalidEvent(response, cause)
   } finally {
+    clearTimeout(timer)
     await reader.cancel().catch(() => undefined)
   }
 }
@@ -83,7 +99,7 @@ function invalidEvent({ status, headers }: Response, cause: RangeError): Portico
   return new PorticoError({ status, code: 'CLIENT.INVALID_REPLY', message: cause.message, requestId, cause })
 }
 
-function isRetried(error: unknown): error is PorticoError {
+export function isRetried(error: unknown): error is PorticoError {
   return isTransient(error) || (isPorticoError(error) && error.status === 429)
 }
 

@@ -3,9 +3,9 @@ import { afterEach, describe, expect, expectTypeOf, test, vi } from 'vitest'
 import {
   type ClientOptions,
   createClient,
-  events,
   type PorticoError,
   type ServerEvent,
+  serverEvents,
 } from '../../../src/client/index.ts'
 import { member } from '../../../src/contract/policies.ts'
 import { operation } from '../../../src/kernel/index.ts'
@@ -82,7 +82,7 @@ async function failureOf(stream: AsyncIterable<ServerEvent>): Promise<[data: str
 }
 const unchanged = { workspaceId: walletId }
 
-describe('events', () => {
+describe('serverEvents', () => {
   test('yields the events of one connection after the other, and continues after the last id', async () => {
     const client = await start([
       stream([`${quick}id: 1\ndata: a\n\nid: 2\ndata: lost`]),
@@ -91,7 +91,7 @@ describe('events', () => {
       stream(['id\ndata: d\n\n']),
       stream(['data: e\n\n'], 'open'),
     ])
-    expect(await take(events(client.watchFeed, unchanged), 5)).toEqual(['a', 'b', 'c', 'd', 'e'])
+    expect(await take(serverEvents(client.watchFeed, unchanged), 5)).toEqual(['a', 'b', 'c', 'd', 'e'])
     expect(lastIds()).toEqual([undefined, '1', '2', '2', undefined])
     expect(gateway.seen.every(({ headers }) => headers['x-workspace-id'] === walletId)).toBe(true)
     expect(new Set(gateway.seen.map(({ headers }) => headers['x-request-id'])).size).toBe(5)
@@ -100,7 +100,7 @@ describe('events', () => {
   test('begins after the id of the caller', async () => {
     const client = await start([stream([`${quick}id: 9\ndata: a\n\n`]), stream(['data: b\n\n'], 'open')])
     const headers = { 'Last-Event-ID': '8', 'X-Other': 'kept' }
-    expect(await take(events(client.watchFeed, { ...unchanged, headers }), 2)).toEqual(['a', 'b'])
+    expect(await take(serverEvents(client.watchFeed, { ...unchanged, headers }), 2)).toEqual(['a', 'b'])
     expect(lastIds()).toEqual(['8', '9'])
     expect(gateway.seen.map((seen) => seen.headers['x-other'])).toEqual(['kept', 'kept'])
   })
@@ -113,19 +113,19 @@ describe('events', () => {
         'open',
       ),
     ])
-    expect(await take(events(client.watchFeed, unchanged), 1)).toEqual(['送金'])
+    expect(await take(serverEvents(client.watchFeed, unchanged), 1)).toEqual(['送金'])
   })
 
   test('has the id, the type and the data of an event', async () => {
     const client = await start([stream(['id: 1\nevent: arrived\ndata: {}\n\n'], 'open')])
-    const received = events(client.watchFeed, unchanged)
+    const received = serverEvents(client.watchFeed, unchanged)
     expectTypeOf(received).toEqualTypeOf<AsyncGenerator<ServerEvent, void, undefined>>()
     expect(await received.next()).toEqual({ done: false, value: { id: '1', event: 'arrived', data: '{}' } })
     await received.return()
     // @ts-expect-error: the operation needs a workspace
-    events(client.watchFeed)
+    serverEvents(client.watchFeed)
     // @ts-expect-error: not a stream
-    events(client.listWallets)
+    serverEvents(client.listWallets)
   })
 
   test.each([
@@ -145,14 +145,14 @@ describe('events', () => {
     ],
   ])('%s closes the connection', async (_, stop) => {
     const client = await start([stream(['data: a\n\n'], 'open')])
-    await stop(events(client.watchFeed, unchanged))
+    await stop(serverEvents(client.watchFeed, unchanged))
     await vi.waitFor(() => expect(opened.map((response) => response.closed)).toEqual([true]))
     expect(gateway.seen).toHaveLength(1)
   })
 
   test('opens no connection before the first event is requested', async () => {
     const client = await start([stream(['data: a\n\n'], 'open')])
-    await events(client.watchFeed, unchanged).return()
+    await serverEvents(client.watchFeed, unchanged).return()
     expect(gateway.seen).toEqual([])
   })
 
@@ -166,7 +166,9 @@ describe('events', () => {
       const client = await start(steps)
       const controller = new AbortController()
       setTimeout(() => controller.abort(new Error('enough')), 500)
-      const [found, error] = await failureOf(events(client.watchFeed, { ...unchanged, signal: controller.signal }))
+      const [found, error] = await failureOf(
+        serverEvents(client.watchFeed, { ...unchanged, signal: controller.signal }),
+      )
       expect([found, error.message]).toEqual([['a'], 'enough'])
       await vi.waitFor(() => expect(opened.every((response) => response.closed)).toBe(true))
       expect(gateway.seen).toHaveLength(steps.length)
@@ -182,7 +184,7 @@ describe('events', () => {
       refuse(429, 'ACCESS.RATE_LIMITED'),
       stream(['data: b\n\n'], 'open'),
     ])
-    expect(await take(events(client.watchFeed, unchanged), 2)).toEqual(['a', 'b'])
+    expect(await take(serverEvents(client.watchFeed, unchanged), 2)).toEqual(['a', 'b'])
     expect(lastIds()).toEqual([undefined, '1', '1', '1', '1', '1'])
   })
 
@@ -197,7 +199,7 @@ describe('events', () => {
       times.push(performance.now())
       return client.watchFeed(args)
     }
-    expect(await take(events(observed, unchanged), 2)).toEqual(['a', 'b'])
+    expect(await take(serverEvents(observed, unchanged), 2)).toEqual(['a', 'b'])
     const [first = 0, second = 0, third = 0] = times
     expect(second - first).toBeGreaterThanOrEqual(300)
     expect(third - second).toBeGreaterThanOrEqual(1_000)
@@ -206,7 +208,7 @@ describe('events', () => {
   test('waits longer after each failure in a row, and calls no service in a loop', async () => {
     const client = await start([stream(['retry: 0\ndata: a\n\n']), stream([]), stream([]), stream([])])
     const signal = AbortSignal.timeout(1_500)
-    await failureOf(events(client.watchFeed, { ...unchanged, signal }))
+    await failureOf(serverEvents(client.watchFeed, { ...unchanged, signal }))
     // At least 100, 200, 400 and 800 ms.
     expect(gateway.seen.length).toBeGreaterThan(2)
     expect(gateway.seen.length).toBeLessThan(6)
@@ -221,7 +223,7 @@ describe('events', () => {
       { [refresh]: [ok(pair('2')), refuse(404, 'AUTH.SESSION_NOT_FOUND')] },
       { onSignedOut },
     )
-    const [found, error] = await failureOf(events(client.watchFeed, unchanged))
+    const [found, error] = await failureOf(serverEvents(client.watchFeed, unchanged))
     expect([found, error.code]).toEqual([['a', 'b'], 'ACCESS.TOKEN_INVALID'])
     expect(gateway.to('/feed').map(({ headers }) => headers.authorization)).toEqual(
       ['1', '1', '2', '2'].map((name) => `Bearer access-${name}`),
@@ -232,7 +234,7 @@ describe('events', () => {
   test('ends with the refusal after a sign-out', async () => {
     const logout = { 'POST /web/v1/consumer/auth/logout': ok({ success: true, terminatedSessions: 1 }) }
     const client = await start([stream([`${quick}data: a\n\n`]), refuse(401, 'ACCESS.TOKEN_MISSING')], logout)
-    const received = events(client.watchFeed, unchanged)
+    const received = serverEvents(client.watchFeed, unchanged)
     await received.next()
     await client.signOut()
     await expect(received.next()).rejects.toMatchObject({ code: 'ACCESS.TOKEN_MISSING' })
@@ -241,14 +243,14 @@ describe('events', () => {
 
   test('ends with the refusal after the loss of a permission', async () => {
     const client = await start([stream([`${quick}data: a\n\n`]), refuse(403, 'ACCESS.PERMISSION_DENIED')])
-    const [found, error] = await failureOf(events(client.watchFeed, unchanged))
+    const [found, error] = await failureOf(serverEvents(client.watchFeed, unchanged))
     expect([found, error.code, error.status]).toEqual([['a'], 'ACCESS.PERMISSION_DENIED', 403])
     expect(gateway.seen).toHaveLength(2)
   })
 
   test('an event above the limit is CLIENT.INVALID_REPLY, and closes the connection', async () => {
     const client = await start([stream(['data: a\n\n', `data: ${'x'.repeat(1024 * 1024)}`], 'open')])
-    const [found, error] = await failureOf(events(client.watchFeed, unchanged))
+    const [found, error] = await failureOf(serverEvents(client.watchFeed, unchanged))
     expect([found, error.code, error.requestId]).toEqual([['a'], 'CLIENT.INVALID_REPLY', 'the-id'])
     await vi.waitFor(() => expect(opened.map((response) => response.closed)).toEqual([true]))
     expect(gateway.seen).toHaveLength(1)
@@ -256,10 +258,10 @@ describe('events', () => {
 
   test('a response that is not a stream is an error', async () => {
     const client = await start([ok([])])
-    const [, error] = await failureOf(events(client.watchFeed, unchanged))
+    const [, error] = await failureOf(serverEvents(client.watchFeed, unchanged))
     expect(error.code).toBe('CLIENT.INVALID_REPLY')
     const file = async () => new Response('a', { headers: { 'content-type': 'text/plain' } })
-    await expect(take(events(file), 1)).rejects.toThrow('the method has no event stream')
+    await expect(take(serverEvents(file), 1)).rejects.toThrow('the method has no event stream')
   })
 
   test('the method itself still returns the response with its unread body', async () => {
