@@ -12,14 +12,17 @@ const domain = 'events'
 /** No domain has this name: OpenAPI Generator writes a class per tag, and the second one of a name replaces the first. */
 const webhookTag = { name: 'webhook requests', description: 'Requests that Portico sends to webhooks.' }
 
-/** The headers of Standard Webhooks (https://www.standardwebhooks.com). */
-export const webhookParameters: Record<string, JsonObject> = {
-  WebhookId: toHeader('webhook-id', 'The id of the event. Repeated deliveries have the same id.'),
-  WebhookTimestamp: toHeader(
+/**
+ * The headers of Standard Webhooks (https://www.standardwebhooks.com). Not parameters: OpenAPI Generator writes Python that does
+ * not compile for parameters of webhooks.
+ */
+export const webhookSchemes: Record<string, JsonObject> = {
+  webhookId: toScheme('webhook-id', 'The id of the event. Repeated deliveries have the same id.'),
+  webhookTimestamp: toScheme(
     'webhook-timestamp',
     'The time of the attempt, in seconds since 1970. Reject old requests.',
   ),
-  WebhookSignature: toHeader(
+  webhookSignature: toScheme(
     'webhook-signature',
     'Signatures separated by blanks: `v1,` and the HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}` in Base64. ' +
       'While a secret is rotated, there are two.',
@@ -43,9 +46,7 @@ export function eventComponents(catalogue: Catalogue, schemas: SharedSchemas): R
 /** Returns an entry per type of events: the request to a webhook, and the responses of a receiver. */
 export function toWebhooks({ events, summaries }: Catalogue): JsonObject {
   if (!summaries.has(domain)) return {}
-  // Not in the operation: OpenAPI Generator writes Python for headers of webhooks that does not compile.
-  const parameters = Object.keys(webhookParameters).map((name) => reference('parameters', name))
-  return Object.fromEntries([...events].map(([type, row]) => [type, { parameters, post: toWebhook(type, row) }]))
+  return Object.fromEntries([...events].map(([type, row]) => [type, { post: toWebhook(type, row) }]))
 }
 
 /** The tag of the webhooks, if there are any. */
@@ -58,7 +59,7 @@ function toWebhook(type: string, { owner, summary, audience, permission, operato
     operationId: `webhook.${type}`,
     tags: [webhookTag.name],
     summary,
-    security: [],
+    security: [Object.fromEntries(Object.keys(webhookSchemes).map((name) => [name, []]))],
     requestBody: {
       required: true,
       content: { 'application/json': { schema: reference('schemas', eventComponentOf(type)) } },
@@ -81,6 +82,6 @@ function withTitle(schema: JsonObject, type: string): JsonObject {
   return { ...schema, properties: { ...properties, data: { ...data, title } } }
 }
 
-function toHeader(name: string, description: string): JsonObject {
-  return { name, in: 'header', required: true, description, schema: { type: 'string' } }
+function toScheme(name: string, description: string): JsonObject {
+  return { type: 'apiKey', in: 'header', name, description }
 }
