@@ -53,6 +53,7 @@ const OperationShape = z.strictObject({
     error: `must be a zod schema of portico/contract, or ${byteReplies.map((kind) => `'${kind}'`).join(', ')}`,
   }),
   refuses: z.array(code),
+  emits: z.array(named(eventTypePattern, 'loan.granted')).optional(),
 })
 
 const reservedNames: readonly string[] = ['summary', 'codes', 'permissions', 'rateGroups', 'ledgerTypes', 'events']
