@@ -136,6 +136,7 @@ describe('the package portico-client', () => {
       ...(await examplesIn([
         'src/client/README.md',
         'docs/guides/client-size.md',
+        'docs/guides/follow-events.md',
         'docs/guides/front-end.md',
         'docs/guides/lists.md',
       ])),
