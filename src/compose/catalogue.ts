@@ -85,7 +85,8 @@ export function catalogueOfPortal(catalogue: Catalogue, portal: Portal): Catalog
   const operations = namedOperations.map(([, operation]) => operation)
   const served = new Set(operations.map(({ id }) => domainOf(id)))
   const { workspace, operator } = catalogue.permissionTable
-  const isRead = ([, { audience }]: [string, EventRow]): boolean => portal === 'SYSTEM' || audience === 'workspace'
+  const isRead = ([, { audience, operatorPermission }]: [string, EventRow]): boolean =>
+    portal === 'SYSTEM' ? operatorPermission !== null : audience === 'workspace'
   return {
     ...catalogue,
     events: new Map([...catalogue.events].filter(isRead)),

@@ -3,7 +3,7 @@ import { type NestedTexts, rootMarks } from '../documents/marks.ts'
 import { chainIds, chains, pathOn } from '../kernel/index.ts'
 import { codedComponents, refusalComponent, sealedComponents } from './components.ts'
 import { createEnvelopes } from './envelopes.ts'
-import { eventComponentOf, eventComponents, tagsOfWebhooks, toWebhooks, webhookSchemes } from './events/webhooks.ts'
+import { eventComponentOf, eventComponents, tagsOfWebhooks, toWebhooks, webhookParameters } from './events/webhooks.ts'
 import { type Examples, noExamples } from './examples.ts'
 import { headerComponents, headerSchemas } from './header-table.ts'
 import { hoistInlineSchemas } from './hoist.ts'
@@ -60,8 +60,8 @@ export async function openApiDocument(catalogue: Catalogue, options: DocumentOpt
   )
   const paths = buildPaths(hoisted.operations)
   const webhooks = toWebhooks(catalogue)
-  const declared = { ...headerComponents(workspaceId), ...ticketParameterComponents }
-  const parameters = pickReferenced(declared, 'parameters', paths)
+  const declared = { ...headerComponents(workspaceId), ...ticketParameterComponents, ...webhookParameters }
+  const parameters = pickReferenced(declared, 'parameters', { paths, webhooks })
   const body: JsonObject = { paths, webhooks, parameters, responses: refusals.components }
   return {
     openapi: '3.1.1',
@@ -83,7 +83,7 @@ export async function openApiDocument(catalogue: Catalogue, options: DocumentOpt
       parameters,
       responses: refusals.components,
       headers: pickReferenced(responseHeaderComponents, 'headers', body),
-      securitySchemes: pickSecuritySchemes({ paths, webhooks }),
+      securitySchemes: pickSecuritySchemes(hoisted.operations),
     },
   }
 }
@@ -111,10 +111,9 @@ async function listOperations(parts: OperationParts): Promise<Documented[]> {
   return listed
 }
 
-function pickSecuritySchemes(used: JsonObject): JsonObject {
-  const text = JSON.stringify(used)
-  const all = Object.entries({ ...securitySchemes, ...webhookSchemes })
-  return Object.fromEntries(all.filter(([name]) => text.includes(`{"${name}":[]`) || text.includes(`,"${name}":[]`)))
+function pickSecuritySchemes(operations: readonly Documented[]): JsonObject {
+  const used = JSON.stringify(operations.map(({ operation }) => operation.security ?? null))
+  return Object.fromEntries(Object.entries(securitySchemes).filter(([name]) => used.includes(`"${name}":`)))
 }
 
 function buildPaths(operations: readonly Documented[]): JsonObject {

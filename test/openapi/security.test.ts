@@ -35,8 +35,7 @@ describe.each(routes)('$chain $operation.id', ({ chain, operation }) => {
 describe('the document', () => {
   it('has headers as security schemes, with the value that the development gateway accepts', () => {
     const schemes = objectAt(document, 'components', 'securitySchemes')
-    const own = ['consumerAccessCode', 'systemAccessCode', 'clientHash', 'accessToken', 'sessionCookie', 'apiKey']
-    const names = [...own, 'webhookId', 'webhookTimestamp', 'webhookSignature']
+    const names = ['consumerAccessCode', 'systemAccessCode', 'clientHash', 'accessToken', 'sessionCookie', 'apiKey']
     expect(Object.keys(schemes)).toEqual(names)
     const accessCode = { type: 'apiKey', in: 'header', name: 'X-PORTAL-ACCESS-CODE' }
     expect(schemes.consumerAccessCode).toMatchObject({ ...accessCode, 'x-example': 'consumer-dev' })

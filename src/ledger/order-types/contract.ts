@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import { type StatusEvents, statusEvents } from '../../contract/events/event.ts'
+import { eventTypeOf, type StatusEvents, statusEvents } from '../../contract/events/event.ts'
 import { orderNoFilter } from '../../contract/fields.ts'
 import {
   endsOf,
@@ -51,7 +51,7 @@ export function orderType<
   if (!/^[A-Z]{3}$/.test(declared.prefix)) errors.push('prefix: must be three capital letters')
   if (errors.length > 0) throw new TypeError(`order type ${name}: ${errors.join('; ')}`)
   const emits = (...names: Name[]): string[] => [
-    ...new Set(names.map((each) => orderEventType(name, lastOf(moves[each])))),
+    ...new Set(names.map((each) => eventTypeOf(name, lastOf(moves[each])))),
   ]
   const permissionOf = (name: Name, hasReason: boolean) => {
     const move = moves[name]

@@ -9,20 +9,17 @@ import type { SharedSchemas } from '../shared-schemas.ts'
 /** The domain that sends them. */
 const domain = 'events'
 
-/** No domain has this name: OpenAPI Generator writes a class per tag, and the second one of a name replaces the first. */
+/** No domain has this name: generators write a class per tag, and the second one of a name replaces the first. */
 const webhookTag = { name: 'webhook requests', description: 'Requests that Portico sends to webhooks.' }
 
-/**
- * The headers of Standard Webhooks (https://www.standardwebhooks.com). Not parameters: OpenAPI Generator writes Python that does
- * not compile for parameters of webhooks.
- */
-export const webhookSchemes: Record<string, JsonObject> = {
-  webhookId: toScheme('webhook-id', 'The id of the event. Repeated deliveries have the same id.'),
-  webhookTimestamp: toScheme(
+/** The headers of Standard Webhooks (https://www.standardwebhooks.com). */
+export const webhookParameters: Record<string, JsonObject> = {
+  WebhookId: toHeader('webhook-id', 'The id of the event. Repeated deliveries have the same id.'),
+  WebhookTimestamp: toHeader(
     'webhook-timestamp',
     'The time of the attempt, in seconds since 1970. Reject old requests.',
   ),
-  webhookSignature: toScheme(
+  WebhookSignature: toHeader(
     'webhook-signature',
     'Signatures separated by blanks: `v1,` and the HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}` in Base64. ' +
       'While a secret is rotated, there are two.',
@@ -59,7 +56,8 @@ function toWebhook(type: string, { owner, summary, audience, permission, operato
     operationId: `webhook.${type}`,
     tags: [webhookTag.name],
     summary,
-    security: [Object.fromEntries(Object.keys(webhookSchemes).map((name) => [name, []]))],
+    security: [],
+    parameters: Object.keys(webhookParameters).map((name) => reference('parameters', name)),
     requestBody: {
       required: true,
       content: { 'application/json': { schema: reference('schemas', eventComponentOf(type)) } },
@@ -69,7 +67,14 @@ function toWebhook(type: string, { owner, summary, audience, permission, operato
       410: { description: 'The receiver wants no further events. Portico disables the webhook.' },
       default: { description: 'Portico sends the event again, for up to three days.' },
     },
-    'x-portico': { owner, audience, ...(audience === 'workspace' && { permission }), operatorPermission },
+    // No client calls it. OpenAPI Generator would write Python that does not compile.
+    'x-internal': true,
+    'x-portico': {
+      owner,
+      audience,
+      ...(audience === 'workspace' && { permission }),
+      ...(operatorPermission !== null && { operatorPermission }),
+    },
   }
 }
 
@@ -82,6 +87,6 @@ function withTitle(schema: JsonObject, type: string): JsonObject {
   return { ...schema, properties: { ...properties, data: { ...data, title } } }
 }
 
-function toScheme(name: string, description: string): JsonObject {
-  return { type: 'apiKey', in: 'header', name, description }
+function toHeader(name: string, description: string): JsonObject {
+  return { name, in: 'header', required: true, description, schema: { type: 'string' } }
 }
