@@ -10,8 +10,8 @@ export function eventReference(): string {
 The type of an event is the object and what happened to it. Its \`data\` is the object as its readers read it elsewhere, with
 English labels. It shows the object as the change left it; names of other objects are the present ones.
 
-A reader sees the types whose permission it holds at that moment. Operators need the one in their column. Operations
-are those that can cause the event. [Events](../concepts/events.md) explains the rest.
+A reader sees the types whose permission it holds at that moment. Operators need the one in their column. The
+last column has the operations that declare the event. [Events](../concepts/events.md) explains the rest.
 
 These changes have no event:
 
@@ -31,7 +31,10 @@ function toSection(object: string, events: readonly (readonly [string, EventRow]
     summary,
     audience === 'workspace' ? `\`${permission}\`` : '',
     operatorPermission === null ? '' : `\`${operatorPermission}\``,
-    bankingCatalogue.operations.flatMap(({ id, emits = [] }) => (emits.includes(type) ? [`\`${id}\``] : [])).join(', '),
+    bankingCatalogue.operations
+      .flatMap(({ id, emits = [] }) => (emits.includes(type) ? [`\`${id}\``] : []))
+      .sort()
+      .join(', '),
   ])
   return `## ${object}
 

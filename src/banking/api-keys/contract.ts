@@ -136,6 +136,7 @@ export const createApiKey = operation({
   ...command,
   id: 'apiKeys.create',
   path: '/api-keys',
+  emits: ['api_key.active'],
   summary: 'Create an API key and return its secret once',
   policy: { ...managing, workspace: 'optional', stepUp: true },
   confirms: ['apiKeyName', 'permissionCodes', 'ipAllowlist', 'expiresAt'],
@@ -154,6 +155,7 @@ export const enableApiKey = operation({
   ...command,
   id: 'apiKeys.enable',
   path: '/api-keys/enable',
+  emits: ['api_key.active'],
   summary: 'Enable a disabled or suspended API key',
   policy: { ...managing, stepUp: true },
   refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT', 'ACCESS.PAYOUT_HOLD'],
@@ -163,6 +165,7 @@ export const disableApiKey = operation({
   ...command,
   id: 'apiKeys.disable',
   path: '/api-keys/disable',
+  emits: ['api_key.disabled'],
   summary: 'Disable an API key',
 })
 
@@ -170,6 +173,7 @@ export const deleteApiKey = operation({
   ...command,
   id: 'apiKeys.delete',
   path: '/api-keys/delete',
+  emits: ['api_key.deleted'],
   summary: 'Delete an API key permanently',
 })
 

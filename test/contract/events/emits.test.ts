@@ -43,8 +43,5 @@ test('emits: each type of an order type that no clock causes alone is in it', ()
   const emitted = new Set(bankingCatalogue.operations.flatMap(({ emits = [] }) => emits))
   const orders = new Set([...bankingCatalogue.ledgerTypes.orders.values()].map(({ owner }) => owner))
   const types = [...bankingCatalogue.events].flatMap(([type, { owner }]) => (orders.has(owner) ? [type] : []))
-  expect(types.filter((type) => !emitted.has(type))).toEqual([
-    'transfer.expired',
-    'recharge.expired',
-  ])
+  expect(types.filter((type) => !emitted.has(type))).toEqual(['transfer.expired', 'recharge.expired'])
 })
