@@ -7,7 +7,7 @@ import { toJsonSchema } from '../schemas.ts'
 import type { SharedSchemas } from '../shared-schemas.ts'
 
 /** The domain that sends them. */
-const domain = 'events'
+const domain = 'webhooks'
 
 /** No domain has this name: generators write a class per tag, and the second one of a name replaces the first. */
 const webhookTag = { name: 'webhook requests', description: 'Requests that Portico sends to webhooks.' }

@@ -1,33 +1,12 @@
 import type { ServerResponse } from 'node:http'
 import { afterEach, describe, expect, expectTypeOf, test, vi } from 'vitest'
-import { z } from 'zod'
-import * as feed from '../../../src/banking/events/contract.ts'
 import { type ClientOptions, createApiClient, createClient, type ReceivedEvent } from '../../../src/client/index.ts'
-import { operation } from '../../../src/kernel/index.ts'
 import { pair, walletId } from '../fixtures.ts'
 import { hangUp, ok, refuse, type ScriptedGateway, type Step, scriptedGateway } from '../scripted-gateway.ts'
 
 const prefix = '/web/v1/consumer'
 const listed = `GET ${prefix}/events`
 const streamed = `GET ${prefix}/events/stream`
-
-/** Until the contract has the stream. */
-const added =
-  'streamEvents' in feed
-    ? []
-    : [
-        {
-          streamEvents: operation({
-            ...feed.listEvents,
-            id: 'events.stream',
-            path: '/events/stream',
-            summary: 'Stream the events of a workspace',
-            policy: { ...feed.listEvents.policy, channel: 'none' },
-            query: z.strictObject(feed.typeFilter),
-            reply: 'events',
-          }),
-        },
-      ]
 
 let gateway: ScriptedGateway
 let opened: ServerResponse[] = []
@@ -68,7 +47,7 @@ async function start(steps: Record<string, Step | Step[]>, options: Partial<Clie
   opened = []
   gateway = await scriptedGateway(steps)
   const common = { baseUrl: gateway.baseUrl, portal: 'CONSUMER', accessCode: 'consumer-dev', seal: 'none' } as const
-  const client = createClient({ ...common, ...options, contract: added })
+  const client = createClient({ ...common, ...options })
   await client.session.adopt(pair('1'))
   return client
 }

@@ -99,7 +99,7 @@ describe('webhooks in the document', () => {
   })
 
   test('are absent without the domain that sends them', async () => {
-    const summaries = new Map([...bankingCatalogue.summaries].filter(([name]) => name !== 'events'))
+    const summaries = new Map([...bankingCatalogue.summaries].filter(([name]) => name !== 'webhooks'))
     const made = await documentOf({ ...bankingCatalogue, summaries })
     expect(typesIn(made)).toEqual([])
     expect(JSON.stringify(made)).not.toContain('TransferCompletedEvent')
