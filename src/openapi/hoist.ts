@@ -51,6 +51,11 @@ export async function hoistInlineSchemas<T extends Owned>(
   return { schemas: changed, operations: replaced }
 }
 
+/** A title such as `Language` is the name of a schema. */
+export function titleOf({ title }: JsonObject): string | undefined {
+  return typeof title === 'string' && /^[A-Z]\w+$/.test(title) ? title : undefined
+}
+
 /** `owner` is the name of the component or operation. */
 function collect(found: Map<string, Found>, root: Json, owner: string): void {
   const visit = (value: Json, name: string, isAlternative = false): void => {
@@ -84,11 +89,6 @@ function collect(found: Map<string, Found>, root: Json, owner: string): void {
 /** Generators create one type for each of these. */
 function isNameable({ type, properties, enum: values }: JsonObject): boolean {
   return (type === 'object' && properties !== undefined) || (type === 'string' && Array.isArray(values))
-}
-
-/** A title such as `Language` is the name of a schema. */
-export function titleOf({ title }: JsonObject): string | undefined {
-  return typeof title === 'string' && /^[A-Z]\w+$/.test(title) ? title : undefined
 }
 
 /** An alternative is named after its constant, such as `FLOWS`. */

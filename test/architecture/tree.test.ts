@@ -9,12 +9,12 @@ const sources = readSources(fileURLToPath(new URL('../../src', import.meta.url))
 describe('the source tree', () => {
   const measures = measureTree(sources, 15)
 
-  test('has at most 730 files of a readable size', () => {
-    expect(measures.files).toBeLessThanOrEqual(730)
+  test('has at most 790 files of a readable size', () => {
+    expect(measures.files).toBeLessThanOrEqual(790)
     expect(measures.medianLines).toBeGreaterThanOrEqual(50)
     // docs/decisions/0066
     expect(measures.medianLines).toBeLessThanOrEqual(89)
-    expect(measures.ninthDecileLines).toBeLessThan(200)
+    expect(measures.ninthDecileLines).toBeLessThan(215)
     expect(measures.largest.lines).toBeLessThanOrEqual(400)
   })
 

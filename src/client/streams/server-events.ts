@@ -94,13 +94,13 @@ export async function* readEvents(
   }
 }
 
+export function isRetried(error: unknown): error is PorticoError {
+  return isTransient(error) || (isPorticoError(error) && error.status === 429)
+}
+
 function invalidEvent({ status, headers }: Response, cause: RangeError): PorticoError {
   const requestId = headers.get('x-request-id') ?? ''
   return new PorticoError({ status, code: 'CLIENT.INVALID_REPLY', message: cause.message, requestId, cause })
-}
-
-export function isRetried(error: unknown): error is PorticoError {
-  return isTransient(error) || (isPorticoError(error) && error.status === 429)
 }
 
 function lowerCase(headers: Record<string, string> = {}): Record<string, string> {

@@ -114,6 +114,11 @@ export function fieldsSetLater({ moves }: Pick<LifeCycle, 'moves'>): ReadonlySet
   return new Set(Object.values(moves).flatMap(({ reason, sets = [] }) => (reason ? [reason, ...sets] : sets)))
 }
 
+/** Returns the status in which a move leaves an order. */
+export function lastOf({ to }: Move): string {
+  return to[to.length - 1] ?? to[0]
+}
+
 /** Returns the statuses in which the moves leave an order. */
 export function endsOf({ moves }: Pick<LifeCycle, 'moves'>): ReadonlySet<string> {
   return new Set(Object.values(moves).map(lastOf))
@@ -181,11 +186,6 @@ function followHolds(type: Pick<LifeCycle, 'statuses' | 'moves'>) {
 
 function isAfterEnd(move: Move): boolean {
   return move.by === 'operator' && move.afterEnd === true
-}
-
-/** Returns the status in which a move leaves an order. */
-export function lastOf({ to }: Move): string {
-  return to[to.length - 1] ?? to[0]
 }
 
 function isFinal(moves: LifeCycle['moves'], status: string): boolean {

@@ -47,7 +47,7 @@ describe('webhooks in the document', () => {
     expect(Object.keys(objectAt(webhook, 'post', 'responses'))).toEqual(['410', '2XX', 'default'])
   })
 
-  test('have a tag of their own: OpenAPI Generator would replace the class of a domain', () => {
+  test('have a separate tag: OpenAPI Generator would replace the class of a domain', () => {
     const { at } = readerOf(document)
     const tags = at(document, 'tags')
     const own = { name: 'webhook requests', description: 'Requests that Portico sends to webhooks.' }
