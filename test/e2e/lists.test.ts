@@ -57,6 +57,8 @@ const others: Record<string, string> = {
   externalReference: 'nothing',
   proposalStatus: 'DONE',
   proposalKind: 'RESET_FACTOR',
+  webhookStatus: 'FAILED',
+  deliveryStatus: 'WITHHELD',
 }
 
 const fields: Record<string, string[]> = {
@@ -86,6 +88,7 @@ function shifted(time: string, by: number): string {
 
 describe('lists', () => {
   let world: WithdrawalsWorld
+  let webhook: string
 
   beforeAll(async () => {
     world = await startWithdrawalsWorld(({ money }) => {
@@ -102,6 +105,9 @@ describe('lists', () => {
     const { quoteBizId } = await data(web('POST', '/exchanges/quote', quoted))
     await data(web('POST', '/exchanges', { quoteBizId }))
     await data(web('POST', '/api-keys', { apiKeyName: 'Till', permissionCodes: ['wallet:read'] }))
+    const receiver = { url: 'http://127.0.0.1:59998/webhooks', eventTypes: ['transfer.completed'] }
+    webhook = (await data(web('POST', '/webhooks', receiver))).bizId
+    await data(web('POST', '/webhooks/test', { webhookBizId: webhook }))
     const [checker] = (await data(world.system('GET', '/accounts?accountEmail=checker@'))).items
     const proposal = { permissionCodes: ['audit:read'], reason: 'a narrower role' }
     await data(world.system('POST', `/operators/${checker.bizId}/permissions/propose`, proposal))
@@ -114,7 +120,7 @@ describe('lists', () => {
   test.each(lists)('$id 200 on $chain: by time, both ends inclusive, and by each filter', async (list) => {
     const { web, system, data } = world
     const read = async (query: Record<string, string>): Promise<Item[]> => {
-      const path = `${list.path}?${new URLSearchParams({ pageSize: '100', sortOrder: 'asc', ...query })}`
+      const path = `${list.path.replace('{webhook_id}', webhook)}?${new URLSearchParams({ pageSize: '100', sortOrder: 'asc', ...query })}`
       return (await data(list.chain === 'system' ? system('GET', path) : web('GET', path))).items
     }
     const all = await read({})

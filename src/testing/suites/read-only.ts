@@ -37,7 +37,9 @@ export function registerReadOnly(
 
   for (const route of reads)
     test(`${route.name}: a read-only role is allowed to read`, async () => {
-      const reply = await world().send(route, viewer())
+      // A stream does not end, but a stage behind the permissions refuses an unknown parameter.
+      const input = route.operation.reply === 'events' ? { query: { unknown: '' } } : {}
+      const reply = await world().send(route, viewer(), input)
       assertEqual(reply.status === 403 || reply.status === 401, false, reply.text)
       if (isPlainRead(route)) assertEqual(reply.status, 200, reply.text)
     })

@@ -160,7 +160,7 @@ describe('an extension that uses every port', needsStore(), () => {
     expect(scraped.join()).toContain('portico_limit_hits_total{limit="tools-account"} 1')
     const document = await (await fetch(`${deployment.gateways[0]?.url}/openapi.json`)).json()
     expect(document.paths['/web/v1/consumer/tools/rate'].get.description).toContain('rate limit `tools`')
-    expect(document['x-portico'].rateGroups).toEqual({ tools: { account: { limit: 4, windowMs: 3_600_000 } } })
+    expect(document['x-portico'].rateGroups.tools).toEqual({ account: { limit: 4, windowMs: 3_600_000 } })
   })
 
   test('people-only permission: a role can hold it, and an API key cannot', async () => {

@@ -110,8 +110,11 @@ describe('lists by cursor', needsStore(), () => {
   test('lists 200: every list of the contract can be read by cursor, with the records of its pages', async () => {
     const lists = routes.filter(({ operation: { query } }) => query instanceof z.ZodObject && 'before' in query.shape)
     expect(lists.length).toBeGreaterThan(20)
+    const receiver = { url: 'http://127.0.0.1:59998/webhooks', eventTypes: ['transfer.completed'] }
+    const webhook = await world.data(world.web('POST', '/webhooks', receiver))
     for (const { chainId, operation } of lists) {
-      const path = operation.path.replace('{wallet_id}', mainUsd).replace('{workspace_id}', workspace)
+      const ids = { wallet_id: mainUsd, workspace_id: workspace, webhook_id: webhook.bizId }
+      const path = Object.entries(ids).reduce((all, [name, id]) => all.replace(`{${name}}`, id), operation.path)
       if (chainId === 'api') continue
       const get = (query: string): Promise<Page> =>
         world.data((chainId === 'system' ? world.system : world.web)('GET', `${path}?sortOrder=asc&${query}`))

@@ -85,7 +85,7 @@ describe('a detour from a stolen session to the money', needsStore(), () => {
     const owner = await newcomer(portico, client(portico), signInOnly)
     const at = await inWorkspaceOf(owner)
     const codes = await allCodes(at, owner)
-    expect(codes).toHaveLength(28)
+    expect(codes).toHaveLength(31)
     const role = (roleName: string, permissionCodes: string[]) =>
       at.post(owner, '/roles', { roleName, permissionCodes })
     expect(refusal(await role('Everything', codes))).toEqual(stepUpRequired)
