@@ -155,7 +155,8 @@ async function run(
       signal.throwIfAborted()
       const delivery = await nextDelivery(database, webhook, clock.now())
       if (!delivery || !(await extendRun(database, webhook, jobId, until()))) break
-      await deliver(ports, webhook, delivery, signal)
+      // A receiver that has become slow continues behind the others, with the workers of slow webhooks.
+      if (await deliver(ports, webhook, delivery, signal)) sent = maxPerRun
     }
     await endRun(database, webhook, jobId)
     // Another job found this one running and left a delivery that was added after the last look.
@@ -164,26 +165,30 @@ async function run(
   await transaction((tx) => enqueueRuns(tx, ids, [webhookId], clock.now()))
 }
 
+/** Returns whether the receiver failed or was slow. */
 async function deliver(
   ports: DeliveryPorts,
   key: WebhookKey,
   delivery: DeliveryRow,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
   const { database, clock, sender } = ports
   const webhook = await webhookToSend(database, key.workspaceBizId, key.bizId)
   if (webhook?.webhookStatus !== 'ACTIVE' || !(await mayReceive(ports, webhook, delivery.eventType))) {
     await withhold(database, key.workspaceBizId, delivery, null)
-    return ports.onAttempt('withheld')
+    ports.onAttempt('withheld')
+    return false
   }
   const body = await payloadOf(ports, webhook, delivery)
   if (body === undefined) {
     await withhold(database, key.workspaceBizId, delivery, 'EVENT_DELETED')
-    return ports.onAttempt('failed')
+    ports.onAttempt('failed')
+    return false
   }
   const secrets = secretsOf(ports, webhook)
   const response = await sender.send({ url: webhook.url, id: delivery.eventBizId, body, secrets }, signal)
   await settle(ports, webhook, delivery, response, clock.now())
+  return isSlow(response)
 }
 
 /** Only what the person for whom the webhook acts may read at this moment is sent. */

@@ -177,14 +177,24 @@ test('deliver: a slow webhook occupies one worker, and next time one for slow we
   expect(await statuses(fast.bizId)).toEqual([['DELIVERED', 1]])
   release.resolve({ durationMs: 15_000 })
   await first
+  await webhooks.runJobs()
   expect(await statuses(slow.bizId)).toEqual([
     ['DELIVERED', 1],
     ['DELIVERED', 1],
     ['DELIVERED', 1],
   ])
   await webhooks.record(workspace)
-  const kinds = await world.database.selectFrom('jobs').select('kind').where('kind', 'like', 'webhooks.%').execute()
-  expect(kinds.map(({ kind }) => kind).toSorted()).toEqual(['webhooks.deliver', 'webhooks.deliverSlowly'])
+  expect(await waitingJobs()).toEqual(['webhooks.deliver', 'webhooks.deliverSlowly'])
+})
+
+test('deliver: a receiver that hangs after a fast start frees its worker after one attempt', async () => {
+  await create()
+  webhooks.respond = () => (webhooks.sent.length === 1 ? {} : { status: null, failure: 'TIMEOUT', durationMs: 15_000 })
+  for (let count = 0; count < 4; count++) await webhooks.record(workspace)
+  await webhooks.runJobs(1)
+  expect([webhooks.sent.length, await waitingJobs()]).toEqual([2, ['webhooks.deliverSlowly']])
+  await webhooks.runJobs(1)
+  expect([webhooks.sent.length, await waitingJobs()]).toEqual([3, ['webhooks.deliverSlowly']])
 })
 
 test('deliver: a job whose process was killed sends again with the same id', async () => {
@@ -281,6 +291,10 @@ test('deliver: deletes old deliveries', async () => {
   expect(await deliveries(bizId)).toEqual([])
 })
 
+async function waitingJobs() {
+  const jobs = await world.database.selectFrom('jobs').select('kind').where('kind', 'like', 'webhooks.%').execute()
+  return jobs.map(({ kind }) => kind).toSorted()
+}
 async function noticesOf(kind: string) {
   const jobs = await world.database
     .selectFrom('jobs')
