@@ -191,20 +191,24 @@ async function deliver(
   return isSlow(response)
 }
 
-/** Only what the person for whom the webhook acts may read at this moment is sent. */
+/**
+ * Only what the person for whom the webhook acts may read at this moment is sent. The same holds for the person who set
+ * the URL, so that nobody gets more data because a colleague replaces the secret or the types.
+ */
 async function mayReceive(
   { eventTypes, permissionsOf }: DeliveryPorts,
-  { workspaceBizId: scope, holderId, holderPortal, holderStatus, holderPermissions }: WebhookToSend,
+  { workspaceBizId: scope, readers }: WebhookToSend,
   type: string,
 ): Promise<boolean> {
-  if (holderStatus !== 'ACTIVE') return false
-  const permissions =
-    scope === null
-      ? new Set(holderPermissions)
-      : await permissionsOf({ accountId: holderId, portal: holderPortal }, scope)
-  // Who lost the right to manage webhooks no longer decides where data goes.
-  if (!permissions?.has('webhook:manage')) return false
-  return type === testType || canRead(eventTypes, type, { scope, permissions })
+  for (const { accountId, portal, accountStatus, operatorPermissions } of readers) {
+    if (accountStatus !== 'ACTIVE') return false
+    const permissions =
+      scope === null ? new Set(operatorPermissions) : await permissionsOf({ accountId, portal }, scope)
+    // Who lost the right to manage webhooks no longer decides where data goes.
+    if (!permissions?.has('webhook:manage')) return false
+    if (type !== testType && !canRead(eventTypes, type, { scope, permissions })) return false
+  }
+  return true
 }
 
 /** Returns undefined if the event was deleted. */

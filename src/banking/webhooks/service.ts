@@ -205,7 +205,9 @@ export function changeWebhookStatus(
       if (before.webhookStatus === 'SUSPENDED' && context.access)
         await ports.members.assertMayRestore(tx, accountId, context.access.id)
     }
-    const enabled = command === 'enable' ? { actsFor: accountId, failingSince: null } : {}
+    // Who enables a suspended webhook has checked its URL, whose person may be gone.
+    const checked = before.webhookStatus === 'SUSPENDED' ? { url: before.url } : {}
+    const enabled = command === 'enable' ? { actsFor: accountId, failingSince: null, ...checked } : {}
     const row = await changeWebhook(tx, before, { webhookStatus: statusChanges[command].to, ...enabled }, at)
     await record(ports, tx, row, context, { kind: command === 'enable' ? 'WEBHOOK_ENABLED' : undefined })
     return row

@@ -174,11 +174,11 @@ export function listWebhooks(database: Database, query: WebhookQuery): Promise<P
   return readPage(found, found.select(columns).orderBy(sortBy, sortOrder).orderBy('bizId', sortOrder), query)
 }
 
-/** A webhook as its job sends it, with the account for which it acts. */
-export function webhookToSend(database: Database, scope: Scope, id: WebhookId) {
-  return database
+/** A webhook as its job sends it, with the account for which it acts, and the one that set its URL. */
+export async function webhookToSend(database: Database, scope: Scope, id: WebhookId) {
+  const rows = await database
     .selectFrom('webhooks as w')
-    .innerJoin('accounts as a', 'a.bizId', 'w.actsFor')
+    .innerJoin('accounts as a', (join) => join.on(sql<SqlBool>`a.biz_id = ANY (ARRAY[w.acts_for, w.url_set_by])`))
     .where(inScope(scope, 'w'))
     .where('w.bizId', '=', id)
     .select([
@@ -191,12 +191,14 @@ export function webhookToSend(database: Database, scope: Scope, id: WebhookId) {
       'w.previousSealed',
       'w.previousUntil',
       'w.failingSince',
-      'a.bizId as holderId',
-      'a.portal as holderPortal',
-      'a.accountStatus as holderStatus',
-      'a.operatorPermissions as holderPermissions',
+      'a.bizId as accountId',
+      'a.portal',
+      'a.accountStatus',
+      'a.operatorPermissions',
     ])
-    .executeTakeFirst()
+    .execute()
+  const [webhook] = rows
+  return webhook && { ...webhook, readers: rows }
 }
 
 export type WebhookToSend = NonNullable<Awaited<ReturnType<typeof webhookToSend>>>

@@ -268,6 +268,30 @@ test('deliver: only what the person for whom the webhook acts may read at that m
   ])
 })
 
+test('deliver: only what the person who set the URL may read, also if the webhook acts for another one', async () => {
+  const member = await world.account(`setter${serial}@example.test`)
+  const role = await world.join(workspace, member, ['webhook:read', 'webhook:manage', 'transfer:read'])
+  const { bizId: webhookBizId } = await create('https://receiver.test/all', ['*'], member)
+  const rotated = { as: owner, workspace, body: { webhookBizId } }
+  expect(await world.call(webhooks.handlers, contract.rotateWebhookSecret, rotated)).toMatchObject({ actsFor: owner })
+  const deliver = async () => {
+    webhooks.sent.length = 0
+    for (const type of ['transfer.completed', 'withdrawal.completed']) await webhooks.record(workspace, type)
+    await webhooks.runJobs()
+    return webhooks.sent.map(({ type }) => type).toSorted()
+  }
+  expect(await deliver()).toEqual(['transfer.completed'])
+  await world.database
+    .updateTable('roles')
+    .set({ permissionCodes: ['transfer:read'] })
+    .where('bizId', '=', role as never)
+    .execute()
+  expect(await deliver()).toEqual([])
+  await world.database.deleteFrom('memberships').where('accountBizId', '=', member).execute()
+  await run(contract.enableWebhook, webhookBizId)
+  expect(await deliver()).toEqual(['transfer.completed', 'withdrawal.completed'])
+})
+
 test('deliver: other workspaces, other types and ended webhooks get nothing', async () => {
   const { bizId } = await create()
   await webhooks.record(workspace, 'transfer.failed')
