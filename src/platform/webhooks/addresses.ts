@@ -35,13 +35,14 @@ export function isReceiverUrl(text: string, rules: ReceiverRules): boolean {
   if (port !== httpsPort && port < firstFreePort) return false
   const host = hostOf(url)
   if (isLoopbackName(host)) return rules.allowLoopback
+  const ownHosts = rules.ownNames.map((hostname) => hostOf({ hostname }))
   // Any other name needs https, because only its addresses show whether it is local.
-  if (isIP(host) === 0) return protocol === 'https:' && !rules.ownNames.includes(host)
-  return isAllowedAddress(host, { ...rules, protocol, ownAddresses: rules.ownNames })
+  if (isIP(host) === 0) return protocol === 'https:' && !ownHosts.includes(host)
+  return isAllowedAddress(host, { ...rules, protocol, ownAddresses: ownHosts })
 }
 
 /** The host without the brackets of IPv6 and the dot of an absolute name. The URL has normalized numbers. */
-export function hostOf({ hostname }: URL): string {
+export function hostOf({ hostname }: Pick<URL, 'hostname'>): string {
   return hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
 }
 

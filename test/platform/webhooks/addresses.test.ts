@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest'
 import { isAllowedAddress, isReceiverUrl } from '../../../src/platform/webhooks/addresses.ts'
 
-const production = { allowLoopback: false, ownNames: ['portal.example.com', '20.1.2.3'] }
+const production = {
+  allowLoopback: false,
+  ownNames: ['portal.example.com', '20.1.2.3', '[2a00:1450::1]', 'gate.test.'],
+}
 const development = { allowLoopback: true, ownNames: ['127.0.0.1'] }
 
 const refusedAddresses = [
@@ -35,6 +38,7 @@ test.each([
   ],
   ...['https://example.com:22/', 'https://example.com:25/', 'https://example.com:80/', 'https://example.com:1023/'],
   ...['https://portal.example.com/', 'https://PORTAL.example.com./', 'https://20.1.2.3/', 'https://0x14010203/'],
+  ...['https://[2a00:1450:0::1]/', 'https://gate.test/'],
   ...['https://localhost/', 'https://a.localhost./', 'https://127.0.0.1/', 'https://127.1/', 'https://2130706433/'],
   ...['https://0x7f.1/', 'https://0177.0.0.1/', 'https://127.0.0.1./', 'https://[::1]/', 'https://[::ffff:7f00:1]/'],
   ...['https://0xa9fea9fe/', 'https://[fe80::1%25eth0]/', 'https://[64:ff9b::a9fe:a9fe]/', 'https://１２７.0.0.1/'],
