@@ -141,7 +141,8 @@ export async function replayDeliveries(
       ? found.where('forOperators', '=', true)
       : found.where('workspaceBizId', '=', workspaceBizId)
   if (!eventTypes.includes(allTypes)) found = found.where('eventType', 'in', eventTypes)
-  const events = await found.orderBy('position').limit(maxRows).execute()
+  // By time, as `nextSince` continues: an event can have an earlier time than one before it.
+  const events = await found.orderBy('at').orderBy('position').limit(maxRows).execute()
   if (events.length > 0)
     await tx
       .insertInto('webhook_deliveries')

@@ -1,5 +1,7 @@
+import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import * as contract from '../../../src/banking/webhooks/contract.ts'
+import { maxRows } from '../../../src/banking/webhooks/delivery-store.ts'
 import webhooksDomain from '../../../src/banking/webhooks/index.ts'
 import { suspendWebhooksOf } from '../../../src/banking/webhooks/store.ts'
 import { inTransaction } from '../../../src/database/index.ts'
@@ -231,6 +233,33 @@ test('webhooks.replay 200: sends the events of its types since a time again, wit
   await webhooks.runJobs()
   expect(webhooks.sent.map(({ id }) => id)).toContain(early)
   expect(await refusalOf(replay(new Date(world.clock.now() + 1).toISOString()))).toBe('VALIDATION.INVALID_PARAMETER')
+})
+
+test('webhooks.replay 200: continues without a gap although events are not in the order of their times', async () => {
+  const { bizId: webhookBizId } = await create()
+  const since = world.clock.now()
+  const event = await webhooks.record(workspace)
+  const late = await webhooks.record(workspace)
+  // The last event of the first reply happened after those that follow.
+  const behind = 1_000_000
+  await world.database
+    .updateTable('events')
+    .set({ at: new Date(since + hours(1)), position: behind + 2 * (maxRows - 2) + 1 })
+    .where('bizId', '=', late as never)
+    .execute()
+  await sql`INSERT INTO events (position, biz_id, event_type, at, subject, workspace_biz_id, workspace_position, for_operators, data)
+    SELECT ${behind}::int + 2 * n, gen_random_uuid(), event_type, at + n * interval '1 ms', subject, workspace_biz_id,
+           ${behind}::int + 2 * n, true, data
+      FROM events, generate_series(1, ${maxRows}::int) n WHERE biz_id = ${event}::uuid`.execute(world.database)
+  world.clock.advance(hours(2))
+  for (let from: string | null = new Date(since).toISOString(); from; )
+    from = (await call(contract.replayEvents, { body: { webhookBizId, since: from } })).nextSince
+  const scheduled = await world.database
+    .selectFrom('webhook_deliveries')
+    .select('bizId')
+    .where('webhookBizId', '=', webhookBizId as never)
+    .execute()
+  expect(scheduled).toHaveLength(maxRows + 2)
 })
 
 test('webhooks 404: webhooks and deliveries of another workspace and of the deployment', async () => {
