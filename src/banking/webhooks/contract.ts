@@ -58,7 +58,7 @@ export const testType = 'webhook.test'
 const Webhook = z.object({
   bizId,
   workspaceBizId: bizId.nullable().meta({ description: 'Null for a webhook of the deployment' }),
-  url: z.string(),
+  url: z.string().meta({ description: 'Operators see the origin only, except for webhooks of the deployment' }),
   description: z.string(),
   eventTypes: z.array(z.string()),
   webhookStatus: coded(webhookStatus),

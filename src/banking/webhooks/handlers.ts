@@ -16,6 +16,7 @@ import {
 import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import type { DeliveryRow } from './delivery-store.ts'
+import { receiverOf } from './notices.ts'
 import type { WebhookCommand } from './rules.ts'
 import {
   changeWebhookStatus,
@@ -46,6 +47,9 @@ type Body<Operation extends keyof typeof contract> = Request<
 export function createHandlers(ports: HandlerPorts): HandlerTable {
   const { words, database } = ports
   const toView = (row: WebhookRow, { locale }: RequestContext) => toWebhookView(words, row, locale)
+  /** The rest of the URL of members can contain a secret. */
+  const toOperatorView = (row: WebhookRow, request: RequestContext) =>
+    toView(row.workspaceBizId === null ? row : { ...row, url: receiverOf(row.url) }, request)
   const toDelivery = (row: DeliveryRow, { locale }: RequestContext) => toDeliveryView(words, row, locale)
 
   const create = async (request: Received & { body: Body<'createWebhook'> }) => {
@@ -76,10 +80,8 @@ export function createHandlers(ports: HandlerPorts): HandlerTable {
     const { scheduled, nextSince } = await replayEvents(ports, input, contextOf(request))
     return { scheduled, nextSince: toIsoOrNull(nextSince) }
   }
-  const list = async (request: RequestContext & { query: ListQuery }, scope: Scope | undefined) => {
-    const query = { ...toQuery(request.query), scope }
-    return mapPage(await listWebhooks(database, query), (row) => toView(row, request))
-  }
+  const list = (request: { query: ListQuery }, scope: Scope | undefined) =>
+    listWebhooks(database, { ...toQuery(request.query), scope })
   const deliveries = async (
     request: Request<typeof contract.listAllDeliveries> | Request<typeof contract.listDeliveries>,
     scope: Scope | undefined,
@@ -91,11 +93,11 @@ export function createHandlers(ports: HandlerPorts): HandlerTable {
   }
   const decide = async (request: Request<typeof contract.disableAnyWebhook>, command: 'disable' | 'enable') => {
     const input = { id: bizId<'webhook'>(request.params.webhook_id), command, reason: request.body.reason }
-    return toView(await decideOnWebhook(ports, input, auditContextOf(request)), request)
+    return toOperatorView(await decideOnWebhook(ports, input, auditContextOf(request)), request)
   }
 
   return createHandlerTable(contract, {
-    listWebhooks: (request) => list(request, request.workspace.id),
+    listWebhooks: async (request) => mapPage(await list(request, request.workspace.id), (row) => toView(row, request)),
     listWebhookTypes: async ({ workspace }) => readableTypes(ports, workspace),
     readWebhook: async (request) =>
       toView(await readWebhook(ports, request.workspace.id, bizId(request.params.webhook_id)), request),
@@ -109,9 +111,10 @@ export function createHandlers(ports: HandlerPorts): HandlerTable {
     listDeliveries: (request) => deliveries(request, request.workspace.id),
     resendDelivery: resend,
     replayEvents: replay,
-    listAllWebhooks: (request) => {
+    listAllWebhooks: async (request) => {
       const { workspaceId, ...query } = request.query
-      return list({ ...request, query }, workspaceId === undefined ? undefined : bizId(workspaceId))
+      const found = await list({ query }, workspaceId === undefined ? undefined : bizId(workspaceId))
+      return mapPage(found, (row) => toOperatorView(row, request))
     },
     listAllDeliveries: (request) => deliveries(request, undefined),
     disableAnyWebhook: (request) => decide(request, 'disable'),

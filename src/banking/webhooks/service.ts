@@ -11,6 +11,7 @@ import {
   type Ids,
   type Instant,
   invalid,
+  mapPage,
   notFound,
   type Page,
   type Permission,
@@ -268,7 +269,9 @@ export async function listDeliveries(
 ): Promise<Page<DeliveryRow>> {
   const webhookScope = scope === undefined ? assertScope(await scopeOf(database, id)) : scope
   const webhook = await readWebhook({ database }, webhookScope, id)
-  return listDeliveryRows(database, webhook, query)
+  const page = await listDeliveryRows(database, webhook, query)
+  // A receiver can echo events that the operator cannot read.
+  return scope === webhookScope || webhookScope === null ? page : mapPage(page, withoutReply)
 }
 
 /**
@@ -298,6 +301,10 @@ export function decideOnWebhook(
     await recordSuccess(tx, auditContext, { workspaceId: scope, targetId: id, detail: { reason } })
     return row
   })
+}
+
+function withoutReply(delivery: DeliveryRow): DeliveryRow {
+  return { ...delivery, responseBody: null }
 }
 
 /** Null is the deployment. */

@@ -308,6 +308,20 @@ test('webhooks.disableAny 200: members cannot enable the webhook until an operat
   expect(all.items.map((each) => each.bizId)).toEqual([webhookBizId])
 })
 
+test('webhooks.listAll 200: operators see neither the path of a URL of members nor the replies of their receivers', async () => {
+  const { bizId: webhookBizId } = await create()
+  const admin = await operator(['webhook:read'])
+  webhooks.respond = () => ({ body: 'an echoed event' })
+  await webhooks.record(workspace)
+  await webhooks.runJobs()
+  const all = await call(contract.listAllWebhooks, { as: admin, query: { workspaceId: workspace } })
+  expect(all.items).toMatchObject([{ bizId: webhookBizId, url: 'https://receiver.test' }])
+  const of = { params: { webhook_id: webhookBizId } }
+  const seen = await call(contract.listAllDeliveries, { as: admin, ...of })
+  expect(seen.items).toMatchObject([{ responseStatus: 200, responseBody: null }])
+  expect((await call(contract.listDeliveries, of)).items).toMatchObject([{ responseBody: 'an echoed event' }])
+})
+
 test('webhooks.createPlatform 200: sends the events of all workspaces that its operator can read', async () => {
   const admin = await operator()
   const colleague = await operator()
