@@ -1,6 +1,15 @@
 import { type Selectable, sql } from 'kysely'
 import { type Database, readPage, type Tx, timestamptz } from '../../database/index.ts'
-import { addMs, type BizId, type Ids, type Instant, type Page, type PageRequest, toDate } from '../../kernel/index.ts'
+import {
+  addMs,
+  type BizId,
+  hours,
+  type Ids,
+  type Instant,
+  type Page,
+  type PageRequest,
+  toDate,
+} from '../../kernel/index.ts'
 import type { StoredEvent } from '../../platform/events/index.ts'
 import { allTypes, type DeliveryStatus, testType } from './contract.ts'
 import type { WebhookDeliveriesTable } from './schema.ts'
@@ -244,7 +253,7 @@ export function claimQueue(tx: Tx, ids: readonly WebhookId[], at: Instant) {
     .set({ queuedAt: toDate(at) })
     .where('bizId', 'in', ids)
     .where(sql<boolean>`(queued_at IS NULL OR queued_at < ${timestamptz(addMs(at, -lostJobMs))})`)
-    .returning(['bizId', 'workspaceBizId', 'isSlow'])
+    .returning(['bizId', 'workspaceBizId', sql<boolean>`coalesce(slow_until > ${timestamptz(at)}, false)`.as('isSlow')])
     .execute()
 }
 
@@ -312,6 +321,9 @@ export async function endRun(database: Database, webhook: WebhookKey, jobId: str
     .execute()
 }
 
+/** A receiver that is slow now and then could otherwise occupy workers that fast ones need. */
+const slowForMs = hours(1)
+
 /** Records whether a webhook works. Returns the first failure since the last success. */
 export async function recordHealth(
   tx: Tx,
@@ -321,7 +333,10 @@ export async function recordHealth(
 ): Promise<Instant | null> {
   const { failingSince } = await tx
     .updateTable('webhooks')
-    .set({ isSlow, failingSince: isSuccess ? null : sql<Date>`coalesce(failing_since, ${timestamptz(at)})` })
+    .set({
+      ...(isSlow && { slowUntil: toDate(addMs(at, slowForMs)) }),
+      failingSince: isSuccess ? null : sql<Date>`coalesce(failing_since, ${timestamptz(at)})`,
+    })
     .where(inScope(workspaceBizId))
     .where('bizId', '=', bizId)
     .returning('failingSince')

@@ -27,8 +27,8 @@ export interface WebhooksTable {
   operatorBizId: AccountId | null
   /** The first failed attempt since the last success. */
   failingSince: NullableTimestamp
-  /** Whether the last attempt failed or was slow, so that the next ones must not delay other webhooks. */
-  isSlow: Generated<boolean>
+  /** Some time after an attempt that failed or was slow. Until then, attempts must not delay other webhooks. */
+  slowUntil: NullableTimestamp
   /** When a job was added that has not started yet. */
   queuedAt: NullableTimestamp
   /** The job that sends its deliveries, one at a time. */
@@ -97,7 +97,7 @@ export const migrations = [
       acts_since timestamptz NOT NULL,
       operator_biz_id uuid,
       failing_since timestamptz,
-      is_slow boolean NOT NULL DEFAULT false,
+      slow_until timestamptz,
       queued_at timestamptz,
       run_biz_id uuid,
       run_until timestamptz,

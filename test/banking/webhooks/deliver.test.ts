@@ -197,6 +197,23 @@ test('deliver: a receiver that hangs after a fast start frees its worker after o
   expect([webhooks.sent.length, await waitingJobs()]).toEqual([3, ['webhooks.deliverSlowly']])
 })
 
+test('deliver: a receiver that is slow now and then stays with the slow ones for an hour', async () => {
+  await create()
+  const deliver = async (durationMs: number) => {
+    webhooks.respond = () => ({ durationMs })
+    await webhooks.record(workspace)
+    const jobs = await waitingJobs()
+    await webhooks.runJobs()
+    return jobs
+  }
+  expect(await deliver(15_000)).toEqual(['webhooks.deliver'])
+  expect(await deliver(5)).toEqual(['webhooks.deliverSlowly'])
+  world.clock.advance(hours(1) - 1)
+  expect(await deliver(5)).toEqual(['webhooks.deliverSlowly'])
+  world.clock.advance(1)
+  expect(await deliver(5)).toEqual(['webhooks.deliver'])
+})
+
 test('deliver: a job whose process was killed sends again with the same id', async () => {
   const { bizId } = await create()
   const event = await webhooks.record(workspace)
