@@ -26,7 +26,6 @@ import {
   type DeliveryRow,
   deleteDeliveries,
   dueWebhooks,
-  endRun,
   eventById,
   extendRun,
   insertDeliveries,
@@ -148,17 +147,21 @@ async function run(
 ): Promise<void> {
   const { database, clock, transaction, ids } = ports
   const webhook: WebhookKey = { bizId: webhookId, workspaceBizId: workspaceId }
-  const until = () => addMs(clock.now(), runMs)
   for (let sent = 0; sent < maxPerRun; ) {
-    if (!(await startRun(database, webhook, jobId, { at: clock.now(), until: until() }))) return
+    const at = clock.now()
+    const held = { jobId, until: addMs(at, runMs) }
+    if (!(await startRun(database, webhook, held, at))) return
     for (; sent < maxPerRun; sent++) {
       signal.throwIfAborted()
       const delivery = await nextDelivery(database, webhook, clock.now())
-      if (!delivery || !(await extendRun(database, webhook, jobId, until()))) break
+      if (!delivery) break
+      const until = addMs(clock.now(), runMs)
+      if (!(await extendRun(database, webhook, held, until))) return
+      held.until = until
       // A receiver that has become slow continues behind the others, with the workers of slow webhooks.
       if (await deliver(ports, webhook, delivery, signal)) sent = maxPerRun
     }
-    await endRun(database, webhook, jobId)
+    if (!(await extendRun(database, webhook, held, null))) return
     // Another job found this one running and left a delivery that was added after the last look.
     if (!(await nextDelivery(database, webhook, clock.now()))) return
   }

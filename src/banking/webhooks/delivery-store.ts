@@ -268,12 +268,18 @@ export async function dueWebhooks(tx: Tx, at: Instant, limit: number): Promise<W
   return found.rows.map(({ id }) => id)
 }
 
+/** As the process has written it last. If its lease of the job ended, another process has changed `until`. */
+export interface HeldRun {
+  jobId: string
+  until: Instant
+}
+
 /** Returns false while another job sends. A job that starts again continues. */
 export async function startRun(
   database: Database,
   { workspaceBizId, bizId }: WebhookKey,
-  jobId: string,
-  { at, until }: { at: Instant; until: Instant },
+  { jobId, until }: HeldRun,
+  at: Instant,
 ): Promise<boolean> {
   const started = await database
     .updateTable('webhooks')
@@ -293,32 +299,23 @@ export async function startRun(
   return false
 }
 
-/** Returns false if another job has taken the webhook. */
+/** Extends the run, or ends it with null. Returns false if another process has taken it. */
 export async function extendRun(
   database: Database,
-  webhook: WebhookKey,
-  jobId: string,
-  until: Instant,
+  { workspaceBizId, bizId }: WebhookKey,
+  held: HeldRun,
+  until: Instant | null,
 ): Promise<boolean> {
   const extended = await database
     .updateTable('webhooks')
-    .set({ runUntil: toDate(until) })
-    .where(inScope(webhook.workspaceBizId))
-    .where('bizId', '=', webhook.bizId)
-    .where('runBizId', '=', jobId)
+    .set(until === null ? { runBizId: null, runUntil: null } : { runUntil: toDate(until) })
+    .where(inScope(workspaceBizId))
+    .where('bizId', '=', bizId)
+    .where('runBizId', '=', held.jobId)
+    .where('runUntil', '=', timestamptz(held.until))
     .returning('bizId')
     .executeTakeFirst()
   return extended !== undefined
-}
-
-export async function endRun(database: Database, webhook: WebhookKey, jobId: string): Promise<void> {
-  await database
-    .updateTable('webhooks')
-    .set({ runBizId: null, runUntil: null })
-    .where(inScope(webhook.workspaceBizId))
-    .where('bizId', '=', webhook.bizId)
-    .where('runBizId', '=', jobId)
-    .execute()
 }
 
 /** A receiver that is slow now and then could otherwise occupy workers that fast ones need. */

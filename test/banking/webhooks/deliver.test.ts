@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import * as contract from '../../../src/banking/webhooks/contract.ts'
 import { type AccountId, days, hours, minutes } from '../../../src/kernel/index.ts'
@@ -225,6 +226,32 @@ test('deliver: a job whose process was killed sends again with the same id', asy
   await webhooks.runJobs()
   expect(webhooks.sent.map(({ id }) => id)).toEqual([event, event])
   expect(await statuses(bizId)).toEqual([['DELIVERED', 1]])
+})
+
+test('deliver: a process that stood still for longer than its lease leaves the rest to the next one', async () => {
+  const { bizId } = await create()
+  const events = [await webhooks.record(workspace), await webhooks.record(workspace)]
+  const deliver = webhooks.jobs.find(({ name }) => name === 'webhooks.deliver')
+  const job = { ...facts, jobId: randomUUID() }
+  const payload = { webhookId: bizId, workspaceId: workspace }
+  const responses = [Promise.withResolvers<object>(), Promise.withResolvers<object>()]
+  webhooks.respond = () => responses[webhooks.sent.length - 1]?.promise ?? {}
+  const stopped = deliver?.work(payload, job)
+  await expect.poll(() => webhooks.sent).toHaveLength(1)
+  world.clock.advance(minutes(1) + 1)
+  const next = deliver?.work(payload, job)
+  await expect.poll(() => webhooks.sent).toHaveLength(2)
+  responses[0]?.resolve({})
+  await stopped
+  // The next one still waits for its response.
+  expect(webhooks.sent.map(({ id }) => id)).toEqual([events[0], events[0]])
+  responses[1]?.resolve({})
+  await next
+  expect(webhooks.sent.map(({ id }) => id)).toEqual([events[0], events[0], events[1]])
+  expect(await statuses(bizId)).toEqual([
+    ['DELIVERED', 1],
+    ['DELIVERED', 1],
+  ])
 })
 
 test('deliver: the sweep finds a delivery whose job was lost', async () => {
