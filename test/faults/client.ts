@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { developmentIds } from '../../src/seed/development.ts'
 import { type Answer, type Call, send } from '../harness/http.ts'
 import type { DevelopmentMail } from '../harness/portico.ts'
+import type { PorticoProcess } from '../harness/process.ts'
 import { signIn } from '../harness/sign-in.ts'
 
 export interface Target {
@@ -94,4 +96,10 @@ export function burst(user: User, workers: number): { stop(): Promise<Attempt[]>
       return attempts
     },
   }
+}
+
+export async function kill({ child }: PorticoProcess): Promise<void> {
+  const exited = once(child, 'exit')
+  child.kill('SIGKILL')
+  await exited
 }

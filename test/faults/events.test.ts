@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
@@ -8,7 +7,7 @@ import { emptyPostgres } from '../harness/prepared-postgres.ts'
 import type { PorticoProcess } from '../harness/process.ts'
 import { startRedis, type TestRedis } from '../harness/redis.ts'
 import { seededDirectory } from '../harness/template.ts'
-import { burst, createClient, sendRequest, signedIn, type User } from './client.ts'
+import { burst, createClient, kill, sendRequest, signedIn, type User } from './client.ts'
 import { settleAll } from './invariants.ts'
 
 const postgres = await emptyPostgres({ synchronous_commit: 'on' })
@@ -61,11 +60,6 @@ class FeedReader {
     this.#isReading = false
     await this.#done
   }
-}
-
-async function kill(gateway: PorticoProcess): Promise<void> {
-  gateway.child.kill('SIGKILL')
-  await once(gateway.child, 'exit')
 }
 
 async function echoesOf(user: User, order: string): Promise<{ event: string }[]> {

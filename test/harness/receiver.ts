@@ -12,11 +12,13 @@ export interface Received {
   event: { id: string; type: string; subject: string; data: unknown } | undefined
 }
 
-/** Listens on loopback. Tests change `respond` and `secrets`. */
-export async function startReceiver() {
+/** Listens on loopback. Tests change `respond`, `secrets` and `aheadMs`. */
+export async function startReceiver(port = 0) {
   const receiver = {
     url: '',
     secrets: [] as string[],
+    /** How far its clock is ahead. Signatures of another time are invalid. */
+    aheadMs: 0,
     received: [] as Received[],
     respond: (_request: IncomingMessage, response: ServerResponse): void => {
       response.end('thanks')
@@ -28,13 +30,19 @@ export async function startReceiver() {
     },
   }
   const verify = (body: string, headers: Record<string, string>): Received['event'] => {
-    for (const secret of receiver.secrets)
-      try {
-        return new Webhook(secret).verify(body, headers) as Received['event']
-      } catch {
-        // Another secret may have signed it.
-      }
-    return undefined
+    const { now } = Date
+    Date.now = () => now() + receiver.aheadMs
+    try {
+      for (const secret of receiver.secrets)
+        try {
+          return new Webhook(secret).verify(body, headers) as Received['event']
+        } catch {
+          // Another secret may have signed it.
+        }
+      return undefined
+    } finally {
+      Date.now = now
+    }
   }
   const server = createServer(async (request, response) => {
     const body = await text(request)
@@ -43,7 +51,7 @@ export async function startReceiver() {
     receiver.received.push({ id: headers['webhook-id'] ?? '', signature: headers['webhook-signature'] ?? '', event })
     receiver.respond(request, response)
   })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
+  await once(server.listen(port, '127.0.0.1'), 'listening')
   receiver.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`
   return receiver
 }
