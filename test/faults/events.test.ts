@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { hours, minutes } from '../../src/kernel/index.ts'
 import { developmentIds } from '../../src/seed/development.ts'
 import { startConfigured } from '../harness/configured.ts'
 import { needsPostgres, needsRedis } from '../harness/needs.ts'
@@ -7,8 +8,9 @@ import { emptyPostgres } from '../harness/prepared-postgres.ts'
 import type { PorticoProcess } from '../harness/process.ts'
 import { startRedis, type TestRedis } from '../harness/redis.ts'
 import { seededDirectory } from '../harness/template.ts'
-import { burst, createClient, kill, sendRequest, signedIn, type User } from './client.ts'
+import { burst, createClient, kill, sendRequest, signedIn, transfer, type User } from './client.ts'
 import { settleAll } from './invariants.ts'
+import { pauseAfter } from './pause-after.ts'
 
 const postgres = await emptyPostgres({ synchronous_commit: 'on' })
 let redis: TestRedis | undefined = await startRedis()
@@ -69,9 +71,11 @@ async function echoesOf(user: User, order: string): Promise<{ event: string }[]>
 
 describe('events of a burst of transfers', { ...needsPostgres(postgres), ...needsRedis(redis) }, () => {
   let replicas: PorticoProcess[] = []
-  const start = () => {
+  const start = (aheadMs = 0) => {
     const stores = { DATABASE_URL: postgres?.url ?? '', REDIS_URL: redis?.url ?? '' }
-    return startConfigured({ ...variables, ...stores }, { ...echoes, redis: { commandTimeoutMs: 1_000 } })
+    const configuration = { ...echoes, database: { maxClockSkewMs: hours(1) }, redis: { commandTimeoutMs: 1_000 } }
+    const ahead = `data:text/javascript,const { now } = Date; Date.now = () => now() + ${aheadMs}`
+    return startConfigured({ ...variables, ...stores }, configuration, 'gateway', ['--import', ahead])
   }
   beforeAll(async () => {
     replicas = [await start(), await start()]
@@ -96,6 +100,7 @@ describe('events of a burst of transfers', { ...needsPostgres(postgres), ...need
     const [first] = replicas
     if (!first) throw new Error('no replica')
     await kill(first)
+    replicas = replicas.filter((each) => each !== first)
     await further(12)
     await postgres.crash()
     await postgres.resume()
@@ -116,6 +121,27 @@ describe('events of a burst of transfers', { ...needsPostgres(postgres), ...need
     // A job of a killed process is leased for 30 s.
     for (const { id, subject } of reader.events)
       await expect.poll(() => echoesOf(user, subject), { timeout: 50_000 }).toMatchObject([{ event: id }])
+  })
+
+  test.each([
+    ['before the event has a position', 'INSERT ON events', minutes(1)],
+    ['during the reaction', 'INSERT ON echoes', minutes(2)],
+  ])('the gateway is killed after a transfer, %s: one event and one reaction', async (_point, statement, aheadMs) => {
+    const url = postgres?.url ?? ''
+    const user = await signedIn(createClient(() => replicas))
+    const { body: before } = await sendRequest(user, 'GET', '/events?limit=1')
+    const { waiting, release } = await pauseAfter(url, statement)
+    const { orderId } = await transfer(user)
+    await expect.poll(waiting).toBeGreaterThan(0)
+    for (const each of replicas) await kill(each)
+    await release()
+    // The lease of a killed process has ended.
+    replicas = [await start(aheadMs)]
+    await expect.poll(() => echoesOf(user, String(orderId))).toHaveLength(1)
+    const path = `/events?after=${before.data.latestCursor}&type=transfer.completed`
+    const { events } = (await sendRequest(user, 'GET', path)).body.data
+    expect(events).toMatchObject([{ subject: orderId }])
+    expect(await echoesOf(user, String(orderId))).toMatchObject([{ event: events[0].id }])
   })
 })
 
