@@ -11,7 +11,8 @@ The type of an event is the object and what happened to it. Its \`data\` is the 
 English labels. It shows the object as the change left it; names of other objects are the present ones.
 
 A reader sees the types whose permission it holds at that moment. Operators need the one in their column. The
-last column has the operations that declare the event. [Events](../concepts/events.md) explains the rest.
+last column has the operations that can cause the event. "none" means that only background jobs do.
+[Events](../concepts/events.md) explains the rest. A stolen session cookie that is used again ends its session in any operation.
 
 These changes have no event:
 
@@ -34,7 +35,7 @@ function toSection(object: string, events: readonly (readonly [string, EventRow]
     bankingCatalogue.operations
       .flatMap(({ id, emits = [] }) => (emits.includes(type) ? [`\`${id}\``] : []))
       .sort()
-      .join(', '),
+      .join(', ') || 'none',
   ])
   return `## ${object}
 

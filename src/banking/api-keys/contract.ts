@@ -207,6 +207,7 @@ export const disableAnyApiKey = operation({
   ...ending,
   id: 'apiKeys.disableAny',
   path: '/api-keys/{api_key_id}/disable',
+  emits: disableApiKey.emits,
   summary: 'Disable an API key of any workspace',
 })
 
@@ -214,6 +215,7 @@ export const enableAnyApiKey = operation({
   ...ending,
   id: 'apiKeys.enableAny',
   path: '/api-keys/{api_key_id}/enable',
+  emits: enableApiKey.emits,
   summary: 'Enable an API key that an operator disabled',
 })
 
@@ -221,5 +223,6 @@ export const deleteAnyApiKey = operation({
   ...ending,
   id: 'apiKeys.deleteAny',
   path: '/api-keys/{api_key_id}/delete',
+  emits: deleteApiKey.emits,
   summary: 'Delete an API key of any workspace permanently',
 })

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { accountEmail } from '../../contract/account-fields.ts'
+import { narrowed } from '../../contract/events/caused.ts'
 import { statusEvents } from '../../contract/events/event.ts'
 import { bizId, coded, codeOf, id, memberReason, orNone, text, timestamp } from '../../contract/fields.ts'
 
@@ -85,6 +86,7 @@ export const acceptInvitation = operation({
   ...command,
   id: 'invitations.accept',
   path: '/profile/invitations/accept',
+  emits: ['invitation.accepted', 'member.joined'],
   summary: 'Accept an invitation and join its workspace',
   policy: { ...own, changesRights: true },
   body: z.strictObject({ invitationBizId: id }),
@@ -95,6 +97,7 @@ export const declineInvitation = operation({
   ...command,
   id: 'invitations.decline',
   path: '/profile/invitations/decline',
+  emits: ['invitation.declined'],
   summary: 'Decline an invitation',
   policy: own,
   body: z.strictObject({ invitationBizId: id, reason: memberReason }),
@@ -114,6 +117,7 @@ export const createInvitation = operation({
   ...command,
   id: 'invitations.create',
   path: '/invitations',
+  emits: ['invitation.pending', ...narrowed],
   summary: 'Invite a person to a workspace with a role',
   policy: { ...managing, stepUp: 'maybe' },
   confirms: ['email', 'roleBizId'],
@@ -126,6 +130,7 @@ export const cancelInvitation = operation({
   ...command,
   id: 'invitations.cancel',
   path: '/invitations/cancel',
+  emits: ['invitation.cancelled'],
   summary: 'Cancel a pending or suspended invitation',
   policy: managing,
   body: z.strictObject({ invitationBizId: id }),
@@ -135,6 +140,7 @@ export const confirmInvitation = operation({
   ...command,
   id: 'invitations.confirm',
   path: '/invitations/confirm',
+  emits: ['invitation.pending'],
   summary: 'Confirm a suspended invitation',
   policy: { ...managing, stepUp: true },
   confirms: ['invitationBizId'],

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { left, narrowed } from '../../contract/events/caused.ts'
 import { type Events, event } from '../../contract/events/event.ts'
 import { bizId, coded, id, line, nothing, partialUpdate, reason, text, timestamp } from '../../contract/fields.ts'
 import { listQuery, page } from '../../contract/lists.ts'
@@ -134,6 +135,7 @@ export const leaveWorkspace = operation({
   ...ownMembership,
   id: 'workspaces.leave',
   path: '/workspaces/current/leave',
+  emits: left,
   summary: 'Leave a workspace',
   policy: { ...ownMembership.policy, stepUp: 'maybe' },
   withoutEntry: true,
@@ -177,6 +179,7 @@ export const limitMember = operation({
   id: 'workspaces.limitMember',
   method: 'POST',
   path: '/workspaces/{workspace_id}/members/policy',
+  emits: ['member.limits_changed', ...narrowed],
   chains: ['system'],
   summary: 'Set or remove the limits of a membership',
   policy: { ...operator, permission: 'member:limit', stepUp: true, changesRights: true },

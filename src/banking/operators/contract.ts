@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { suspendedCredentials } from '../../contract/account-fields.ts'
+import { narrowed, recovered } from '../../contract/events/caused.ts'
 import { type Events, event, statusEvents } from '../../contract/events/event.ts'
 import {
   bizId,
@@ -107,6 +108,7 @@ export const approveAccount = operation({
   ...change,
   id: 'operators.approveAccount',
   path: '/accounts/{account_id}/approve',
+  emits: ['account.active'],
   summary: 'Approve a pending account',
   policy: approving,
   purpose: ofAccount,
@@ -117,6 +119,7 @@ export const rejectAccount = operation({
   ...change,
   id: 'operators.rejectAccount',
   path: '/accounts/{account_id}/reject',
+  emits: ['account.rejected', 'workspace.frozen'],
   summary: 'Reject a pending account',
   policy: approving,
   purpose: ofAccount,
@@ -127,6 +130,7 @@ export const suspendAccount = operation({
   ...change,
   id: 'operators.suspendAccount',
   path: '/accounts/{account_id}/suspend',
+  emits: ['account.suspended', 'session.ended', ...narrowed],
   summary: 'Suspend an account and end its sessions',
   policy: suspending,
   purpose: ofAccount,
@@ -137,6 +141,7 @@ export const reactivateAccount = operation({
   ...change,
   id: 'operators.reactivateAccount',
   path: '/accounts/{account_id}/reactivate',
+  emits: ['account.active'],
   summary: 'Reactivate a suspended account',
   policy: suspending,
   purpose: ofAccount,
@@ -147,6 +152,7 @@ export const terminateAccountSessions = operation({
   ...change,
   id: 'operators.terminateAccountSessions',
   path: '/accounts/{account_id}/sessions/terminate',
+  emits: recovered,
   summary: 'End an account’s sessions and suspend its credentials',
   policy: { ...operator, permission: 'session:terminate', stepUp: true, changesRights: true },
   purpose: ofAccount,

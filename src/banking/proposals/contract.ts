@@ -75,6 +75,9 @@ const reading = { ...operator, permission: 'operator:read' } as const
 const managing = { ...operator, permission: 'operator:manage', stepUp: true } as const
 const recovering = { ...operator, permission: 'recovery:manage', stepUp: true } as const
 const read = { method: 'GET', chains: ['system'], policy: reading, body: 'none', refuses: [] } as const
+const proposed = ['proposal.pending', 'proposal.expired'] as const
+/** The new owner is a new member, or gets back the role and the membership. */
+const restored = ['member.joined', 'member.role_changed', 'member.restored'] as const
 const propose = {
   method: 'POST',
   chains: ['system'],
@@ -107,6 +110,7 @@ export const proposePermissions = operation({
   ...propose,
   id: 'proposals.proposePermissions',
   path: '/operators/{account_id}/permissions/propose',
+  emits: proposed,
   summary: 'Propose the new permissions of an operator',
   policy: managing,
   confirms: ['account_id', 'permissionCodes'],
@@ -118,6 +122,7 @@ export const revokeOperatorPermissions = operation({
   ...propose,
   id: 'proposals.revokePermissions',
   path: '/operators/{account_id}/permissions/revoke',
+  emits: ['proposal.done', 'proposal.expired', 'operator.permissions_changed'],
   summary: 'Revoke permissions of an operator immediately',
   policy: managing,
   confirms: ['account_id', 'permissionCodes'],
@@ -129,6 +134,7 @@ export const proposeOwner = operation({
   ...propose,
   id: 'proposals.proposeOwner',
   path: '/workspaces/{workspace_id}/owner/propose',
+  emits: proposed,
   summary: 'Propose an owner for a workspace without one',
   policy: recovering,
   confirms: ['workspace_id', 'userBizId'],
@@ -140,6 +146,7 @@ export const resetAccountFactors = operation({
   ...propose,
   id: 'proposals.resetFactor',
   path: '/accounts/{account_id}/factors/reset',
+  emits: [...proposed, 'proposal.scheduled', 'proposal.done', 'session.ended'],
   summary: 'Request the reset of an account’s second factors',
   policy: recovering,
   purpose: ofAccount,
@@ -150,6 +157,7 @@ export const confirmProposal = operation({
   ...propose,
   id: 'proposals.confirm',
   path: '/proposals/{proposal_id}/confirm',
+  emits: ['proposal.done', 'proposal.scheduled', 'operator.permissions_changed', 'session.ended', ...restored],
   summary: 'Confirm the proposal of another operator',
   policy: { ...reading, stepUp: true, changesRights: true },
   body: 'none',
@@ -159,6 +167,7 @@ export const rejectProposal = operation({
   ...propose,
   id: 'proposals.reject',
   path: '/proposals/{proposal_id}/reject',
+  emits: ['proposal.rejected'],
   summary: 'Reject or withdraw a proposal',
   policy: { ...reading, stepUp: true },
   body: z.strictObject({ reason }),

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { left, narrowed } from '../../contract/events/caused.ts'
 import { type Events, event } from '../../contract/events/event.ts'
 import { bizId, changesSomething, coded, id, line, nothing, orNone, text, timestamp } from '../../contract/fields.ts'
 
@@ -135,6 +136,7 @@ export const createRole = operation({
   ...post,
   id: 'roles.create',
   path: '/roles',
+  emits: ['role.created'],
   summary: 'Create a role',
   policy: { ...managing, workspace: 'optional', stepUp: 'maybe' },
   confirms: ['roleName', 'permissionCodes'],
@@ -147,6 +149,7 @@ export const updateRole = operation({
   ...post,
   id: 'roles.update',
   path: '/roles/update',
+  emits: ['role.changed'],
   summary: 'Update the name or description of a role',
   policy: { ...post.policy, stepUp: 'maybe' },
   confirms: ['roleBizId', 'roleName', 'description'],
@@ -162,6 +165,7 @@ export const deleteRole = operation({
   ...post,
   id: 'roles.delete',
   path: '/roles/delete',
+  emits: ['role.deleted'],
   summary: 'Delete an unused role',
   policy: { ...post.policy, stepUp: 'maybe' },
   confirms: ['roleBizId'],
@@ -174,6 +178,7 @@ export const setRolePermissions = operation({
   ...post,
   id: 'roles.setPermissions',
   path: '/roles/permissions',
+  emits: ['role.changed', ...narrowed],
   summary: 'Replace the permissions of a role',
   policy: { ...managing, stepUp: true },
   confirms: ['roleBizId', 'permissionCodes'],
@@ -187,6 +192,7 @@ export const restoreRolePermissions = operation({
   ...post,
   id: 'roles.restore',
   path: '/roles/restore',
+  emits: ['role.changed'],
   summary: 'Restore the suspended permissions of a role',
   policy: { ...managing, stepUp: true },
   confirms: ['roleBizId'],
@@ -208,6 +214,7 @@ export const changeMemberRole = operation({
   ...post,
   id: 'roles.changeMember',
   path: '/roles/members/role/change',
+  emits: ['member.role_changed', ...narrowed],
   summary: 'Change the role of a member',
   policy: managingMembers,
   confirms: ['userBizId', 'roleBizId'],
@@ -221,7 +228,7 @@ export const removeMember = operation({
   ...post,
   id: 'roles.removeMember',
   path: '/roles/members/remove',
-  emits: ['member.removed'],
+  emits: left,
   summary: 'Remove a member from a workspace',
   policy: managingMembers,
   confirms: ['userBizId'],

@@ -83,6 +83,7 @@ export const createWallet = operation({
   id: 'wallets.create',
   method: 'POST',
   path: '/wallets',
+  emits: ['wallet.active'],
   chains: ['consumer'],
   summary: 'Open a wallet in a currency without an open one',
   policy: { ...member, workspace: 'required', permission: 'wallet:create' },
@@ -134,6 +135,7 @@ export const freezeWallet = operation({
   ...freezing,
   id: 'wallets.freeze',
   path: '/wallets/{wallet_id}/freeze',
+  emits: ['wallet.frozen'],
   summary: 'Freeze a wallet',
 })
 
@@ -141,6 +143,7 @@ export const closeWallet = operation({
   ...freezing,
   id: 'wallets.close',
   path: '/wallets/{wallet_id}/close',
+  emits: ['wallet.closed'],
   summary: 'Close a frozen, empty wallet permanently',
   policy: { ...freezing.policy, permission: 'wallet:close' },
 })
@@ -149,5 +152,6 @@ export const unfreezeWallet = operation({
   ...freezing,
   id: 'wallets.unfreeze',
   path: '/wallets/{wallet_id}/unfreeze',
+  emits: ['wallet.active'],
   summary: 'Unfreeze a wallet',
 })

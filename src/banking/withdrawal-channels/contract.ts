@@ -181,6 +181,7 @@ export const verifyWithdrawalChannel = operation({
   ...verification,
   id: 'withdrawalChannels.verify',
   path: '/withdrawal-channels/{withdrawal_channel_id}/verify',
+  emits: ['withdrawal_channel.active'],
   summary: 'Verify a withdrawal channel of another person',
   body: 'none',
 })
@@ -189,6 +190,7 @@ export const rejectWithdrawalChannel = operation({
   ...verification,
   id: 'withdrawalChannels.reject',
   path: '/withdrawal-channels/{withdrawal_channel_id}/reject',
+  emits: ['withdrawal_channel.rejected', 'withdrawal_channel.disabled'],
   summary: 'Reject or disable a withdrawal channel',
   body: z.strictObject({ reason }),
 })

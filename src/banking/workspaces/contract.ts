@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { timezone } from '../../contract/account-fields.ts'
+import { opened } from '../../contract/events/caused.ts'
 import { statusEvents } from '../../contract/events/event.ts'
 import { bizId, coded, codeOf, line, reason, text, timestamp } from '../../contract/fields.ts'
 import { listQuery, page } from '../../contract/lists.ts'
@@ -57,6 +58,7 @@ export const createWorkspace = operation({
   id: 'workspaces.create',
   method: 'POST',
   path: '/workspaces',
+  emits: opened,
   summary: 'Create a workspace',
   policy: { ...own, changesRights: true },
   body: z.strictObject({ workspaceName, workspaceTimezone, workspaceKind: codeOf(workspaceKind).optional() }),
@@ -131,6 +133,7 @@ export const freezeWorkspace = operation({
   reply: Workspace.extend({ pending }),
   id: 'operators.freezeWorkspace',
   path: '/workspaces/{workspace_id}/freeze',
+  emits: ['workspace.frozen'],
   summary: 'Freeze a workspace',
 })
 
@@ -138,6 +141,7 @@ export const unfreezeWorkspace = operation({
   ...freezing,
   id: 'operators.unfreezeWorkspace',
   path: '/workspaces/{workspace_id}/unfreeze',
+  emits: ['workspace.active'],
   summary: 'Unfreeze a workspace',
 })
 

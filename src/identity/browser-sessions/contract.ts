@@ -46,6 +46,7 @@ export const endBrowserSession = operation({
   id: 'browserSessions.end',
   method: 'POST',
   path: `${path}/end`,
+  emits: logout.emits,
   summary: 'End the session of the browser and delete its cookie',
   policy: anonymous,
   reply: logout.reply,

@@ -6,6 +6,7 @@ import {
   password,
   suspendedCredentials,
 } from '../../contract/account-fields.ts'
+import { recovered } from '../../contract/events/caused.ts'
 import { coded, codeOf, opaque, timestamp } from '../../contract/fields.ts'
 import { anonymous, everyPortal, own } from '../../contract/policies.ts'
 import { operation } from '../../kernel/index.ts'
@@ -44,6 +45,7 @@ export const resetPassword = operation({
   ...post,
   id: 'password.reset',
   path: '/auth/password/reset',
+  emits: recovered,
   summary: 'Reset the password and end all sessions',
   policy: { ...anonymous, rate: 'password', changesRights: true },
   body: ResetPassword,
@@ -67,6 +69,7 @@ export const undoFactors = operation({
   ...post,
   id: 'password.undoFactors',
   path: '/auth/factors/undo',
+  emits: recovered,
   summary: 'Remove new second factors and end all sessions',
   policy: { ...anonymous, rate: 'password', changesRights: true },
   body: z.strictObject({ token: opaque(512) }),
@@ -83,6 +86,7 @@ export const changePassword = operation({
   ...post,
   id: 'password.change',
   path: '/auth/password/change',
+  emits: recovered,
   summary: 'Change the password and end all other sessions',
   policy: { ...own, rate: 'password', stepUp: true, changesRights: true },
   body: z.strictObject({

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { accountEmail, country, language, oneTimeCode, phone, timezone } from '../../contract/account-fields.ts'
+import { opened } from '../../contract/events/caused.ts'
 import { bizId, coded, line, orNone, sessionId } from '../../contract/fields.ts'
 import { anonymous } from '../../contract/policies.ts'
 import { accountStatus, operation } from '../../kernel/index.ts'
@@ -45,6 +46,7 @@ export const completeRegistration = operation({
   ...step,
   id: 'registration.complete',
   path: '/auth/register/complete',
+  emits: ['account.active', 'account.pending_approval', ...opened],
   summary: 'Create the account, its workspace and its wallets',
   policy: anonymous,
   body: z.strictObject({

@@ -82,6 +82,7 @@ export const configureSessions = operation({
   ...post,
   ...configuration,
   id: 'sessions.configure',
+  emits: ['session.ended'],
   summary: 'Set the session limit of the account',
   body: z.strictObject({ maxConcurrentSessions: z.int().min(1).max(100) }),
 })
@@ -109,6 +110,7 @@ export const terminateSession = operation({
   ...post,
   id: 'sessions.terminate',
   path: '/security/sessions/terminate',
+  emits: ['session.ended'],
   summary: 'End a session of the account',
   body: z.strictObject({ sessionId }),
   reply: nothing,
@@ -119,6 +121,7 @@ export const terminateAllSessions = operation({
   ...post,
   id: 'sessions.terminateAll',
   path: '/security/sessions/terminate-all',
+  emits: ['session.ended'],
   summary: 'End all other sessions of the account',
   body: 'none',
   reply: z.object({ success: z.boolean(), terminatedSessions: z.int(), currentSessionRetained: z.boolean() }),
