@@ -64,3 +64,34 @@ export const idempotency = [
     SELECT count(*) FROM deleted
   $$`,
 ]
+
+/**
+ * All checks of one transaction agree. A hook skips a repeated request, so the command must not find its result expired
+ * a moment later, or deleted, and execute it.
+ */
+export const oneInstantPerTransaction = `CREATE OR REPLACE FUNCTION idempotency_begin(key jsonb, at timestamptz)
+  RETURNS jsonb LANGUAGE plpgsql AS $$
+  DECLARE
+    v_workspace text := coalesce(key->>'workspace', ${noWorkspace});
+    v_at timestamptz := coalesce(nullif(current_setting('portico.idempotency_at', true), '')::timestamptz,
+      least(at, clock_timestamp()));
+    v_found record;
+  BEGIN
+    IF NOT pg_try_advisory_xact_lock(hashtextextended(
+      concat_ws(chr(31), key->>'account', v_workspace, key->>'operation', key->>'requestId'), 0)) THEN
+      RETURN jsonb_build_object('outcome', 'IN_PROGRESS');
+    END IF;
+    SELECT body_hash, result INTO v_found FROM idempotency
+     WHERE account_biz_id = (key->>'account')::uuid AND workspace_biz_id = v_workspace::uuid
+       AND operation = key->>'operation' AND request_id = key->>'requestId'
+       AND created_at > v_at - interval '24 hours'
+       FOR KEY SHARE;
+    IF NOT FOUND THEN
+      RETURN NULL;
+    END IF;
+    PERFORM set_config('portico.idempotency_at', v_at::text, true);
+    IF v_found.body_hash IS DISTINCT FROM key->>'bodyHash' THEN
+      RETURN jsonb_build_object('outcome', 'ID_REUSED');
+    END IF;
+    RETURN jsonb_build_object('outcome', 'REPLAY', 'result', v_found.result);
+  END $$`

@@ -5,7 +5,7 @@ import { duties, formerDeciders, formerMembers } from './duties.ts'
 import { entries } from './entries.ts'
 import { databaseClock, execute } from './execute.ts'
 import { holds } from './holds.ts'
-import { idempotency } from './idempotency.ts'
+import { idempotency, oneInstantPerTransaction } from './idempotency.ts'
 import { operatorLists, orderLists, orderReferences } from './order-lists.ts'
 import { orderChanges, orderJson, orders, ordersGuard } from './orders.ts'
 import { sandbox } from './sandbox.ts'
@@ -131,4 +131,5 @@ export const migrations = [
       ['biz_id', 'workspace_biz_id', 'kind', 'status', 'created_at', 'updated_at'],
     ),
   ),
+  sqlMigration('015-one-instant-per-transaction', [oneInstantPerTransaction]),
 ]

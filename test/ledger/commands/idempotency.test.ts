@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTransfer } from '../../../src/banking/transfers/contract.ts'
-import { hours, minutes } from '../../../src/kernel/index.ts'
+import { detached, inTransaction } from '../../../src/database/index.ts'
+import { hours, minutes, toDate } from '../../../src/kernel/index.ts'
 import { systemClock, systemIds } from '../../../src/platform/runtime/index.ts'
 import { refusalOf } from '../../banking/world.ts'
 import { needs } from '../../harness/needs.ts'
@@ -74,6 +75,30 @@ describe.each(stores)('X-Request-Id on $name', ({ name, database }) => {
     const earlier = (operation: string) => bank.ledger.findStoredResult({ ...key, operation })
     expect(await earlier('withdrawals.create')).toBeUndefined()
     expect(await refusalOf(earlier('transfers.create'))).toBe('REQUEST.ID_REUSED')
+  })
+
+  test('a result that expires during a transaction: every check of the transaction finds it', async () => {
+    const key = { account: caller, workspace: a.workspace, operation: 'x.create', requestId: 'old', bodyHash: 'same' }
+    const store = (result: string) =>
+      inTransaction(database, async (tx) => {
+        const stored = await bank.ledger.within(tx).findStoredResult(key)
+        if (!stored) await bank.ledger.within(tx).storeResult(key, result)
+        return stored
+      })
+    await store('first')
+    await sql`UPDATE idempotency SET created_at = least(${toDate(bank.clock.now())}::timestamptz, clock_timestamp())
+      - interval '24 hours' + interval '1 second' WHERE request_id = 'old'`.execute(database)
+    const found = await inTransaction(database, async (tx) => {
+      const within = bank.ledger.within(tx)
+      const before = await within.findStoredResult(key)
+      await sql`SELECT pg_sleep(1.1)`.execute(tx)
+      bank.clock.advance(1_100)
+      // PGlite has one connection.
+      if (name !== 'PGlite') await detached(() => bank.ledger.deleteExpiredResults(100))
+      return [before, await within.findStoredResult(key)]
+    })
+    expect(found).toEqual([{ result: 'first' }, { result: 'first' }])
+    expect(await store('second')).toBeUndefined()
   })
 
   test('a refusal is not stored', async () => {
