@@ -1,7 +1,7 @@
 import type { EventsPort } from '../../api/domain.ts'
 import type { EventTable } from '../../contract/events/event.ts'
 import { type Caller, denied, invalid, Refusal, type WorkspaceAccess, type WorkspaceId } from '../../kernel/index.ts'
-import { toCloudEvent } from '../../platform/events/index.ts'
+import { type StoredEvent, toCloudEvent } from '../../platform/events/index.ts'
 
 export interface FeedPorts {
   events: Pick<EventsPort, 'types' | 'source' | 'endsOf' | 'readAfter' | 'follow'>
@@ -19,6 +19,10 @@ export async function readFeed({ events }: FeedPorts, feed: WorkspaceId | null, 
   const { oldest, newest } = await events.endsOf(feed)
   const after = startOf(query.after, oldest, newest)
   const found = await events.readAfter(feed, { after, types, limit: query.limit })
+  if (query.after !== undefined && after < newest) {
+    const cutOff = await cutOffOf(events, feed, after, found[0])
+    if (cutOff !== null) throw expired(cutOff, 'after')
+  }
   const last = found.at(-1)
   const hasMore = found.length === query.limit
   // Without further events of these types, the reader continues behind all that were visible before the read.
@@ -62,18 +66,33 @@ export function readableTypes(
   return (requested ?? [...table.keys()]).filter(isReadable)
 }
 
+/**
+ * Returns the oldest cursor if the retention has deleted events behind `after` before `first` was read, the first event
+ * behind it. Otherwise null.
+ */
+export async function cutOffOf(
+  events: Pick<EventsPort, 'endsOf'>,
+  feed: WorkspaceId | null,
+  after: number,
+  first: StoredEvent | undefined,
+): Promise<number | null> {
+  if (first && positionIn(feed, first) === after + 1) return null
+  const { oldest } = await events.endsOf(feed)
+  return after < oldest ? oldest : null
+}
+
 /** Throws EVENT.CURSOR_EXPIRED before the oldest stored event, and VALIDATION.INVALID_PARAMETER behind the newest. */
 export function startOf(after: string | undefined, oldest: number, newest: number, field = 'after'): number {
   if (after === undefined) return oldest
   const position = Number(after)
-  if (position < oldest)
-    throw new Refusal('EVENT.CURSOR_EXPIRED', {
-      field,
-      headers: { 'X-Oldest-Cursor': String(oldest) },
-      internal: `the oldest cursor is ${oldest}`,
-    })
+  if (position < oldest) throw expired(oldest, field)
   if (position > newest) throw invalid(field, 'a cursor behind the newest event')
   return position
+}
+
+function expired(oldest: number, field: string): Refusal {
+  const headers = { 'X-Oldest-Cursor': String(oldest) }
+  return new Refusal('EVENT.CURSOR_EXPIRED', { field, headers, internal: `the oldest cursor is ${oldest}` })
 }
 
 /** The cursor behind an event. */

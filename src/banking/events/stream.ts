@@ -7,7 +7,7 @@ import {
 } from '../../kernel/index.ts'
 import { type StoredEvent, toCloudEvent } from '../../platform/events/index.ts'
 import { cursor as cursorSchema } from './contract.ts'
-import { type FeedPorts, positionIn, type Reader, readableTypes, startOf } from './feed.ts'
+import { cutOffOf, type FeedPorts, positionIn, type Reader, readableTypes, startOf } from './feed.ts'
 
 /** Streams that resume read the store a few at a time, so that they delay nobody else. */
 const catchUps = { concurrency: 4, waiting: Number.POSITIVE_INFINITY }
@@ -73,6 +73,8 @@ async function* followFeed(
       while (arrivals.takeGap()) {
         for (let isFull = true; isFull && !signal.aborted; ) {
           const page = await runLimited(() => events.readAfter(feed, { after: last, types, limit: pageSize }), signal)
+          // The client reconnects, and gets the refusal.
+          if (last !== newest && (await cutOffOf(events, feed, last, page[0])) !== null) return
           for (const event of page) yield next(event)
           isFull = page.length === pageSize
         }
