@@ -45,4 +45,6 @@ export const migrations = [
     `CREATE INDEX jobs_due ON jobs (run_at) WHERE status <> 'FAILED'`,
     `CREATE UNIQUE INDEX jobs_recurring ON jobs (kind) WHERE every_ms IS NOT NULL`,
   ]),
+  // Workers look for jobs of their kinds only, past the backlog of others.
+  sqlMigration('002-kinds', [`CREATE INDEX IF NOT EXISTS jobs_kinds ON jobs (kind, run_at) WHERE status <> 'FAILED'`]),
 ]
