@@ -23,15 +23,6 @@ export async function startSequencer(
   const { database, ids, pubsub, clock } = infrastructure
   const { consumers } = domains.events
   const mappers = [...domains.events.mappers, ...identity.events.map((each) => onlyDeclared(each, catalogue))]
-  createEventMetrics(registry, {
-    read: () =>
-      outboxState(
-        database,
-        mappers.map(({ source }) => source),
-      ),
-    clock,
-    onFault: (error) => logger.warn({ err: error }, 'the outbox of events could not be read for metrics'),
-  })
   let hasFailed = false
   const sequencer = new EventSequencer({
     database,
@@ -48,6 +39,11 @@ export async function startSequencer(
       if (!hasFailed) logger.warn({ err: error }, 'events could not be sequenced')
       hasFailed = true
     },
+  })
+  createEventMetrics(registry, {
+    read: () => outboxState(database, sequencer.sources),
+    clock,
+    onFault: (error) => logger.warn({ err: error }, 'the outbox of events could not be read for metrics'),
   })
   stack.defer(() => sequencer.stop())
   await sequencer.start()

@@ -5,7 +5,7 @@ import type { BizId, WorkspaceId } from '../../kernel/index.ts'
 /** Committed changes that have no position yet. */
 interface EventOutboxTable {
   sequence: Generated<number>
-  /** The table that changed, `orders/<order type>`, or `recorded` for an event of an extension. */
+  /** The table that changed, `orders/<order type>`, or `recorded/<type>` for an event of an extension. */
   source: string
   at: Timestamp
   /** The columns that the trigger keeps. Null for a new row. */

@@ -9,7 +9,7 @@ import {
   insertEvents,
   lockChanges,
   type OutboxChange,
-  recordedSource,
+  recordedSourceOf,
   retryFailed,
   setAside,
 } from './store.ts'
@@ -72,7 +72,8 @@ export class EventSequencer {
 
   constructor(ports: SequencerPorts) {
     this.#ports = ports
-    this.#mappers = new Map([recorded, ...ports.mappers].map((mapper) => [mapper.source, mapper]))
+    const recorded = [...ports.schemas.keys()].map((type) => recordedAs(recordedSourceOf(type)))
+    this.#mappers = new Map([...recorded, ...ports.mappers].map((mapper) => [mapper.source, mapper]))
     this.sources = [...this.#mappers.keys()]
   }
 
@@ -220,9 +221,8 @@ const RecordedEvent = z.object({
   data: z.unknown(),
 })
 
-const recorded: EventMapper = {
-  source: recordedSource,
-  toEvents: ({ new: event }) => [RecordedEvent.parse(event)],
+function recordedAs(source: string): EventMapper {
+  return { source, toEvents: ({ new: event }) => [RecordedEvent.parse(event)] }
 }
 
 function failureOf({ sequence }: OutboxChange, error: unknown): FailedChange {

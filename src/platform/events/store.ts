@@ -12,10 +12,12 @@ import {
   timestamptz,
 } from '../../database/index.ts'
 import { type Instant, toDate, toIso, type WorkspaceId } from '../../kernel/index.ts'
-import type { Change, StoredEvent } from './event.ts'
+import type { Change, NewEvent, StoredEvent } from './event.ts'
 
-/** The source of events that extensions record themselves. */
-export const recordedSource = 'recorded'
+/** The source of an event that a domain has recorded itself. A process that does not declare its type leaves it to others. */
+export function recordedSourceOf(type: string): string {
+  return `recorded/${type}`
+}
 
 export interface OutboxChange extends Change {
   sequence: number
@@ -150,8 +152,14 @@ export async function insertEvents(tx: Tx, events: readonly StoredEvent[], done:
     ])
 }
 
-export async function insertRecorded(tx: Tx, at: Instant, event: object): Promise<void> {
-  const values = { source: recordedSource, at: toDate(at), old: null, new: JSON.stringify(event), failure: null }
+export async function insertRecorded(tx: Tx, at: Instant, event: NewEvent): Promise<void> {
+  const values = {
+    source: recordedSourceOf(event.type),
+    at: toDate(at),
+    old: null,
+    new: JSON.stringify(event),
+    failure: null,
+  }
   await tx.insertInto('event_outbox').values(values).execute()
 }
 
@@ -278,7 +286,7 @@ export async function outboxState(
       eb.fn.countAll<number>().filterWhere('failure', 'is not', null).as('failed'),
       eb.fn.min<Instant | null>('at').filterWhere('failure', 'is', null).as('since'),
     ])
-    .where('source', 'in', [recordedSource, ...sources])
+    .where('source', 'in', sources)
     .executeTakeFirstOrThrow()
   return state
 }

@@ -4,7 +4,7 @@ import { client, data, newcomer } from '../../harness/identity.ts'
 import { needsStore } from '../../harness/needs.ts'
 import { type Portico, startPortico } from '../../harness/portico.ts'
 import { signIn } from '../../harness/sign-in.ts'
-import { type EventReader, openEventStream, readEvents } from '../event-streams-world.ts'
+import { type EventReader, readEvents } from '../event-streams-world.ts'
 
 const machinePath = '/api/v1/consumer/events/stream'
 const webPath = '/web/v1/consumer/events/stream'

@@ -1,8 +1,12 @@
 import { sql } from 'kysely'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { inTransaction } from '../../../src/database/index.ts'
+import { insertRecorded } from '../../../src/platform/events/index.ts'
 import { everyStore } from '../../ledger/stores.ts'
 import { createDatabaseError } from './database-error.ts'
-import { addNote, clearEvents, createSequencer, noteMapper, notesIn } from './fixture.ts'
+import { addNote, clearEvents, clock, createSequencer, noteMapper, notesIn } from './fixture.ts'
 
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
@@ -171,6 +175,22 @@ describe.each(stores)('sequencer on $name', ({ name, database }) => {
     const { sequencer } = createSequencer(database)
     await sequencer.sequenceAll()
     expect([await notesIn(database), await failures()]).toEqual([['one'], [null]])
+  })
+
+  test('an event that a newer release records by hand: waits for a process that declares its type', async () => {
+    const record = (type: string, note: string) =>
+      inTransaction(database, (tx) => {
+        const data = { note, workspace: null }
+        return insertRecorded(tx, clock.now(), { type, subject: note, workspaceId: null, forOperators: true, data })
+      })
+    await record('note.archived', 'one')
+    await record('note.added', 'two')
+    const older = createSequencer(database)
+    await older.sequencer.sequenceAll()
+    expect([await notesIn(database), await failures(), older.setAside]).toEqual([['two'], [null], []])
+    const newer = createSequencer(database, { schemas: new Map([['note.archived', z.unknown()]]) })
+    await newer.sequencer.sequenceAll()
+    expect([await notesIn(database), await failures()]).toEqual([['two', 'one'], []])
   })
 
   test('a batch of many changes: in batches, each event once', async () => {
