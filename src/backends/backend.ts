@@ -1,15 +1,7 @@
-import { headers as knownHeaders } from '../contract/headers.ts'
 import { type Call, isCommand } from '../gateway/pipeline/call.ts'
 import { readChannelSessionId } from '../gateway/pipeline/headers.ts'
-import {
-  type AnyHandler,
-  type AnyRequest,
-  type HandlerTable,
-  invalid,
-  type Operation,
-  Refusal,
-} from '../kernel/index.ts'
-import { HandlerEvents, isAsyncIterable } from './event-bytes.ts'
+import { type AnyHandler, type AnyRequest, type HandlerTable, type Operation, Refusal } from '../kernel/index.ts'
+import { HandlerEvents, isAsyncIterable, readLastEventId } from './event-bytes.ts'
 import { internalError } from './internal-error.ts'
 
 export interface Backend {
@@ -43,9 +35,7 @@ export function createInProcessBackend(handlers: HandlerTable, maxReplyBytes: Ba
 
 /** The handler returns its events, and its generator sends them until the signal aborts. */
 async function openEvents(call: Call, handler: AnyHandler): Promise<HandlerEvents> {
-  const { field, accepts } = knownHeaders.lastEventId
-  const lastEventId = call.headers.optional(field) || null
-  if (lastEventId !== null && !accepts(lastEventId)) throw invalid(field, 'a malformed Last-Event-ID')
+  const lastEventId = readLastEventId(call)
   const ended = new AbortController()
   const signal = AbortSignal.any([call.client.signal, ended.signal])
   const events = await handler({ ...toRequest(call), lastEventId, signal })

@@ -1,9 +1,19 @@
 import { Readable } from 'node:stream'
-import { isRecord, type ServerSentEvent, StreamReply } from '../kernel/index.ts'
+import { headers as knownHeaders } from '../contract/headers.ts'
+import type { Call } from '../gateway/pipeline/call.ts'
+import { invalid, isRecord, type ServerSentEvent, StreamReply } from '../kernel/index.ts'
 import { internalError } from './internal-error.ts'
 
 /** `X-Accel-Buffering` keeps nginx in front of the gateway from collecting events (docs/guides/pass-through.md). */
 export const eventHeaders = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' }
+
+/** Throws VALIDATION.INVALID_PARAMETER for a malformed one: without it, the client would miss events. */
+export function readLastEventId({ headers }: Pick<Call, 'headers'>): string | null {
+  const { field, accepts } = knownHeaders.lastEventId
+  const id = headers.optional(field) || null
+  if (id !== null && !accepts(id)) throw invalid(field, 'a malformed Last-Event-ID')
+  return id
+}
 
 /** The events of a handler in this process. The gateway adds the comments that keep them open. */
 export class HandlerEvents extends StreamReply {

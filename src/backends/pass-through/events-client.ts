@@ -3,15 +3,13 @@ import { headers as knownHeaders } from '../../contract/headers.ts'
 import type { Call } from '../../gateway/pipeline/call.ts'
 import { StreamReply } from '../../kernel/index.ts'
 import type { IncomingMessage } from '../../platform/runtime/index.ts'
-import { eventHeaders } from '../event-bytes.ts'
+import { eventHeaders, readLastEventId } from '../event-bytes.ts'
 import { basePathOf } from '../upstream/connection.ts'
 import { createUpstreamProxy, type ProxyRequestHead } from '../upstream/proxy.ts'
 import { type ClientPorts, invalidReply, isIdentityEncoding, upstreamTimeout } from '../upstream/reply.ts'
 import { buildHeaders, buildPath } from '../upstream/request.ts'
 import type { StreamClient } from '../upstream/stream-client.ts'
 import { headerOf, readJsonReply } from '../upstream/stream-reply.ts'
-
-const lastEventId = knownHeaders.lastEventId
 
 /** The deadline applies to the head of the response; the pipeline limits the time of the stream itself. */
 export function createEventsClient(settings: UpstreamConfiguration, { isCode, durations }: ClientPorts): StreamClient {
@@ -59,11 +57,10 @@ function isEventStream(response: IncomingMessage): boolean {
 
 function buildEventsRequest(call: Call, assertion: string, basePath: string): ProxyRequestHead {
   const headers = { ...buildHeaders(call, assertion), accept: 'text/event-stream' }
-  const id = call.headers.optional(lastEventId.field)
-  const isForwarded = id !== undefined && lastEventId.accepts(id)
+  const id = readLastEventId(call)
   return {
     method: 'GET',
     path: basePath + buildPath(call),
-    headers: { ...headers, ...(isForwarded && { [lastEventId.field]: id }) },
+    headers: { ...headers, ...(id !== null && { [knownHeaders.lastEventId.field]: id }) },
   }
 }
