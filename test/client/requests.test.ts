@@ -153,6 +153,7 @@ describe('a failure', () => {
     const error = await failure(consumer(gateway.baseUrl).listWallets())
     expect({ ...error, message: error.message }).toEqual({
       name: 'PorticoError',
+      oldestCursor: null,
       status: 429,
       code: 'ACCESS.RATE_LIMITED',
       message: 'refused: ACCESS.RATE_LIMITED',
