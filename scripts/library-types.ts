@@ -42,7 +42,9 @@ execFileSync(
 // The testing kit returns typed clients.
 writeFileSync(join(types, 'client/methods.d.ts'), methodDeclarations())
 const merged = declarations()
-  .filter((name) => /declare module '[^']+\/(services|codes|notices)\.ts'/.test(textOf(name)))
+  .filter((name) =>
+    /declare module '[^']+\/(services|codes|notices)\.ts'|interface PorticoEvents \{/.test(textOf(name)),
+  )
   .sort()
 writeFileSync(
   join(types, 'index.d.ts'),

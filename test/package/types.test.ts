@@ -67,6 +67,7 @@ const notes = domain({
   ledger: ledgerTypes,
   settings: z.strictObject({ maxNotes: z.int() }),
   ownerNotices: ['NOTE_SHARED'],
+  on: { 'transfer.completed': async ({ data }) => console.log(data.orderNo.length) },
   needs: ['ids'],
   create: ({ ids, settings }) => ({
     handlers: {
@@ -99,6 +100,8 @@ const mistakes: [name: string, piece: string, replacement: string][] = [
   ['an undeclared notice', "['NOTE_SHARED', ", "['NOTE_LOST', "],
   ['an undeclared flow type', "Entry['flowType'] = 'NOTE_FEE'", "Entry['flowType'] = 'NOTE_GIFT'"],
   ['an undeclared house account', "HouseParty['house'] = 'NOTES'", "HouseParty['house'] = 'GIFTS'"],
+  ['a reaction to an unknown event', "'transfer.completed':", "'transfer.completd':"],
+  ['a reaction that reads a field that the event does not have', 'data.orderNo', 'data.orderNumber'],
   ['a policy without a permission', ", permission: 'note:read' }", ' }'],
   ['a policy without a workspace', "workspace: 'required', permission: 'note:create'", "permission: 'note:create'"],
   ['an unknown chain', "chains: ['consumer'],\n    summary: 'Read", "chains: ['customer'],\n    summary: 'Read"],
