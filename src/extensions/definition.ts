@@ -86,7 +86,7 @@ const EventsShape = z.record(
     data: zodSchema,
     audience: z.enum(['workspace', 'operators']),
     permission,
-    operatorPermission: permission.optional(),
+    operatorPermission: permission.nullable().optional(),
   }),
 )
 

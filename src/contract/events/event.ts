@@ -136,7 +136,10 @@ export function collectEvents(
     if (row.audience === 'workspace' && !permissions.workspace.includes(row.permission))
       fail('.permission', `no owner declares ${row.permission} in permissions.workspace; add it there`)
     if (row.operatorPermission !== null && !permissions.operator.includes(row.operatorPermission))
-      fail('.operatorPermission', `no owner declares ${row.operatorPermission} in permissions.operator; add it there`)
+      fail(
+        '.operatorPermission',
+        `no owner declares ${row.operatorPermission} in permissions.operator; add it there, or set operatorPermission to null`,
+      )
   }
   return joinDeclarations('event', rows, report)
 }

@@ -22,6 +22,7 @@ export const events = {
     data: z.object({ points: z.int() }),
     audience: 'workspace',
     permission: 'reward:read',
+    operatorPermission: null,
   }),
 } as const
 
