@@ -20,6 +20,7 @@ export interface SchemaOwner {
 
 /** Executes SQL statements in order. Once applied, they cannot change. */
 export function sqlMigration(name: string, statements: readonly string[]): Migration {
+  if (statements.some(Array.isArray)) throw new TypeError(`${name} has a list: spread it, as in ...recordChanges(…)`)
   return {
     name,
     checksum: checksumOf(statements),

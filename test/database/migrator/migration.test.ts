@@ -49,6 +49,7 @@ test.each([
 })
 
 test('migrate: a checksum ignores white space, and only white space', () => {
+  expect(() => sqlMigration('001-rewards', [[] as never])).toThrow('001-rewards has a list: spread it')
   const checksumOf = (...statements: string[]) => sqlMigration('001-baseline', statements).checksum
   expect(checksumOf('CREATE TABLE a ()\n')).toBe(checksumOf(' CREATE  TABLE a ()'))
   expect(checksumOf('CREATE TABLE a ()')).not.toBe(checksumOf('CREATE TABLE A ()'))

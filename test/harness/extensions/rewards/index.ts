@@ -16,7 +16,7 @@ export default domain({
          transfer_biz_id uuid NOT NULL,
          points integer NOT NULL
        )`,
-      recordChanges('rewards', ['points'], ['biz_id', 'workspace_biz_id', 'transfer_biz_id', 'points']),
+      ...recordChanges('rewards', ['points'], ['biz_id', 'workspace_biz_id', 'transfer_biz_id', 'points']),
     ]),
   ],
   on: {
