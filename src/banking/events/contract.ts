@@ -81,7 +81,7 @@ const stream = {
   body: 'none',
   reply: 'events',
   description:
-    'Each event has the `id` of its cursor, the type as `event`, and the CloudEvent as `data`. `Last-Event-ID` resumes behind a cursor. Without it, the stream begins with the next event.',
+    'Each event has the `id` of its cursor, the type as `event`, and the CloudEvent as `data`. `Last-Event-ID` resumes after a cursor. Without it, the stream begins with the next event.',
   refuses: ['EVENT.CURSOR_EXPIRED'],
 } as const
 

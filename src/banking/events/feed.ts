@@ -81,12 +81,12 @@ export async function cutOffOf(
   return after < oldest ? oldest : null
 }
 
-/** Throws EVENT.CURSOR_EXPIRED before the oldest stored event, and VALIDATION.INVALID_PARAMETER behind the newest. */
+/** Throws EVENT.CURSOR_EXPIRED before the oldest stored event, and VALIDATION.INVALID_PARAMETER after the newest. */
 export function startOf(after: string | undefined, oldest: number, newest: number, field = 'after'): number {
   if (after === undefined) return oldest
   const position = Number(after)
   if (position < oldest) throw expired(oldest, field)
-  if (position > newest) throw invalid(field, 'a cursor behind the newest event')
+  if (position > newest) throw invalid(field, 'a cursor after the newest event: continue from latestCursor')
   return position
 }
 

@@ -324,7 +324,7 @@ function readerIn({ access, caller }: WebhookContext): { scope: Scope; permissio
 }
 
 function assertReceiver({ receivers }: WebhookServicePorts, url: string): void {
-  if (!isReceiverUrl(url, receivers)) throw invalid('url', 'not the URL of an allowed receiver')
+  if (!isReceiverUrl(url, receivers)) throw invalid('url', 'not a public https URL on port 443 or above 1023')
 }
 
 /** Serializes changes, and rejects a caller whose session or permissions have just ended. */

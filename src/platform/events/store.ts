@@ -178,7 +178,7 @@ const columns = [
 /** Whose feed to read: that of a workspace, or null for that of the operators. */
 export type Feed = WorkspaceId | null
 
-/** Returns the events of a feed behind a position, in order. */
+/** Returns the events of a feed after a position, in order. */
 export async function eventsAfter(
   database: Database,
   feed: Feed,
@@ -215,7 +215,7 @@ const tail = statement(
 )
 
 /**
- * Returns the events of several feeds behind a position, in order, and the position up to which none is missing. The events
+ * Returns the events of several feeds after a position, in order, and the position up to which none is missing. The events
  * of the operators' feed are marked.
  */
 export async function readTail(
