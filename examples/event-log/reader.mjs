@@ -1,13 +1,18 @@
 /*
  * Copies a feed of Portico into a Redis stream. README.md explains it.
  *
- *   PORTICO_FEED=https://portico.example.com/api/v1/consumer/events PORTICO_TOKEN=pk_… REDIS_URL=redis://127.0.0.1:6379 \
+ *   PORTICO_FEED=https://portico.example.com/api/v1/consumer/events PORTICO_TOKEN=ptk_… REDIS_URL=redis://127.0.0.1:6379 \
  *     node examples/event-log/reader.mjs
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 
 const { PORTICO_FEED, PORTICO_TOKEN, PORTICO_HEADERS = '{}', REDIS_URL = 'redis://127.0.0.1:6379' } = process.env
+
+if (!PORTICO_FEED || !PORTICO_TOKEN) {
+  console.error('Set PORTICO_FEED and PORTICO_TOKEN: see README.md.')
+  process.exit(2)
+}
 
 /** Both keys are in one slot of a cluster. */
 const [stream, cursorKey] = ['{portico}:events', '{portico}:events:cursor']
