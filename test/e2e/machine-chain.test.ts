@@ -39,7 +39,9 @@ describe('the machine chain', () => {
 
   test('has the nine operations of the interface, and the events', () => {
     const ids = routes.filter(({ chainId }) => chainId === 'api').map(({ operation }) => operation.id)
-    expect(ids.toSorted()).toEqual([...Object.keys(reads('')), 'transfers.create', 'events.list', 'events.stream'].toSorted())
+    expect(ids.toSorted()).toEqual(
+      [...Object.keys(reads('')), 'transfers.create', 'events.list', 'events.stream'].toSorted(),
+    )
   })
 
   test.each(Object.entries(means))(
