@@ -90,15 +90,15 @@ export function startOf(after: string | undefined, oldest: number, newest: numbe
   return position
 }
 
-function expired(oldest: number, field: string): Refusal {
-  const headers = { 'X-Oldest-Cursor': String(oldest) }
-  return new Refusal('EVENT.CURSOR_EXPIRED', { field, headers, internal: `the oldest cursor is ${oldest}` })
-}
-
 /** The cursor behind an event. */
 export function positionIn(
   feed: WorkspaceId | null,
   event: { position: number; workspacePosition: number | null },
 ): number {
   return feed === null ? event.position : (event.workspacePosition ?? 0)
+}
+
+function expired(oldest: number, field: string): Refusal {
+  const headers = { 'X-Oldest-Cursor': String(oldest) }
+  return new Refusal('EVENT.CURSOR_EXPIRED', { field, headers, internal: `the oldest cursor is ${oldest}` })
 }

@@ -1,16 +1,16 @@
 /* Types for the `emits` of several operations. */
 
-/** What the loss of rights causes besides its own event, because nobody can accept what they offered. */
+/** The loss of rights also ends the invitations that offered them. */
 export const narrowed = ['invitation.cancelled', 'invitation.expired'] as const
 
-/** What the end of a membership causes. */
+/** The events of the end of a membership. */
 export const left = ['member.removed', 'api_key.deleted', ...narrowed] as const
 
-/** What the recovery of an account ends and suspends. */
+/** The events of the recovery of an account. */
 export const recovered = [
   ...(['session.ended', 'member.suspended', 'role.changed'] as const),
   ...(['api_key.suspended', 'invitation.suspended', 'withdrawal_channel.suspended'] as const),
 ] as const
 
-/** What a new workspace contains. */
+/** The events of a new workspace. */
 export const opened = ['workspace.active', 'role.created', 'member.joined', 'wallet.active'] as const
