@@ -141,7 +141,9 @@ export function joinContracts(
   assertDeclaredPermissions(domains, { workspacePermissions, operatorPermissions }, report)
   assertKnownRefusals(domains, isCode, report)
   assertKnownRateGroups(domains, declaredRateGroups, report)
-  assertKnownEvents(domains, typesOfEvents({ ...off, ...domains }, allTypes), report)
+  // A service can take the place of a domain whose events the gateway's own operations emit.
+  const checked = Object.fromEntries(Object.entries(domains).filter(([owner]) => isRoutable(owner)))
+  assertKnownEvents(checked, typesOfEvents({ ...off, ...domains }, allTypes), report)
   const catalogue: Catalogue = {
     namedOperations,
     operations,

@@ -14,7 +14,7 @@ describe("a machine's client", () => {
   it('has a method for each operation of the machine chain, and no other', async () => {
     gateway = await scriptedGateway({})
     const served = catalogue.filter(({ chains }) => chains.some((chain) => chain === 'api'))
-    expect(Object.keys(clientOf(gateway))).toHaveLength(served.length + 1)
+    expect(Object.keys(clientOf(gateway))).toHaveLength(served.length + 2)
     expectTypeOf(clientOf(gateway)).not.toHaveProperty('readProfile')
   })
 

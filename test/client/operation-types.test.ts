@@ -3,7 +3,7 @@ import { createApiClient, createClient } from '../../src/client/index.ts'
 import { catalogue } from '../../src/contract/index.ts'
 
 const at = { baseUrl: 'http://127.0.0.1:1', accessCode: 'x' }
-const own = ['answer', 'clientHash', 'close', 'session', 'signIn', 'signOut', 'socketProtocols', 'with']
+const own = ['answer', 'clientHash', 'close', 'events', 'session', 'signIn', 'signOut', 'socketProtocols', 'with']
 
 describe.each(['CONSUMER', 'SYSTEM'] as const)('the client of %s', (portal) => {
   const client = createClient({ ...at, portal })

@@ -68,6 +68,11 @@ function browserFetch(): typeof fetch {
   }
 }
 
+/** Not the minimum: a notification that is on its way hides a round trip. */
+function lowest(values: readonly number[]): number {
+  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 10)] ?? 0
+}
+
 function kilobytes(bytes: number): string {
   return (bytes / 1_000).toFixed(1)
 }
@@ -107,8 +112,8 @@ function expectDocumented(costs: Record<string, Cost>): void {
 }
 
 /**
- * The costs of each kind of request on a warm replica. Counts of round trips and statements are the minimum of several
- * requests, because jobs and notifications use the same connections.
+ * The costs of each kind of request on a warm replica. Counts of round trips and statements are those of the cheapest of
+ * several requests, because jobs and notifications use the same connections.
  */
 describe('round trips', () => {
   const stops: (() => Promise<unknown>)[] = []
@@ -164,7 +169,7 @@ describe('round trips', () => {
     for (let index = 0; index < requests; index++) {
       const prepared = await prepare()
       // Work after the previous response also uses the connections. Events get their positions within 100 ms.
-      await pause(requests < samples || index % 10 === 0 ? 150 : 1)
+      await pause(requests < samples ? 40 : index % 5 === 0 ? 120 : 1)
       const before = requests === samples ? 0 : await allocatedBytes()
       costs.push(await trafficDuring(() => task(prepared)))
       allocated += before === 0 ? 0 : (await allocatedBytes()) - before
@@ -175,7 +180,7 @@ describe('round trips', () => {
       allocated = (await allocatedBytes()) - before
     }
     return {
-      ...trafficOf((name) => Math.min(...costs.map((cost) => cost[name]))),
+      ...trafficOf((name) => lowest(costs.map((cost) => cost[name]))),
       allocated: allocated / requests,
     }
   }

@@ -5,6 +5,7 @@ import type { Hook } from '../../src/api/hooks.ts'
 import { disableAnyApiKey } from '../../src/banking/api-keys/contract.ts'
 import { bankingDomains } from '../../src/banking/index.ts'
 import { freezeWallet } from '../../src/banking/wallets/contract.ts'
+import { disableAnyWebhook } from '../../src/banking/webhooks/contract.ts'
 import { createWithdrawalChannel } from '../../src/banking/withdrawal-channels/contract.ts'
 import { freezeWorkspace } from '../../src/banking/workspaces/contract.ts'
 import { sqlMigration } from '../../src/database/index.ts'
@@ -73,6 +74,11 @@ const samples: Samples = {
   'withdrawalChannels.reject': ofChannel,
   'withdrawalChannels.reveal': ofChannel,
   'withdrawalChannels.verify': ofChannel,
+  'webhooks.enableAny': async (place) => {
+    const sample = (await bankingSamples['webhooks.disableAny']?.(place)) ?? {}
+    await place.run(disableAnyWebhook, sample)
+    return sample
+  },
   'workspaces.limitMember': ofMember,
 }
 

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import * as transfers from '../../../src/banking/transfers/contract.ts'
 import { joinContracts } from '../../../src/contract/catalogue.ts'
-import { bankingCatalogue } from '../../../src/contract/index.ts'
+import { bankingCatalogue, identityContracts } from '../../../src/contract/index.ts'
+import { operationsIn } from '../../../src/kernel/index.ts'
 import { document, readerOf } from '../../openapi/document-reader.ts'
 
 const { createTransfer, cancelTransfer } = transfers
@@ -44,4 +45,12 @@ test('emits: each type of an order type that no clock causes alone is in it', ()
   const orders = new Set([...bankingCatalogue.ledgerTypes.orders.values()].map(({ owner }) => owner))
   const types = [...bankingCatalogue.events].flatMap(([type, { owner }]) => (orders.has(owner) ? [type] : []))
   expect(types.filter((type) => !emitted.has(type))).toEqual(['transfer.expired', 'recharge.expired'])
+})
+
+test('emits: the operations that the gateway serves itself name declared types', () => {
+  const emitted = Object.values(identityContracts).flatMap((contract) =>
+    operationsIn(contract).flatMap(([, { emits = [] }]) => emits),
+  )
+  expect(new Set(emitted).size).toBeGreaterThan(5)
+  expect(emitted.filter((type) => !bankingCatalogue.events.has(type))).toEqual([])
 })
