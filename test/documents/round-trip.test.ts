@@ -12,6 +12,10 @@ import { operationsOf } from './described.ts'
 
 type Json = Record<string, unknown>
 
+function descriptionIn(operation: object): string {
+  return 'description' in operation && typeof operation.description === 'string' ? operation.description : ''
+}
+
 describe.each([
   ['the OpenAPI document of the whole catalogue', false],
   ['the document with sealed bodies', true],
@@ -48,7 +52,12 @@ describe.each([
     const [before, after] = [operationsOf(document), operationsOf(again)]
     expect(before.size).toBeGreaterThan(150)
     expect([...after.keys()].toSorted()).toEqual([...before.keys()].toSorted())
-    for (const [place, operation] of before) expect(after.get(place), place).toEqual(operation)
+    // A gateway does not read the description of an operation, and writes that of its policy.
+    const withPolicy = (operation: object) => ({
+      ...operation,
+      description: descriptionIn(operation).split('\n\n').at(-1),
+    })
+    for (const [place, operation] of before) expect(after.get(place), place).toEqual(withPolicy(operation))
   })
 
   test('has the same permissions, codes and descriptions', () => {
