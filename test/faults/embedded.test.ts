@@ -107,6 +107,9 @@ test('the log of the embedded store cannot be written: a transfer is 503, and th
   try {
     const user = await signedIn(createClient(() => [gateway]))
     const attempts = [await transfer(user)]
+    // The event of the transfer must not be the first write that fails.
+    const events = async () => (await sendRequest(user, 'GET', '/events?type=transfer.completed')).body.data.events
+    await expect.poll(events).toHaveLength(1)
     const ended = once(gateway.child, 'exit')
     gateway.child.kill('SIGUSR2')
     await expect.poll(() => gateway.output()).toContain('the log is broken')
