@@ -58,7 +58,7 @@ const feed = {
   reply: z
     .object({
       events: z.array(CloudEventSchema),
-      nextCursor: z.string().meta({ description: 'The next `after`, also if there are no new events.' }),
+      nextCursor: z.string().meta({ description: 'The next `after`, also of an empty reply.' }),
       hasMore: z.boolean(),
       latestCursor: z.string().meta({ description: 'The `after` that skips all present events.' }),
     })

@@ -1,6 +1,6 @@
 import type { EventsPort } from '../../api/domain.ts'
-import type { EventTable } from '../../contract/events/event.ts'
-import { type Caller, denied, invalid, Refusal, type WorkspaceAccess, type WorkspaceId } from '../../kernel/index.ts'
+import { assertReadableEvents, type EventReader, readableEvents } from '../../contract/events/readers.ts'
+import { invalid, Refusal, type WorkspaceId } from '../../kernel/index.ts'
 import { type StoredEvent, toCloudEvent } from '../../platform/events/index.ts'
 
 export interface FeedPorts {
@@ -14,8 +14,8 @@ interface FeedQuery {
 }
 
 /** Returns the events of a feed that the reader can read, of a workspace or, for operators, of all. */
-export async function readFeed({ events }: FeedPorts, feed: WorkspaceId | null, query: FeedQuery, reader: Reader) {
-  const types = readableTypes(events.types, reader, query.type)
+export async function readFeed({ events }: FeedPorts, feed: WorkspaceId | null, query: FeedQuery, reader: EventReader) {
+  const types = typesFor({ events }, reader, query.type)
   const { oldest, newest } = await events.endsOf(feed)
   const after = startOf(query.after, oldest, newest)
   const found = await events.readAfter(feed, { after, types, limit: query.limit })
@@ -35,35 +35,15 @@ export async function readFeed({ events }: FeedPorts, feed: WorkspaceId | null, 
   }
 }
 
-/** Who reads a feed: a member in a workspace, or an operator. */
-export interface Reader {
-  workspace: Pick<WorkspaceAccess, 'permissions'> | null
-  caller: Pick<Caller, 'permissions'>
-}
-
-/**
- * Returns the types whose permission the reader holds, of `requested` if it is set. Throws
- * VALIDATION.INVALID_PARAMETER for an unknown type, and ACCESS.PERMISSION_DENIED for one that the reader cannot read.
- */
-export function readableTypes(
-  table: EventTable,
-  { workspace, caller }: Reader,
+/** Returns the types to read: `requested`, or all that the reader can read. Throws the refusals of `assertReadableEvents`. */
+export function typesFor(
+  { events }: { events: Pick<EventsPort, 'types'> },
+  reader: EventReader,
   requested: readonly string[] | undefined,
-): string[] {
-  const isReadable = (type: string): boolean => {
-    const row = table.get(type)
-    if (!row) return false
-    return workspace
-      ? row.audience === 'workspace' && workspace.permissions.has(row.permission)
-      : row.operatorPermission !== null && caller.permissions.has(row.operatorPermission)
-  }
-  for (const type of requested ?? []) {
-    const row = table.get(type)
-    if (!row || (workspace && row.audience !== 'workspace')) throw invalid('type', 'an unknown type of events')
-    if (!isReadable(type))
-      throw denied(`the event ${type} needs ${(workspace ? row.permission : row.operatorPermission) ?? 'a member'}`)
-  }
-  return (requested ?? [...table.keys()]).filter(isReadable)
+): readonly string[] {
+  if (!requested) return readableEvents(events.types, reader)
+  assertReadableEvents(events.types, requested, reader, () => 'type')
+  return requested
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { EventReader } from '../../contract/events/readers.ts'
 import {
   createConcurrencyLimiter,
   invalid,
@@ -7,7 +8,7 @@ import {
 } from '../../kernel/index.ts'
 import { type StoredEvent, toCloudEvent } from '../../platform/events/index.ts'
 import { cursor as cursorSchema } from './contract.ts'
-import { cutOffOf, type FeedPorts, positionIn, type Reader, readableTypes, startOf } from './feed.ts'
+import { cutOffOf, type FeedPorts, positionIn, startOf, typesFor } from './feed.ts'
 
 /** Streams that resume read the store a few at a time, so that they delay nobody else. */
 const catchUps = { concurrency: 4, waiting: Number.POSITIVE_INFINITY }
@@ -28,7 +29,7 @@ interface StreamRequest {
 type OpenStream = (
   feed: WorkspaceId | null,
   request: StreamRequest,
-  reader: Reader,
+  reader: EventReader,
 ) => Promise<AsyncIterable<ServerSentEvent>>
 
 /**
@@ -38,7 +39,7 @@ type OpenStream = (
 export function createStreams({ events }: FeedPorts): OpenStream {
   const { runLimited } = createConcurrencyLimiter(catchUps)
   return async (feed, { query, lastEventId, signal }, reader) => {
-    const types = readableTypes(events.types, reader, query.type)
+    const types = typesFor({ events }, reader, query.type)
     if (lastEventId !== null && !cursorSchema.safeParse(lastEventId).success)
       throw invalid(lastEventIdField, 'not a cursor')
     const { oldest, newest } = await events.endsOf(feed)

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { DomainPorts } from '../../api/domain.ts'
+import { canReadEvent, type ReadableEvents } from '../../contract/events/readers.ts'
 import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
@@ -38,7 +39,7 @@ import {
   withhold,
 } from './delivery-store.ts'
 import { type NoticePorts, queueNotice } from './notices.ts'
-import { canRead, type EventTypes, isGone, isSlow, isSuccess, maxFailingMs, nextAttemptAt } from './rules.ts'
+import { isGone, isSlow, isSuccess, maxFailingMs, nextAttemptAt, readerOf } from './rules.ts'
 import { changeWebhook, type WebhookId, type WebhookKey, type WebhookToSend, webhookToSend } from './store.ts'
 
 /*
@@ -56,7 +57,7 @@ export interface DeliveryPorts {
   randomness: Randomness
   secretBox: SecretBox
   sender: WebhookSender
-  eventTypes: EventTypes
+  eventTypes: ReadableEvents
   notices: NoticePorts['notices']
   /** The `source` of events. */
   source: string
@@ -209,7 +210,7 @@ async function mayReceive(
       scope === null ? new Set(operatorPermissions) : await permissionsOf({ accountId, portal }, scope)
     // Who lost the right to manage webhooks no longer decides where data goes.
     if (!permissions?.has('webhook:manage')) return false
-    if (type !== testType && !canRead(eventTypes, type, { scope, permissions })) return false
+    if (type !== testType && !canReadEvent(eventTypes, type, readerOf(scope, permissions))) return false
   }
   return true
 }

@@ -1,3 +1,4 @@
+import { readableEvents } from '../../contract/events/readers.ts'
 import {
   bizId,
   type Caller,
@@ -17,13 +18,12 @@ import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import type { DeliveryRow } from './delivery-store.ts'
 import { receiverOf } from './notices.ts'
-import type { WebhookCommand } from './rules.ts'
+import { readerOf, type WebhookCommand } from './rules.ts'
 import {
   changeWebhookStatus,
   createWebhook,
   decideOnWebhook,
   listDeliveries,
-  readableTypes,
   readWebhook,
   replayEvents,
   resendDelivery,
@@ -98,7 +98,8 @@ export function createHandlers(ports: HandlerPorts): HandlerTable {
 
   return createHandlerTable(contract, {
     listWebhooks: async (request) => mapPage(await list(request, request.workspace.id), (row) => toView(row, request)),
-    listWebhookTypes: async ({ workspace }) => readableTypes(ports, workspace),
+    listWebhookTypes: async ({ workspace }) =>
+      readableEvents(ports.eventTypes, readerOf(workspace.id, workspace.permissions)),
     readWebhook: async (request) =>
       toView(await readWebhook(ports, request.workspace.id, bizId(request.params.webhook_id)), request),
     createWebhook: create,

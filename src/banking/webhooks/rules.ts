@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { positive } from '../../config/values.ts'
-import type { EventRow } from '../../contract/events/event.ts'
+import type { EventReader } from '../../contract/events/readers.ts'
 import {
   addMs,
   conflict,
@@ -8,14 +8,13 @@ import {
   denied,
   hours,
   type Instant,
-  invalid,
   minutes,
   type Permission,
   type Randomness,
   toInstant,
 } from '../../kernel/index.ts'
 import type { WebhookResponse } from '../../platform/webhooks/index.ts'
-import { allTypes, type WebhookStatus } from './contract.ts'
+import type { WebhookStatus } from './contract.ts'
 import type { Scope, WebhookRow } from './store.ts'
 
 export const webhookSettings = z.strictObject({
@@ -62,33 +61,9 @@ export function assertNotDisabledByOperator({ operatorBizId }: Pick<WebhookRow, 
   if (operatorBizId !== null) throw denied('an operator disabled the webhook')
 }
 
-export type EventTypes = ReadonlyMap<string, Pick<EventRow, 'audience' | 'permission' | 'operatorPermission'>>
-
-/** Whether a person with these permissions can read events of a type. */
-export function canRead(
-  types: EventTypes,
-  type: string,
-  { scope, permissions }: { scope: Scope; permissions: ReadonlySet<Permission> },
-): boolean {
-  const row = types.get(type)
-  if (!row) return false
-  return scope === null
-    ? row.operatorPermission !== null && permissions.has(row.operatorPermission)
-    : row.audience === 'workspace' && permissions.has(row.permission)
-}
-
-/** Throws VALIDATION.INVALID_PARAMETER for an unknown type, and ACCESS.PERMISSION_DENIED for one that the caller cannot read. */
-export function assertReadable(
-  types: EventTypes,
-  requested: readonly string[],
-  reader: { scope: Scope; permissions: ReadonlySet<Permission> },
-): void {
-  for (const [index, type] of requested.entries()) {
-    if (type === allTypes) continue
-    if (!types.has(type) || (reader.scope !== null && types.get(type)?.audience !== 'workspace'))
-      throw invalid(`eventTypes.${index}`, 'an unknown type of events')
-    if (!canRead(types, type, reader)) throw denied(`the caller cannot read ${type}`)
-  }
+/** A webhook reads as its workspace's members do, or as operators. */
+export function readerOf(scope: Scope, permissions: ReadonlySet<Permission>): EventReader {
+  return { audience: scope === null ? 'operators' : 'workspace', permissions }
 }
 
 export function isSuccess({ status }: Pick<WebhookResponse, 'status'>): boolean {

@@ -1,4 +1,5 @@
 import type { DomainPorts } from '../../api/domain.ts'
+import { assertReadableEvents, type ReadableEvents } from '../../contract/events/readers.ts'
 import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
@@ -14,7 +15,6 @@ import {
   mapPage,
   notFound,
   type Page,
-  type Permission,
   type Randomness,
   type WorkspaceAccess,
   type WorkspaceId,
@@ -22,6 +22,7 @@ import {
 import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
 import type { SecretBox } from '../../platform/crypto/index.ts'
 import { formatWebhookSecret, isReceiverUrl, type ReceiverRules } from '../../platform/webhooks/index.ts'
+import { allTypes } from './contract.ts'
 import { enqueueRuns } from './deliver.ts'
 import {
   type DeliveryId,
@@ -36,10 +37,9 @@ import {
 import { type NoticePorts, queueNotice, receiverOf, type WebhookNotice } from './notices.ts'
 import {
   assertNotDisabledByOperator,
-  assertReadable,
   assertStatus,
-  type EventTypes,
   previousSecretMs,
+  readerOf,
   statusChanges,
   type WebhookCommand,
   type WebhookSettings,
@@ -75,7 +75,7 @@ export interface WebhookServicePorts {
   assertSessionOpen(tx: Tx, caller: Caller): Promise<void>
   notices: NoticePorts['notices']
   /** The types that domains declare. */
-  eventTypes: EventTypes
+  eventTypes: ReadableEvents
   receivers: ReceiverRules
   settings: WebhookSettings
   /** Validity of a step-up. */
@@ -95,16 +95,6 @@ interface WithSecret {
   secret: string
 }
 
-/** Types that the caller can read. */
-export function readableTypes(
-  { eventTypes }: Pick<WebhookServicePorts, 'eventTypes'>,
-  access: WorkspaceAccess,
-): string[] {
-  return [...eventTypes].flatMap(([type, row]) =>
-    row.audience === 'workspace' && access.permissions.has(row.permission) ? [type] : [],
-  )
-}
-
 export async function readWebhook(
   { database }: Pick<WebhookServicePorts, 'database'>,
   scope: Scope,
@@ -121,7 +111,7 @@ export function createWebhook(
 ): Promise<WithSecret> {
   const { accountId, at } = context.auditContext
   const scope = scopeIn(context)
-  assertReadable(ports.eventTypes, input.eventTypes, readerIn(context))
+  assertReadable(ports, input.eventTypes, context)
   assertReceiver(ports, input.url)
   return ports.transaction(async (tx) => {
     await lockScope(ports, tx, context)
@@ -161,7 +151,7 @@ export function updateWebhook(
     const movesData = url !== undefined || eventTypes !== undefined
     if (movesData) {
       assertSteppedUp(context.caller, at, ports.stepUpMs)
-      assertReadable(ports.eventTypes, eventTypes ?? before.eventTypes, readerIn(context))
+      assertReadable(ports, eventTypes ?? before.eventTypes, context)
     }
     const changes = { url, eventTypes, description, ...(movesData && { actsFor: accountId }) }
     const row = await changeWebhook(tx, before, changes, at)
@@ -176,7 +166,7 @@ export function rotateSecret(ports: WebhookServicePorts, id: WebhookId, context:
   return ports.transaction(async (tx) => {
     const before = await lockWebhook(ports, tx, id, context)
     // Who knows the secret can forge events, so a recovery of the caller must reach the webhook.
-    assertReadable(ports.eventTypes, before.eventTypes, readerIn(context))
+    assertReadable(ports, before.eventTypes, context)
     const { secret, secretSealed: sealed } = newSecret(ports, id)
     const changes = { secret: { sealed, previousUntil: addMs(at, previousSecretMs) }, actsFor: accountId }
     const row = await changeWebhook(tx, before, changes, at)
@@ -202,7 +192,7 @@ export function changeWebhookStatus(
     if (command !== 'enable' && before.actsFor !== accountId) assertSteppedUp(context.caller, at, ports.stepUpMs)
     if (command === 'enable') {
       assertNotDisabledByOperator(before)
-      assertReadable(ports.eventTypes, before.eventTypes, readerIn(context))
+      assertReadable(ports, before.eventTypes, context)
       if (before.webhookStatus === 'SUSPENDED' && context.access)
         await ports.members.assertMayRestore(tx, accountId, context.access.id)
     }
@@ -317,10 +307,16 @@ function scopeIn({ access }: WebhookContext): Scope {
   return access?.id ?? null
 }
 
-function readerIn({ access, caller }: WebhookContext): { scope: Scope; permissions: ReadonlySet<Permission> } {
-  return access
-    ? { scope: access.id, permissions: access.permissions }
-    : { scope: null, permissions: caller.permissions }
+/** Throws the refusals of `assertReadableEvents`. */
+function assertReadable(
+  { eventTypes }: Pick<WebhookServicePorts, 'eventTypes'>,
+  requested: readonly string[],
+  { access, caller }: WebhookContext,
+): void {
+  // The list is `*` alone, or has no `*`.
+  if (requested.includes(allTypes)) return
+  const reader = readerOf(access?.id ?? null, (access ?? caller).permissions)
+  assertReadableEvents(eventTypes, requested, reader, (index) => `eventTypes.${index}`)
 }
 
 function assertReceiver({ receivers }: WebhookServicePorts, url: string): void {

@@ -53,7 +53,7 @@ export function webhookById(store: Database | Tx, scope: Scope, id: WebhookId): 
     .executeTakeFirst()
 }
 
-/** For operators: undefined if there is no such webhook, otherwise its workspace or null. */
+/** For operators. Returns undefined for an unknown webhook. */
 export async function scopeOf(store: Database | Tx, id: WebhookId): Promise<Scope | undefined> {
   const found = store.selectFrom('webhooks').select('workspaceBizId').where('bizId', '=', id)
   return (await found.executeTakeFirst())?.workspaceBizId

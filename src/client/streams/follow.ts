@@ -43,7 +43,7 @@ const maxFailedStreams = 3
 const pollsPerStream = 80
 
 /**
- * Reads the feed until it is current, and then the stream, which a reconnection resumes. While there is no stream, it polls the
+ * Reads the feed until it is current, and then the stream, which a reconnection resumes. Without a stream, it polls the
  * feed, which prolongs the session.
  */
 export async function* followEvents<Type extends PorticoEvent['type']>(
@@ -70,7 +70,7 @@ export async function* followEvents<Type extends PorticoEvent['type']>(
         isCurrent = polls === 0
       }
       while (!isCurrent) {
-        // Inside a page there is no cursor, so the first page has one event.
+        // A page has one cursor, so the first page has one event.
         const start: string | undefined = cursor
         const page = await read(start === undefined ? { limit: 1 } : { after: start })
         for (const [index, event] of page.events.entries()) {

@@ -7,7 +7,7 @@ import type { StoredEvent } from '../../../src/platform/events/index.ts'
 import { refusalOf } from '../world.ts'
 
 const workspace = bizId<'workspace'>('01990000-0000-7000-8000-00000000000a')
-const reader = { workspace: { permissions: new Set(['x:read' as Permission]) }, caller: { permissions: new Set([]) } }
+const reader = { audience: 'workspace', permissions: new Set(['x:read' as Permission]) } as const
 const row = { audience: 'workspace', permission: 'x:read', operatorPermission: null }
 
 /** A feed of 20 events, whose first 10 the retention deletes just before the events are read. */
