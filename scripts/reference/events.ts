@@ -16,7 +16,7 @@ last column has the operations that can cause the event. "none" means that only 
 
 These changes have no event:
 
-- The expiry of an API key or a session, because it follows from a stored time. \`expiresAt\` tells when a key ends.
+- The expiry of an API key or a session, because it follows from a stored time. \`expiresAt\` is the end of a key.
 - The use of an API key, the activity of a session, and the deletion of old sessions.
 - The deletion of payout accounts by the reset of a sandbox.
 

@@ -22,7 +22,7 @@ describe.each(stores)('a backlog of jobs on $name', ({ database }) => {
       leaseJob(store, { kinds: [kind, 'exports.write'], leaseId: randomUUID(), at, leaseMs: 30_000 })
     const read = await rowsRead(database, lease('mail.send'))
     expect(read('jobs')).toBeLessThan(10)
-    // A backlog of its own kind is read in the order of the due times.
+    // A backlog of the same kind is read in the order of the due times.
     const ofBacklog = await rowsRead(database, lease('loans.on.transfer.completed'))
     expect(ofBacklog('jobs')).toBeLessThan(10)
   })
