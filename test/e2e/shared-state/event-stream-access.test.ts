@@ -110,8 +110,11 @@ describe('access to streams of events', needsStore(), () => {
     const { secret } = await create({ permissionCodes: ['event:read', 'workspace:read'] })
     const streams = [await watch(secret), await watch(at.token, { path: webPath })]
     await system(`/workspaces/${workspace}/freeze`)
-    for (const { events } of streams)
-      await expect.poll(() => events.map(({ type }) => type)).toEqual(['workspace.frozen'])
+    // The member can also get the event of the key, which has no position yet when the stream opens.
+    for (const { events } of streams) {
+      const types = () => events.map(({ type }) => type).filter((type) => type.startsWith('workspace.'))
+      await expect.poll(types).toEqual(['workspace.frozen'])
+    }
     await system(`/accounts/${at.accountId}/suspend`)
     for (const stream of streams) await expectEnd(stream, 'suspended')
   })
