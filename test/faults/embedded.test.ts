@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { needs } from '../harness/needs.ts'
 import { type PorticoProcess, startProcess } from '../harness/process.ts'
 import { seededDirectory } from '../harness/template.ts'
-import { createClient, sendRequest, signedIn, transfer } from './client.ts'
+import { type Attempt, createClient, sendRequest, signedIn, transfer, type User } from './client.ts'
 import { checkBook, settleAll } from './invariants.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'portico-disk-'))
@@ -99,33 +99,50 @@ describe('the embedded store', () => {
   )
 })
 
-test('the log of the embedded store cannot be written: a transfer is 503, and the process ends so that it is restarted', async () => {
-  const { directory, remove } = await seededDirectory()
-  const variables = { PORTICO_DATA_DIR: directory, PORTICO_RATE_LIMIT_SCALE: '1000', LOG_LEVEL: 'error' }
-  const shim = new URL('broken-log.mjs', import.meta.url).href
-  let gateway = await startProcess(variables, 'gateway', ['--import', shim])
-  try {
-    const user = await signedIn(createClient(() => [gateway]))
-    const attempts = [await transfer(user)]
-    // The event of the transfer must not be the first write that fails.
-    const events = async () => (await sendRequest(user, 'GET', '/events?type=transfer.completed')).body.data.events
-    await expect.poll(events).toHaveLength(1)
-    const ended = once(gateway.child, 'exit')
-    gateway.child.kill('SIGUSR2')
-    await expect.poll(() => gateway.output()).toContain('the log is broken')
-    attempts.push(await transfer(user))
-    expect(attempts.map(({ status }) => status)).toEqual([200, 503])
-    expect(await ended).toEqual([1, null])
-    expect(gateway.output()).toContain('fatal error; the process exits and must be restarted')
+/** A transfer is one statement. Opening a wallet takes several, and its COMMIT is the write that fails. */
+const writes: Record<string, (user: User) => Promise<{ status: number; attempts: Attempt[] }>> = {
+  transfer: async (user) => {
+    const attempt = await transfer(user)
+    return { status: attempt.status, attempts: [attempt] }
+  },
+  'new wallet': async (user) => {
+    const body = { walletName: 'Broken', currency: 'JPY' }
+    return { status: (await sendRequest(user, 'POST', '/wallets', { body })).status, attempts: [] }
+  },
+}
 
-    gateway = await startProcess(variables)
-    const count = await settleAll(user, attempts)
-    expect(await gateway.stop()).toBe(0)
-    await checkBook({ directory }, count)
-  } finally {
-    await remove()
-  }
-})
+test.each(Object.entries(writes))(
+  'the log of the embedded store cannot be written: a %s is 503, and the process ends so that it is restarted',
+  async (_, write) => {
+    const { directory, remove } = await seededDirectory()
+    const variables = { PORTICO_DATA_DIR: directory, PORTICO_RATE_LIMIT_SCALE: '1000', LOG_LEVEL: 'error' }
+    const shim = new URL('broken-log.mjs', import.meta.url).href
+    let gateway = await startProcess(variables, 'gateway', ['--import', shim])
+    try {
+      const user = await signedIn(createClient(() => [gateway]))
+      const attempts = [await transfer(user)]
+      expect(attempts[0]?.status).toBe(200)
+      // The event of the transfer must not be the first write that fails.
+      const events = async () => (await sendRequest(user, 'GET', '/events?type=transfer.completed')).body.data.events
+      await expect.poll(events).toHaveLength(1)
+      const ended = once(gateway.child, 'exit')
+      gateway.child.kill('SIGUSR2')
+      await expect.poll(() => gateway.output()).toContain('the log is broken')
+      const written = await write(user)
+      expect(written.status).toBe(503)
+      expect(await ended).toEqual([1, null])
+      expect(gateway.output()).toContain('fatal error; the process exits and must be restarted')
+
+      gateway = await startProcess(variables)
+      const count = await settleAll(user, [...attempts, ...written.attempts])
+      expect(await gateway.stop()).toBe(0)
+      await checkBook({ directory }, count)
+    } finally {
+      gateway.child.kill('SIGKILL')
+      await remove()
+    }
+  },
+)
 
 test('an embedded store whose creation is killed before its last file: the next start creates it again', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'portico-making-'))

@@ -71,7 +71,8 @@ class EmbeddedConnection implements DatabaseConnection {
     const isEmpty = this.#pendingBegin !== ''
     this.#pendingBegin = ''
     this.#isInTransaction = false
-    return isEmpty ? statement : (await this.#run(statement, [])).command
+    // A COMMIT that cannot write the log panics. A `sync` behind it would commit again, and wait for its own lock forever.
+    return isEmpty ? statement : (await this.#inTurn(() => this.#exchange(serialize.query(statement)))).command
   }
 
   streamQuery(): AsyncIterableIterator<never> {
@@ -84,19 +85,22 @@ class EmbeddedConnection implements DatabaseConnection {
     return this.#panicked
   }
 
-  /** PGlite mixes up the replies to concurrent batches. */
   #run(sql: string, parameters: readonly unknown[]): Promise<Results> {
     // A value that cannot be sent must not consume BEGIN.
     const values = parameters.map(wireValue)
     const begin = this.#pendingBegin
     this.#pendingBegin = ''
-    const sent = this.#last.then(() => this.#send(begin, sql, values))
+    return this.#inTurn(() => this.#send(begin, sql, values))
+  }
+
+  /** PGlite mixes up the replies to concurrent batches. */
+  #inTurn(send: () => Promise<Results>): Promise<Results> {
+    const sent = this.#last.then(send)
     this.#last = sent.catch(() => undefined)
     return sent
   }
 
   async #send(begin: string, sql: string, values: (string | ArrayBufferView | null)[]): Promise<Results> {
-    if (this.#panicked) throw this.#panicked
     const known = this.#names.get(sql)
     const name = known ?? (isListQuery(sql) ? unnamed : `s${this.#nameCount++}`)
     const bytes = Buffer.concat([
@@ -108,14 +112,23 @@ class EmbeddedConnection implements DatabaseConnection {
       serialize.execute({}),
       serialize.sync(),
     ])
-    // PGlite writes directly to files, so `syncToFs` has no work to do.
-    const replies = await this.#pglite.execProtocolStream(bytes, { syncToFs: false }).catch((error: unknown) => {
-      if (isPanic(error)) throw this.#panic(error)
+    try {
+      const results = await this.#exchange(bytes)
+      if (known === undefined && name !== unnamed) this.#names.set(sql, name)
+      return results
+    } catch (error) {
       // PGlite may have prepared the failed statement.
       if (known === undefined && name !== unnamed) this.#unused.push(name)
       throw error
+    }
+  }
+
+  async #exchange(bytes: Uint8Array): Promise<Results> {
+    if (this.#panicked) throw this.#panicked
+    // PGlite writes directly to files, so `syncToFs` has no work to do.
+    const replies = await this.#pglite.execProtocolStream(bytes, { syncToFs: false }).catch((error: unknown) => {
+      throw isPanic(error) ? this.#panic(error) : error
     })
-    if (known === undefined && name !== unnamed) this.#names.set(sql, name)
     for (const reply of replies) if (reply instanceof messages.RowDescriptionMessage) renameFields(reply.fields)
     return parse.parseResults(replies, this.#pglite.parsers).at(-1) ?? { rows: [], fields: [] }
   }
