@@ -32,7 +32,8 @@ async function openStream(token = '', replica = 0) {
   return stream
 }
 
-const ofChecks = /from "sessions" inner join "accounts"|from "memberships" as "m"|from "api_keys" as "k"|"ip_whitelist_entries"/
+const ofChecks =
+  /from "sessions" inner join "accounts"|from "memberships" as "m"|from "api_keys" as "k"|"ip_whitelist_entries"/
 
 /** The statements that check callers, in the order of the poll. */
 async function statementsOfPoll(): Promise<string[]> {
