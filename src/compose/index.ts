@@ -6,8 +6,9 @@
 import type { Server } from 'node:http'
 import type { Logger } from 'pino'
 import { createBackends, createUpstreamMetrics, HandlerDeadline } from '../backends/index.ts'
+import { packageVersion } from '../config/env.ts'
 import type { Configuration } from '../config/index.ts'
-import type { Database } from '../database/index.ts'
+import { type Database, freeBytes } from '../database/index.ts'
 import {
   buildSecurityHeaders,
   createExplainLog,
@@ -25,15 +26,19 @@ import {
   createApiKeyMetrics,
   createApprovalMetrics,
   createBackgroundMetrics,
+  createBuildMetrics,
   createClockMetrics,
+  createDiskMetrics,
   createExchangeMetrics,
   createLedgerMetrics,
   createMetrics,
   createPerimeterMetrics,
+  createPoolMetrics,
   createQueueMetrics,
   createRedisMetrics,
   createRejectionReport,
   createStreamMetrics,
+  createTrafficMetrics,
   createWebhookMetrics,
 } from '../platform/telemetry/index.ts'
 import { findUnservedOperations } from './catalogue.ts'
@@ -136,9 +141,11 @@ export async function compose(
     isDraining: draining.isDraining,
     onParseError: createParseErrorLog(logger, perimeter.malformedRequest),
   }
+  const portal = createHttpServer({ app, upgrades, ...listening })
+  portal.on('connection', createTrafficMetrics(metrics.registry))
   const built = building.move()
   return {
-    portal: createHttpServer({ app, upgrades, ...listening }),
+    portal,
     // Envoy sends the name of its cluster, such as `outbound|9090||portico`.
     operations: createHttpServer({ app: operations, upgrades: null, anyHostPrefix: '/health/', ...listening }),
     unserved,
@@ -179,8 +186,17 @@ async function composeParts(
   const passThrough = isGateway ? passThroughOf(settings, catalogue) : []
   const operations = [...catalogue.operations, ...operationsBelow(passThrough)]
   assertPresent(loaded.domains, settings, operationsBelow(passThrough))
-  const infrastructure = await openInfrastructure(settings, catalogue, loaded, !isGateway, ports, building)
   const metrics = createMetrics()
+  const { registry } = metrics
+  createBuildMetrics(registry, { version: packageVersion(), role })
+  const infrastructure = await openInfrastructure(
+    settings,
+    catalogue,
+    loaded,
+    !isGateway,
+    { ...ports, registry },
+    building,
+  )
   const perimeter = createPerimeterMetrics(metrics.registry)
   // Identity and the domains depend on each other: registration opens workspaces, and operators end sessions.
   const identity = await composeIdentity(settings, infrastructure, logger, {
@@ -213,7 +229,16 @@ async function composeParts(
   }
 }
 
-function createMetricsOfParts({ infrastructure, logger, metrics, identity, domains }: Parts): void {
+function createMetricsOfParts({ settings, infrastructure, logger, metrics, identity, domains }: Parts): void {
+  // Before the gauges that query the database. Otherwise, a scrape would count its own queries.
+  createPoolMetrics(metrics.registry, infrastructure.databaseConnections)
+  createQueueMetrics(metrics.registry, {
+    ...identity.queueLengths,
+    'password-hash': infrastructure.passwords.waiting,
+    database: infrastructure.waitingForDatabase,
+    'code-mails': infrastructure.waitingCodeMails,
+    background: infrastructure.background.waiting,
+  })
   const operators = domains.service('operators')
   if (operators)
     createApprovalMetrics(metrics.registry, {
@@ -245,11 +270,8 @@ function createMetricsOfParts({ infrastructure, logger, metrics, identity, domai
   createBackgroundMetrics(metrics.registry, infrastructure.droppedTasks)
   createClockMetrics(metrics.registry, () => infrastructure.clockSkew?.aheadMs() ?? 0)
   createRedisMetrics(metrics.registry, infrastructure.redisMemory)
-  createQueueMetrics(metrics.registry, {
-    ...identity.queueLengths,
-    'password-hash': infrastructure.passwords.waiting,
-    database: infrastructure.waitingForDatabase,
-  })
+  const usesDisk = settings.databaseUrl === null || settings.files.storage.kind === 'disk'
+  createDiskMetrics(metrics.registry, usesDisk ? () => freeBytes(settings.dataDirectory) : null)
 }
 
 function buildBackends({

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
 import type { Configuration } from '../config/index.ts'
 import type { Catalogue } from '../contract/index.ts'
 import {
@@ -13,7 +14,7 @@ import {
 } from '../database/index.ts'
 import type { Clock, Durations, Ids, Randomness, Words } from '../kernel/index.ts'
 import { type BackgroundWork, createBackgroundWork } from '../platform/background-work.ts'
-import { type Blobs, openBlobs } from '../platform/blobs/index.ts'
+import { type Blobs, openBlobs, withBlobMetrics } from '../platform/blobs/index.ts'
 import type { Cache } from '../platform/cache/index.ts'
 import {
   createKeyedDigest,
@@ -33,9 +34,11 @@ import {
   type MailTexts,
   openSmtpMailer,
   type ReadableOutbox,
+  withMailMetrics,
 } from '../platform/mail/index.ts'
 import type { PubSub } from '../platform/pubsub.ts'
 import { systemClock, systemIds, systemRandomness } from '../platform/runtime/index.ts'
+import { createBlobMetrics, createMailMetrics } from '../platform/telemetry/index.ts'
 import { mailTextsOf, wordsOf } from './catalogue.ts'
 import type { Loaded } from './extensions.ts'
 import { openSharedState, type SharedState } from './shared-state.ts'
@@ -48,6 +51,7 @@ export interface Infrastructure {
   database: Database
   databaseNamed: OpenDatabase['named']
   waitingForDatabase: OpenDatabase['waiting']
+  databaseConnections: OpenDatabase['connections']
   withoutTimeouts: OpenDatabase['withoutTimeouts']
   storeFailure: OpenDatabase['fatal']
   inSnapshot: ReadSnapshot
@@ -67,6 +71,7 @@ export interface Infrastructure {
   outbox: ReadableOutbox | null
   background: BackgroundWork
   droppedTasks(): number
+  waitingCodeMails(): number
   words: Words
   clock: Clock
   durations: Durations
@@ -83,7 +88,7 @@ export async function openInfrastructure(
   catalogue: Catalogue,
   { domains, owners }: Loaded,
   allowReplicas: boolean,
-  { logger, clock, durations }: { logger: Logger; clock: Clock; durations: Durations },
+  { logger, clock, durations, registry }: { logger: Logger; clock: Clock; durations: Durations; registry: Registry },
   stack: AsyncDisposableStack,
 ): Promise<Infrastructure> {
   const onConnectionBroken = (error: Error) => logger.warn({ err: error }, 'database connection lost')
@@ -108,9 +113,12 @@ export async function openInfrastructure(
   const shared = await openSharedState(settings, allowReplicas, clock, logger, stack)
   const limits = createLimits(settings.limits.scale, clock, shared.counters)
   stack.defer(() => limits.close())
-  const blobs = await openBlobs(settings.files.storage, settings.dataDirectory)
+  const blobs = withBlobMetrics(
+    await openBlobs(settings.files.storage, settings.dataDirectory),
+    createBlobMetrics(registry),
+  )
   stack.defer(() => blobs.close())
-  const { queue, ...mail } = await createMailer(settings, texts, { database: store.database, clock }, logger)
+  const { queue, ...mail } = await createMailer(settings, texts, { database: store.database, clock }, logger, registry)
   stack.defer(() => mail.mailer.close())
   const background = createBackgroundWork(settings.background, logger, systemRandomness)
   stack.defer(async () => void (await Promise.all([background.close(), queue?.close()])))
@@ -119,6 +127,7 @@ export async function openInfrastructure(
     database: store.database,
     databaseNamed: store.named,
     waitingForDatabase: store.waiting,
+    databaseConnections: store.connections,
     withoutTimeouts: store.withoutTimeouts,
     storeFailure: store.fatal,
     inSnapshot: createSnapshotReader(store, clock),
@@ -136,6 +145,7 @@ export async function openInfrastructure(
     ...mail,
     background,
     droppedTasks: () => background.dropped() + (queue?.dropped() ?? 0),
+    waitingCodeMails: () => queue?.waiting() ?? 0,
     words: wordsOf(catalogue, domains, settings.codedValues),
     clock,
     usesDatabaseClock,
@@ -158,10 +168,15 @@ async function createMailer(
   texts: MailTexts,
   { database, clock }: { database: Database; clock: Clock },
   logger: Logger,
+  registry: Registry,
 ) {
+  const count = createMailMetrics(registry)
   const { from, timeoutMs } = settings.mail
   if (settings.smtpUrl) {
-    const mailer = await openSmtpMailer({ url: settings.smtpUrl.reveal(), from, timeoutMs }, texts)
+    const mailer = withMailMetrics(
+      await openSmtpMailer({ url: settings.smtpUrl.reveal(), from, timeoutMs }, texts),
+      count,
+    )
     // Separate from other background work, which must not delay codes.
     const queue = createBackgroundWork({ ...settings.background, spreadMs: 0 }, logger, systemRandomness)
     return { mailer, codeMails: createMailQueue(mailer, queue), queue, outbox: null }

@@ -13,6 +13,8 @@ export interface OpenDatabase {
   kind: 'embedded' | 'postgres'
   /** Number of callers that wait for a connection. */
   waiting(): number
+  /** The pool of connections to a server. 0 of 0 in the embedded store. */
+  connections(): { inUse: number; size: number }
   /** Rejects if the database does not respond. */
   check(): Promise<void>
   /**

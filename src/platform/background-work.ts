@@ -11,6 +11,8 @@ export interface BackgroundWork {
   /** Never throws. Dropped and failed tasks are logged as errors. Returns false if it drops the task. */
   run(name: string, work: () => Promise<void>): boolean
   dropped(): number
+  /** Number of tasks that wait for others. */
+  waiting(): number
   idle(): Promise<void>
   /** Waits up to `closeMs` for the running and waiting tasks. */
   close(): Promise<void>
@@ -95,6 +97,7 @@ export function createBackgroundWork(
       return true
     },
     dropped: () => dropped,
+    waiting: () => Math.max(0, tasks.size - settings.concurrency),
     idle,
     close: async () => {
       stopping.abort()

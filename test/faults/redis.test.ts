@@ -66,6 +66,9 @@ describe('Redis fails', { ...needsPostgres(postgres), ...needsRedis(redis) }, ()
       expect(await tried(user)).toBe(503)
       expect((await fetch(`${gateway.operationsUrl}/health/live`)).status).toBe(200)
       expect((await fetch(`${gateway.operationsUrl}/health/ready`)).status).toBe(503)
+      const metrics = await (await fetch(`${gateway.operationsUrl}/metrics`)).text()
+      expect(metrics).toContain('portico_ready{check="cache"} 0\n')
+      expect(metrics).toContain('portico_ready{check="store"} 1\n')
       // Long enough to close a silent connection, too.
       await new Promise((resolve) => setTimeout(resolve, 5_000))
     }

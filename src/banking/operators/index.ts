@@ -7,7 +7,7 @@ import { createHandlers } from './handlers.ts'
 import type { LedgerPorts } from './ledger-check.ts'
 import { decisions } from './rules.ts'
 import { type AccountPorts, decisionMailJob, mailDecision } from './service.ts'
-import { countPendingApprovals } from './store.ts'
+import { countPendingApprovals, type PendingApprovals } from './store.ts'
 
 /*
  * Operations of the SYSTEM portal that belong to no other domain: accounts, the ledger check and the audit log. Start
@@ -27,8 +27,8 @@ const DecisionMail = z.object({
 export interface Operators {
   handlers: HandlerTable
   jobs: JobKind[]
-  /** Number of accounts that wait for approval, per portal. Omits portals without such accounts. */
-  countPendingApprovals(): Promise<ReadonlyMap<Portal, number>>
+  /** Per portal. Omits portals without accounts that wait for approval. */
+  countPendingApprovals(): Promise<ReadonlyMap<Portal, PendingApprovals>>
 }
 
 export function createOperators(ports: OperatorsPorts): Operators {

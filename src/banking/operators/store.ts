@@ -96,15 +96,21 @@ export function listAccounts(store: Store, query: AccountQuery): Promise<Page<Ac
   return readPage(found, sorted, query)
 }
 
+/** Accounts that wait for approval. `since` is the registration of the oldest one. */
+export interface PendingApprovals {
+  accounts: number
+  since: Instant
+}
+
 /** The status is a literal, so that the query plan uses the partial index. */
-export async function countPendingApprovals(store: Store): Promise<ReadonlyMap<Portal, number>> {
+export async function countPendingApprovals(store: Store): Promise<ReadonlyMap<Portal, PendingApprovals>> {
   const rows = await store
     .selectFrom('accounts')
     .where(sql<boolean>`account_status = 'PENDING_APPROVAL'`)
-    .select(['portal', (eb) => eb.fn.countAll<number>().as('total')])
+    .select(['portal', (eb) => eb.fn.countAll<number>().as('accounts'), (eb) => eb.fn.min('createdAt').as('since')])
     .groupBy('portal')
     .execute()
-  return new Map(rows.map(({ portal, total }) => [portal, total]))
+  return new Map(rows.map(({ portal, ...pending }) => [portal, pending]))
 }
 
 const auditColumns = [

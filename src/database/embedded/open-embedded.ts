@@ -57,6 +57,7 @@ export async function openEmbedded({
       named,
       kind: 'embedded',
       waiting: () => store.waiting,
+      connections: () => ({ inUse: 0, size: 0 }),
       check: async () => void (await sql`SELECT 1`.execute(database)),
       withoutTimeouts: async (work, signal) => {
         signal?.throwIfAborted()

@@ -63,6 +63,7 @@ export async function openPostgres(target: PostgresTarget): Promise<OpenDatabase
     kind: 'postgres',
     // The pool hands an idle connection to a waiting caller within the same tick.
     waiting: () => Math.max(0, pool.waitingCount - pool.idleCount),
+    connections: () => ({ inUse: pool.totalCount - pool.idleCount, size: target.poolSize }),
     check: async () => void (await pool.query('SELECT 1')),
     withoutTimeouts,
     migrate: (owners) => withoutTimeouts((database) => migrate(database, owners)),

@@ -1,9 +1,10 @@
 import express, { type ErrorRequestHandler, type Express, type Response } from 'express'
 import type { Logger } from 'pino'
 import { setDeadline } from '../../platform/runtime/index.ts'
-import type { Metrics } from '../../platform/telemetry/index.ts'
+import { createReadinessMetrics, type Metrics } from '../../platform/telemetry/index.ts'
 import { closeIfBodyUnread } from '../http/connection.ts'
 import { createHostCheck } from './allowed-hosts.ts'
+import { shareRun } from './shared-run.ts'
 
 /** A rejected promise makes the replica unready. */
 export interface Probe {
@@ -41,6 +42,10 @@ const probeTimeoutMs = 2_000
 export function createOperationsApp(parts: OperationsParts): Express {
   const app = express()
   const isAllowedHost = createHostCheck(parts.allowedHosts)
+  const checks = shareRun(() => Promise.all(parts.probes.map(runProbe)))
+  createReadinessMetrics(parts.metrics.registry, async () =>
+    Object.fromEntries((await checks.recent()).map(([name, state]) => [name, state !== 'failed'])),
+  )
   // Match only one spelling of a path. Otherwise a proxy rule that blocks `/mail` would also have to block `/MAIL` and
   // `/mail/`.
   app.disable('x-powered-by').enable('case sensitive routing').enable('strict routing')
@@ -51,7 +56,9 @@ export function createOperationsApp(parts: OperationsParts): Express {
   })
   // Load balancers check health without a Host, or under another name.
   app.get('/health/live', (_request, response) => void response.json({ status: 'live' }))
-  app.get('/health/ready', (_request, response) => sendReadiness(parts, response))
+  app.get('/health/ready', async (_request, response) =>
+    sendReadiness(await checks.now(), parts.isDraining(), response),
+  )
   app.use((request, response, next) => {
     if (isAllowedHost(request.headers.host)) next()
     else response.status(421).json({ status: 'failed' })
@@ -70,9 +77,8 @@ export function createOperationsApp(parts: OperationsParts): Express {
   return app
 }
 
-async function sendReadiness({ probes, isDraining }: OperationsParts, response: Response): Promise<void> {
-  const checks = Object.fromEntries(await Promise.all(probes.map(runProbe)))
-  const draining = isDraining()
+function sendReadiness(results: readonly [string, ProbeState][], draining: boolean, response: Response): void {
+  const checks = Object.fromEntries(results)
   const ready = !draining && Object.values(checks).every((state) => state !== 'failed')
   response.status(ready ? 200 : 503).json({ status: draining ? 'draining' : ready ? 'ready' : 'unready', checks })
 }

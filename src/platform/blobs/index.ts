@@ -8,6 +8,7 @@
 export { type Blobs, createByteMeter, isBlobStoreUnavailable } from './blobs.ts'
 export { storeContent } from './content.ts'
 export { type Downloadable, type DownloadRequest, download, parseByteRange } from './download.ts'
+export { withBlobMetrics } from './measured-blobs.ts'
 export { readForm } from './multipart-form.ts'
 export { openBlobs } from './open-blobs.ts'
 export { deleteOrphanBlobs } from './orphan-cleanup.ts'

@@ -6,7 +6,7 @@
  */
 
 export { createMailQueue, type MailQueue } from './mail-queue.ts'
-export type { AnyTemplate, Mailer } from './mailer.ts'
+export { type AnyTemplate, type Mailer, withMailMetrics } from './mailer.ts'
 export { createOutbox, mailedSignInCodes, type Outbox, outboxPage, type ReadableOutbox } from './outbox.ts'
 export { createSharedOutbox } from './outbox-store.ts'
 export { openSmtpMailer } from './smtp.ts'

@@ -1,4 +1,5 @@
 import type { Locale } from '../../kernel/index.ts'
+import type { MailMetrics } from '../telemetry/index.ts'
 
 /** The gateway's mails, with the names of the values in their texts. */
 export const mailTemplates = {
@@ -38,4 +39,20 @@ export interface Mail<T extends AnyTemplate> {
 export interface Mailer {
   send<T extends AnyTemplate>(mail: Mail<T>): Promise<void>
   close(): Promise<void>
+}
+
+/** Counts each attempt to hand a mail over. */
+export function withMailMetrics(mailer: Mailer, count: MailMetrics): Mailer {
+  return {
+    ...mailer,
+    send: async (mail) => {
+      try {
+        await mailer.send(mail)
+      } catch (error) {
+        count('failed')
+        throw error
+      }
+      count('sent')
+    },
+  }
 }

@@ -34,17 +34,6 @@ export function createLedgerMetrics(registry: Registry): LedgerMetrics {
   }
 }
 
-export function createClockMetrics(registry: Registry, aheadMs: () => number): void {
-  new Gauge({
-    name: 'portico_clock_skew_seconds',
-    help: 'How far this process is ahead of the database; negative if it is behind',
-    registers: [registry],
-    collect() {
-      this.set(aheadMs() / 1_000)
-    },
-  })
-}
-
 /** No response reports dropped tasks. */
 export function createBackgroundMetrics(registry: Registry, dropped: () => number): void {
   new Counter({

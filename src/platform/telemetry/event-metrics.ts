@@ -10,25 +10,28 @@ interface Ports {
 
 export function createEventMetrics(registry: Registry, { read, clock, onFault }: Ports): void {
   const registers = [registry]
+  const collect = pollForGauge({ clock, onFault }, async () => {
+    const state = await read()
+    waiting.set(state.waiting)
+    failed.set(state.failed)
+    lag.set(state.since === null ? 0 : Math.max(0, (clock.now() - state.since) / 1_000))
+  })
   const failed = new Gauge({
     name: 'portico_events_set_aside',
     help: 'Changes that could not become events. They are tried again every ten minutes',
     registers,
+    collect,
   })
   const lag = new Gauge({
     name: 'portico_events_lag_seconds',
     help: 'Age of the oldest change that no feed shows yet, in seconds. 0 without one',
     registers,
+    collect,
   })
   const waiting = new Gauge({
     name: 'portico_events_waiting',
     help: 'Changes that no feed shows yet',
     registers,
-    collect: pollForGauge({ clock, onFault }, async () => {
-      const state = await read()
-      waiting.set(state.waiting)
-      failed.set(state.failed)
-      lag.set(state.since === null ? 0 : Math.max(0, (clock.now() - state.since) / 1_000))
-    }),
+    collect,
   })
 }

@@ -8,7 +8,6 @@ export { createApiKeyMetrics } from './api-key-metrics.ts'
 export { createApprovalMetrics } from './approval-metrics.ts'
 export {
   createBackgroundMetrics,
-  createClockMetrics,
   createJobMetrics,
   createLedgerMetrics,
   createQueueMetrics,
@@ -19,7 +18,19 @@ export { createEventMetrics } from './event-metrics.ts'
 export { createExchangeMetrics } from './exchange-metrics.ts'
 export { createLogger } from './logger.ts'
 export { createPerimeterMetrics, type PerimeterMetrics } from './perimeter-metrics.ts'
-export { createRedisMetrics, type RedisMemory } from './redis-metrics.ts'
+export {
+  type BlobMetrics,
+  createBlobMetrics,
+  createBuildMetrics,
+  createClockMetrics,
+  createDiskMetrics,
+  createMailMetrics,
+  createPoolMetrics,
+  createReadinessMetrics,
+  createRedisMetrics,
+  type MailMetrics,
+  type RedisMemory,
+} from './replica-metrics.ts'
 export { createBatchedHistogram, createMetrics, type Metrics } from './request-metrics.ts'
-export { createSocketMetrics, createStreamMetrics } from './stream-metrics.ts'
+export { createSocketMetrics, createStreamMetrics, createTrafficMetrics } from './stream-metrics.ts'
 export { createWebhookMetrics } from './webhook-metrics.ts'

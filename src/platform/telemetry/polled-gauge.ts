@@ -10,6 +10,7 @@ interface Ports {
   onFault(error: unknown): void
 }
 
+/** Every gauge that the query sets needs the result as its `collect`. Otherwise, it shows the value of the scrape before. */
 export function pollForGauge({ clock, onFault }: Ports, query: () => Promise<void>): () => Promise<void> {
   let refreshedAt: Instant | null = null
   let refreshing: Promise<void> | null = null

@@ -89,6 +89,12 @@ export function createMetrics(): Metrics {
     labelNames: ['operation'],
     registers: [registry],
   })
+  // Starts with 0, unlike the series of a status. Otherwise, alerts would not notice the first errors.
+  const serverErrors = new Counter({
+    name: 'portico_server_errors_total',
+    help: 'Responses with status 5xx, except 501',
+    registers: [registry],
+  })
   const replayed = new Counter({
     name: 'portico_service_commands_replayed_total',
     help: 'Commands of services behind OpenAPI documents that got their stored reply, by operation',
@@ -102,6 +108,7 @@ export function createMetrics(): Metrics {
       return ({ operation, status, code }) => {
         const ms = performance.now() - start
         durations.observe(operation, String(status ?? 'none'), ms / 1000)
+        if (status !== null && status >= 500 && status !== 501) serverErrors.inc()
         if (status === null) abandoned.inc({ operation })
         else if (code !== null) refusals.inc({ operation, code })
         return ms

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import { Counter, Gauge, type Registry } from 'prom-client'
 
 export interface StreamMetrics {
@@ -37,5 +38,35 @@ export function createSocketMetrics(
   return (operation, { received, sent }) => {
     counter.inc({ operation, direction: 'received' }, received)
     counter.inc({ operation, direction: 'sent' }, sent)
+  }
+}
+
+/** The returned function counts all bytes of a connection, also of a download or WebSocket that is still open. */
+export function createTrafficMetrics(registry: Registry): (socket: Socket) => void {
+  const open = new Set<Socket>()
+  const total = { received: 0, sent: 0 }
+  const add = (sum: typeof total, { bytesRead, bytesWritten }: Socket): typeof total => ({
+    received: sum.received + bytesRead,
+    sent: sum.sent + bytesWritten,
+  })
+  let closed = total
+  new Counter({
+    name: 'portico_http_bytes_total',
+    help: 'Bytes of the connections to the portal listener, by direction',
+    labelNames: ['direction'],
+    registers: [registry],
+    collect() {
+      const { received, sent } = [...open].reduce(add, closed)
+      this.reset()
+      this.inc({ direction: 'received' }, received)
+      this.inc({ direction: 'sent' }, sent)
+    },
+  })
+  return (socket) => {
+    open.add(socket)
+    socket.once('close', () => {
+      open.delete(socket)
+      closed = add(closed, socket)
+    })
   }
 }

@@ -23,20 +23,22 @@ export function createWebhookMetrics(registry: Registry, { count, observe, ...po
   })
   for (const outcome of outcomes) attempts.inc({ outcome }, 0)
   observe((outcome) => attempts.inc({ outcome }))
+  const collect = pollForGauge(ports, async () => {
+    const counts = await count()
+    waiting.set(counts.waiting)
+    for (const status of statuses) webhooks.set({ status }, counts.byStatus.get(status) ?? 0)
+  })
   const webhooks = new Gauge({
     name: 'portico_webhooks',
     help: 'Webhooks by status, without deleted ones',
     labelNames: ['status'],
     registers,
+    collect,
   })
   const waiting = new Gauge({
     name: 'portico_webhook_deliveries_waiting',
     help: 'Deliveries of events that wait for their next attempt',
     registers,
-    collect: pollForGauge(ports, async () => {
-      const counts = await count()
-      waiting.set(counts.waiting)
-      for (const status of statuses) webhooks.set({ status }, counts.byStatus.get(status) ?? 0)
-    }),
+    collect,
   })
 }

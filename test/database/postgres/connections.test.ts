@@ -262,3 +262,20 @@ describe('the singleton lock', needsPostgres(server), () => {
     await relay.close()
   })
 })
+
+test('connections: those in use, of the size of the pool', needsPostgres(server), async () => {
+  const store = await open(server?.url ?? '', 3)
+  expect(store.connections()).toEqual({ inUse: 0, size: 3 })
+  const [started, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const held = store.database.connection().execute(async (connection) => {
+    await sql`SELECT 1`.execute(connection)
+    started.resolve()
+    await released.promise
+  })
+  await started.promise
+  expect(store.connections()).toEqual({ inUse: 1, size: 3 })
+  released.resolve()
+  await held
+  expect(store.connections()).toEqual({ inUse: 0, size: 3 })
+  await store.close()
+})

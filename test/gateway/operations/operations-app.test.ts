@@ -11,7 +11,10 @@ const parts: Parameters<typeof createOperationsApp>[0] = {
     { name: 'cache', check: () => Promise.reject(new Error('planted: no answer at 10.0.0.7')) },
   ],
   isDraining: () => false,
-  metrics: createMetrics(),
+  // Each app registers its own metrics.
+  get metrics() {
+    return createMetrics()
+  },
   jwks: () => Promise.reject(new Error('planted: no keys')),
   explain: () => [],
   outbox: null,
@@ -121,4 +124,56 @@ test('readiness shows a store that is read-only because the disk is full: reads 
   const probes = [{ name: 'store', check: async () => undefined, isReadOnly: () => true }]
   const { status, body } = await request(createOperationsApp({ ...parts, probes })).get('/health/ready')
   expect([status, body]).toEqual([200, { status: 'ready', checks: { store: 'read-only' } }])
+})
+
+function probe(name: string, check = vi.fn(async () => undefined)) {
+  return { name, check }
+}
+
+async function readyMetrics(operations: typeof app): Promise<string[]> {
+  const { text } = await request(operations).get('/metrics')
+  return text.match(/^portico_ready\{.*/gm) ?? []
+}
+
+test('GET /metrics 200: portico_ready has the state of each check of /health/ready', async () => {
+  const readOnly = { ...probe('store'), isReadOnly: () => true }
+  const failing = probe(
+    'cache',
+    vi.fn(() => Promise.reject(new Error('planted'))),
+  )
+  expect(await readyMetrics(createOperationsApp({ ...parts, probes: [readOnly, failing] }))).toEqual([
+    'portico_ready{check="store"} 1',
+    'portico_ready{check="cache"} 0',
+  ])
+})
+
+test('GET /metrics 200: reuses the result of a recent health check', async () => {
+  const cache = probe('cache')
+  const operations = createOperationsApp({ ...parts, probes: [cache] })
+  await request(operations).get('/health/ready')
+  expect(await readyMetrics(operations)).toEqual(['portico_ready{check="cache"} 1'])
+  expect(cache.check).toHaveBeenCalledTimes(1)
+  await request(operations).get('/health/ready')
+  expect(cache.check).toHaveBeenCalledTimes(2)
+})
+
+test('GET /metrics 200: a check without a response fails after two seconds, and is not run twice', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const probing = Promise.withResolvers<void>()
+  const silent = probe(
+    'cache',
+    vi.fn(() => {
+      probing.resolve()
+      return new Promise<undefined>(() => undefined)
+    }),
+  )
+  const operations = createOperationsApp({ ...parts, probes: [silent] })
+  const scraped = readyMetrics(operations)
+  const health = request(operations).get('/health/ready').then()
+  await probing.promise
+  await expect.poll(() => vi.getTimerCount()).toBe(1)
+  vi.advanceTimersByTime(2_000)
+  expect(await scraped).toEqual(['portico_ready{check="cache"} 0'])
+  expect((await health).status).toBe(503)
+  expect(silent.check).toHaveBeenCalledTimes(1)
 })

@@ -23,7 +23,7 @@ const opened = await openInfrastructure(
   bankingCatalogue,
   loaded,
   false,
-  { logger, clock: systemClock, durations: systemDurations },
+  { logger, clock: systemClock, durations: systemDurations, registry: new Registry() },
   stack,
 )
 const hashed = opened.passwords.hash(password)

@@ -1,10 +1,17 @@
 import { Registry } from 'prom-client'
 import { expect, test, vi } from 'vitest'
-import type { Portal } from '../../../src/kernel/index.ts'
+import { type Instant, type Portal, toInstant } from '../../../src/kernel/index.ts'
 import { createApprovalMetrics } from '../../../src/platform/telemetry/index.ts'
 import { testClock } from '../../identity/clock.ts'
 
-function setUp(count: () => Promise<ReadonlyMap<Portal, number>>) {
+type Pending = ReadonlyMap<Portal, { accounts: number; since: Instant }>
+
+/** Accounts of the consumer portal that registered an hour before the start of the clock. */
+function consumers(accounts: number): Pending {
+  return new Map([['CONSUMER', { accounts, since: toInstant(Date.UTC(2026, 0, 5, 11)) }]])
+}
+
+function setUp(count: () => Promise<Pending>) {
   const clock = testClock()
   const registry = new Registry()
   const onFault = vi.fn()
@@ -15,11 +22,18 @@ function setUp(count: () => Promise<ReadonlyMap<Portal, number>>) {
       ([, portal, value]) => `${portal} ${value}`,
     )
   }
-  return { clock, onFault, scrape }
+  return { clock, onFault, scrape, registry }
 }
 
+test('portico_accounts_awaiting_approval_seconds: age of the oldest registration, 0 without one', async () => {
+  const { registry } = setUp(async () => consumers(2))
+  const text = await registry.metrics()
+  expect(text).toContain('portico_accounts_awaiting_approval_seconds{portal="CONSUMER"} 3600\n')
+  expect(text).toContain('portico_accounts_awaiting_approval_seconds{portal="SYSTEM"} 0\n')
+})
+
 test('portico_accounts_awaiting_approval: a count per portal, queried at most every 5 s', async () => {
-  const count = vi.fn(async () => new Map<Portal, number>([['CONSUMER', count.mock.calls.length]]))
+  const count = vi.fn(async () => consumers(count.mock.calls.length))
   const { clock, scrape } = setUp(count)
   expect(await Promise.all([scrape(), scrape()])).toEqual(Array(2).fill(['CONSUMER 1', 'SYSTEM 0']))
   clock.advance(4_999)
@@ -33,7 +47,7 @@ test('portico_accounts_awaiting_approval: a count per portal, queried at most ev
 })
 
 test('portico_accounts_awaiting_approval: keeps the last count if the store fails or hangs', async () => {
-  const results = [Promise.resolve(new Map<Portal, number>([['CONSUMER', 3]])), Promise.reject(new Error('gone'))]
+  const results = [Promise.resolve(consumers(3)), Promise.reject(new Error('gone'))]
   const hanging = new Promise<never>(() => undefined)
   const count = vi.fn(() => results.shift() ?? hanging)
   const { clock, onFault, scrape } = setUp(count)
