@@ -46,8 +46,8 @@ function guideConfiguration(target: string): string {
   })
 }
 
-/** A slow machine may miss a scrape, and Prometheus may evaluate before the first one. Tests do not choose the disk. */
-const machineAlerts = new Set(['PorticoDown', 'PorticoReplicaDown', 'PorticoDiskAlmostFull'])
+/** Prometheus may evaluate before the first scrape. A busy machine may miss a scrape, or exceed the time of a check. */
+const briefAlerts = new Set(['PorticoDown', 'PorticoReplicaDown', 'PorticoNotReady', 'PorticoUnavailable'])
 
 describe('the shipped alert rules', needs(prometheusIsInstalled(), 'Prometheus is not installed'), () => {
   let store: Directory
@@ -81,8 +81,11 @@ describe('the shipped alert rules', needs(prometheusIsInstalled(), 'Prometheus i
   test('no alert is pending or firing after a healthy start', async () => {
     await expect.poll(() => prometheus.query('count_over_time(portico_ready[10m]) >= 3')).not.toEqual([])
     await expect.poll(() => prometheus.query('portico_ledger_checked_timestamp_seconds > 0')).toHaveLength(1)
-    const seen = await prometheus.query('count by (alertname, alertstate) (count_over_time(ALERTS[10m]))')
-    expect(seen.map(({ metric }) => metric).filter(({ alertname = '' }) => !machineAlerts.has(alertname))).toEqual([])
+    // The machine may have a full disk.
+    const alerts = 'ALERTS{alertname!="PorticoDiskAlmostFull"}'
+    const seen = await prometheus.query(`count by (alertname, alertstate) (count_over_time(${alerts}[10m]))`)
+    expect(seen.map(({ metric }) => metric).filter(({ alertname = '' }) => !briefAlerts.has(alertname))).toEqual([])
+    await expect.poll(() => prometheus.query(alerts)).toEqual([])
   })
 
   test('every rule selects series that the gateway exposes, by labels that these series have', async () => {
