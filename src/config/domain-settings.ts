@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isRecord } from '../kernel/index.ts'
 import { type Settings, schema } from './schema.ts'
-import { explainIssue } from './values.ts'
+import { explainIssue, valueAt } from './values.ts'
 
 export type Tree = Readonly<Record<string, unknown>>
 
@@ -12,10 +12,6 @@ export function mergeSettings(base: unknown, override: unknown): unknown {
   const merged: Record<string, unknown> = { ...base }
   for (const [key, value] of Object.entries(override)) merged[key] = mergeSettings(base[key], value)
   return merged
-}
-
-export function valueAt(tree: unknown, path: string): unknown {
-  return path.split('.').reduce((part, key) => (isRecord(part) ? part[key] : undefined), tree)
 }
 
 /** The settings of the gateway on which checks of a domain's settings depend. */

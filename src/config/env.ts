@@ -44,6 +44,10 @@ export const variableTexts = {
   SMTP_URL_FILE: 'File with the value of `SMTP_URL`',
   NODE_ENV: 'If it is `production`, Portico refuses to start without `PORTICO_PROFILE`',
   NODE_EXTRA_CA_CERTS: 'PEM file with further certificate authorities. `portico config check` opens it',
+  NODE_TLS_REJECT_UNAUTHORIZED: 'With `0`, Node accepts every certificate. Production refuses it',
+  AWS_ENDPOINT_URL_S3:
+    'URL of the S3-compatible store if `files.storage.endpoint` is not set. In production, `https`, like the setting',
+  AWS_ENDPOINT_URL: 'Like `AWS_ENDPOINT_URL_S3`, which takes precedence',
 } as const
 
 const secretNames = [

@@ -132,7 +132,7 @@ export const passwords = z.strictObject({
     url: secretPrefix
       .nullable()
       .describe(
-        'URL prefix of a service that lists breached passwords. It must end with `/` or `=`. The first five digits of the SHA-1 of the password are appended. The prefix is masked in all output. `null` disables the check.',
+        'URL prefix of a service that lists breached passwords. It must end with `/` or `=`. The first five digits of the SHA-1 of the password are appended. The prefix is masked in all output. In production it must be https, except on a loopback address. `null` disables the check.',
       ),
   }),
 })
@@ -170,7 +170,9 @@ const secret = z
 
 export const turnstile = z.strictObject({
   secret: secret.nullable().describe('Secret key of the Cloudflare Turnstile widget. `null` disables the CAPTCHA.'),
-  verifyUrl: httpUrl.describe('URL of the service that verifies Turnstile tokens.'),
+  verifyUrl: httpUrl.describe(
+    'URL of the service that verifies Turnstile tokens. In production it must be https, except on a loopback address.',
+  ),
 })
 
 export const background = z.strictObject({

@@ -99,6 +99,12 @@ const storage = z.discriminatedUnion('kind', [
     bucket: z.string().min(3).describe('Name of the S3 bucket, which must exist.'),
     region: z.string().min(1).default('us-east-1').describe('Region of the S3 bucket.'),
     endpoint: httpUrl.optional().describe('URL of the S3-compatible store. Without a value, Amazon S3 is used.'),
+    acceptPlain: z
+      .boolean()
+      .optional()
+      .describe(
+        'Whether production can use the store over `http`. Without it, production requires `https`, except on a loopback address.',
+      ),
     forcePathStyle: z
       .boolean()
       .default(false)

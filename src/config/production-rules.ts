@@ -1,6 +1,7 @@
 import { isRecord } from '../kernel/index.ts'
-import { placedOwners, type SettingsDeclaration, type SettingsOwner, valueAt } from './domain-settings.ts'
+import { placedOwners, type SettingsDeclaration, type SettingsOwner } from './domain-settings.ts'
 import type { Settings } from './schema.ts'
+import { valueAt } from './values.ts'
 
 const mailCodes = ['never', 'untilAuthenticator', 'always']
 

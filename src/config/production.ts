@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { isVariableName, settingName, type Variables } from './env.ts'
 import { isLocal, productionServerErrors } from './environment/server-urls.ts'
-import { isHttps, isWideRange } from './values.ts'
+import { isHttps, isWideRange, valueAt } from './values.ts'
 
 const developmentAccessCodes = ['consumer-dev', 'system-dev']
 export const developmentAccessCodeHashes: ReadonlySet<string> = new Set(developmentAccessCodes.map(sha256))
@@ -51,8 +51,22 @@ const noEdge: CheckedEdge = {
   secretHeader: undefined,
 }
 
-const Upstream = z.object({ url: z.string(), acceptPlain: z.boolean().optional() })
-const KeySource = z.object({ jwksUrl: z.string(), acceptPlain: z.boolean().optional() })
+const Section = z.record(z.string(), z.unknown()).catch({})
+
+/** Settings, apart from those of upstreams, with a URL to which the process connects. */
+const connections = [
+  ['assertion', 'jwksUrl'],
+  ['files.storage', 'endpoint'],
+  ['money.exchange.provider', 'url'],
+  ['passwords.breachCheck', 'url'],
+  ['turnstile', 'verifyUrl'],
+] as const
+
+/** Sections without `acceptPlain`, because their services are public or on this machine. */
+const publicServices: ReadonlySet<string> = new Set(['passwords.breachCheck', 'turnstile'])
+
+/** The AWS SDK uses the first of them that is set, unless `files.storage.endpoint` is set. */
+const storageEndpoints = ['AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL'] as const
 
 /** Malformed settings get defaults here, because the schema reports them. */
 const CheckedSettings = z.object({
@@ -63,7 +77,7 @@ const CheckedSettings = z.object({
   limits: z.object({ scale: z.number() }).catch({ scale: 1 }),
   backends: z.record(z.string(), z.unknown()).catch({}),
   passThrough: z.array(z.unknown()).catch([]),
-  assertion: KeySource.catch({ jwksUrl: '' }),
+  files: z.object({ storage: Section }).catch({ storage: {} }),
   portals: z
     .record(
       z.string(),
@@ -111,7 +125,7 @@ export function productionErrors(tree: unknown, variables: Variables): string[] 
     for (const [link, page] of Object.entries(portal.links))
       if (isWithoutTls(page)) errors.push(`portals.${name}.links.${link}: must be https in production`)
     for (const origin of portal.origins)
-      if (isPlain({ url: origin })) errors.push(`portals.${name}.origins: ${origin} must be https in production`)
+      if (isPlain(origin)) errors.push(`portals.${name}.origins: ${origin} must be https in production`)
     if (portal.site.url !== undefined)
       errors.push(`portals.${name}.site.url: is only for development; set portals.${name}.site.directory`)
   }
@@ -136,7 +150,13 @@ export function productionErrors(tree: unknown, variables: Variables): string[] 
   const { publicUrl } = settings
   if (publicUrl !== null && !isHttps(publicUrl)) errors.push('publicUrl: must be https in production')
   if (!variables.SMTP_URL) errors.push('SMTP_URL: must be set in production; codes are sent by mail')
-  errors.push(...productionServerErrors(variables), ...plainErrors(settings), ...unknownVariableErrors(variables))
+  errors.push(
+    ...productionServerErrors(variables),
+    ...plainErrors(tree, settings, variables),
+    ...unknownVariableErrors(variables),
+  )
+  if (variables.NODE_TLS_REJECT_UNAUTHORIZED === '0')
+    errors.push('NODE_TLS_REJECT_UNAUTHORIZED: must not be 0 in production; name the authority in NODE_EXTRA_CA_CERTS')
   if (settings.mail.from.includes('portico.test')) errors.push('mail.from: is the development address')
   return errors
 }
@@ -170,21 +190,30 @@ function isWithoutTls(page: string): boolean {
   return URL.parse(page)?.protocol === 'http:'
 }
 
-function plainErrors({ backends, passThrough, assertion }: z.output<typeof CheckedSettings>): string[] {
-  return [
+function plainErrors(
+  tree: unknown,
+  { backends, passThrough, files }: z.output<typeof CheckedSettings>,
+  variables: Variables,
+): string[] {
+  const { kind, endpoint } = files.storage
+  const variable = kind === 's3' && endpoint === undefined && storageEndpoints.find((name) => variables[name])
+  const places = [
     ...Object.entries(backends).map(([name, place]) => [`backends.${name}`, 'url', place] as const),
     ...passThrough.map((place, index) => [`passThrough.${index}`, 'url', place] as const),
-    ['assertion', 'jwksUrl', { ...assertion, url: assertion.jwksUrl }] as const,
-  ].flatMap(([path, setting, place]) =>
-    isPlain(Upstream.safeParse(place).data ?? {})
-      ? [`${path}.${setting}: must be https in production, or ${path}.acceptPlain must be true`]
-      : [],
-  )
+    ...connections.map(([path, setting]) => [path, setting, valueAt(tree, path)] as const),
+  ].map(([path, setting, place]) => ({ path, name: `${path}.${setting}`, url: valueAt(place, setting), place }))
+  if (variable) places.push({ path: 'files.storage', name: variable, url: variables[variable], place: files.storage })
+  return places.flatMap(({ path, name, url, place }) => {
+    const isPublic = publicServices.has(path)
+    if (!isPlain(url) || (!isPublic && valueAt(place, 'acceptPlain') === true)) return []
+    return [`${name}: must be https in production${isPublic ? '' : `, or ${path}.acceptPlain must be true`}`]
+  })
 }
 
-function isPlain({ url, acceptPlain }: Partial<z.output<typeof Upstream>>): boolean {
-  const parsed = url === undefined ? null : URL.parse(url)
-  return parsed?.protocol === 'http:' && !isLocal(parsed) && acceptPlain !== true
+/** Whether the URL leaves this machine without TLS. */
+function isPlain(url: unknown): boolean {
+  const parsed = typeof url === 'string' ? URL.parse(url) : null
+  return parsed?.protocol === 'http:' && !isLocal(parsed)
 }
 
 function unknownVariableErrors(variables: Variables): string[] {

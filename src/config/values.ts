@@ -91,6 +91,11 @@ export function maskTexts(value: unknown): unknown {
     : value
 }
 
+/** The value at a path such as `money.exchange`. */
+export function valueAt(tree: unknown, path: string): unknown {
+  return path.split('.').reduce((part, key) => (isRecord(part) ? part[key] : undefined), tree)
+}
+
 export const host = z.string().refine(isHost, 'an address such as 127.0.0.1 or ::1, or a host name')
 
 /** A name in a `Host` header, without port. An IP address is not a name. */

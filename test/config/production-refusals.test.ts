@@ -97,6 +97,11 @@ describe('production', () => {
   const edge = (of: object) => ({ portals: { ...settings.portals, CONSUMER: { ...codes('a'.repeat(64)), edge: of } } })
   const backend = (place: object) => ({ backends: { transfers: { audience: 'a', ...place } } })
 
+  const storage = (of: object) => ({ files: { storage: { kind: 's3', bucket: 'portico', ...of } } })
+  const provider = (of: object) => ({
+    money: { exchange: { provider: { refreshMs: 1_000, staleAfterMs: 9_000, ...of } } },
+  })
+
   test.each<[string, object, Variables]>([
     ['PostgreSQL without TLS on purpose', {}, { DATABASE_URL: 'postgres://db.example/portico?sslmode=disable' }],
     ['PostgreSQL on a loopback address', {}, { DATABASE_URL: 'postgres://127.0.0.1:5432/portico' }],
@@ -128,6 +133,15 @@ describe('production', () => {
       { assertion: { jwksUrl: 'http://gateway.internal/keys', acceptPlain: true } },
       {},
     ],
+    ['an S3 store on a loopback address', storage({ endpoint: 'http://127.0.0.1:9000' }), {}],
+    ['an S3 store without TLS on purpose', storage({ endpoint: 'http://s3.internal', acceptPlain: true }), {}],
+    [
+      'an S3 store of a variable without TLS on purpose',
+      storage({ acceptPlain: true }),
+      { AWS_ENDPOINT_URL: 'http://s3.internal' },
+    ],
+    ['the endpoint of a variable that is not used', {}, { AWS_ENDPOINT_URL_S3: 'http://s3.internal' }],
+    ['exchange rates without TLS on purpose', provider({ url: 'http://rates.internal', acceptPlain: true }), {}],
     [
       'the variables of Kubernetes for a service',
       {},
@@ -205,6 +219,16 @@ describe('production', () => {
       ['assertion.jwksUrl: must be https in production, or assertion.acceptPlain must be true'],
       { assertion: { jwksUrl: 'http://gateway.internal:9090/.well-known/jwks.json' } },
       {},
+    ],
+    [
+      ['AWS_ENDPOINT_URL_S3: must be https in production, or files.storage.acceptPlain must be true'],
+      storage({}),
+      { AWS_ENDPOINT_URL_S3: 'http://s3.internal', AWS_ENDPOINT_URL: 'https://s3.internal' },
+    ],
+    [
+      ['NODE_TLS_REJECT_UNAUTHORIZED: must not be 0 in production; name the authority in NODE_EXTRA_CA_CERTS'],
+      {},
+      { NODE_TLS_REJECT_UNAUTHORIZED: '0' },
     ],
     [
       [

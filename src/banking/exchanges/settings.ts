@@ -54,6 +54,12 @@ export const exchangeSettings = z.strictObject({
   provider: z
     .strictObject({
       url: secretUrl.describe('URL of the exchange rate service. It may contain a key and is masked in all output.'),
+      acceptPlain: z
+        .boolean()
+        .optional()
+        .describe(
+          'Whether production can fetch exchange rates over `http`. Without it, production requires `https`, except on a loopback address.',
+        ),
       refreshMs: timeoutMs(1_000).describe(
         'Interval in milliseconds at which exchange rates are fetched from the service.',
       ),
