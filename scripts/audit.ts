@@ -1,10 +1,11 @@
 /*
- * Checks the production dependencies for known vulnerabilities: `npm run check:audit`. A finding of severity high or
+ * Checks the production dependencies and the shipped packages for known vulnerabilities: `npm run check:audit`. A finding of severity high or
  * critical fails it. It is skipped if the registry mirror has no audit endpoint. Every other error fails it.
  */
 import { spawnSync } from 'node:child_process'
 import { stderr, stdout } from 'node:process'
 import { z } from 'zod'
+import { shippedPackages } from './shipped.ts'
 
 const Report = z.object({
   vulnerabilities: z.record(z.string(), z.object({ severity: z.string(), range: z.string() })),
@@ -26,12 +27,19 @@ export function readAudit(output: string): { skipped: string } | { findings: str
   throw new Error(`npm audit failed: ${output}`)
 }
 
+function audit(...options: string[]) {
+  return readAudit(spawnSync('npm', ['audit', '--json', ...options], { encoding: 'utf8' }).stdout)
+}
+
 if (import.meta.main) {
-  const outcome = readAudit(spawnSync('npm', ['audit', '--json', '--omit=dev'], { encoding: 'utf8' }).stdout)
-  if ('skipped' in outcome) stdout.write(`check:audit skipped: ${outcome.skipped}\n`)
+  const [production, all] = [audit('--omit=dev'), audit()]
+  if ('skipped' in production) stdout.write(`check:audit skipped: ${production.skipped}\n`)
   else {
-    for (const finding of outcome.findings) stderr.write(`${finding}\n`)
-    stdout.write(`check:audit: ${outcome.findings.length} findings\n`)
-    if (outcome.findings.length > 0) process.exitCode = 1
+    const ofAll = 'findings' in all ? all.findings : []
+    const shipped = ofAll.filter((finding) => shippedPackages.has(finding.split(' ')[0] ?? ''))
+    const findings = [...production.findings, ...shipped]
+    for (const finding of findings) stderr.write(`${finding}\n`)
+    stdout.write(`check:audit: ${findings.length} findings\n`)
+    if (findings.length > 0) process.exitCode = 1
   }
 }

@@ -23,7 +23,7 @@ const input = {
 }
 
 /** Packages that load files next to their code, and the AWS SDK, which is large and rarely used. */
-const external = [/^@electric-sql\/pglite/, /^@node-rs\/argon2/, /^swagger-ui-dist/, /^@aws-sdk\//]
+const external = [/^@electric-sql\/pglite/, /^@node-rs\/argon2/, /^@aws-sdk\//]
 
 const sources = join(root, 'src')
 
@@ -43,10 +43,26 @@ const foldersOfDomains: Plugin = {
   },
 }
 
+/** Copied, because a dependency of swagger-ui-dist has an install script. Includes the licenses and notices. */
+const rendererFiles = [
+  ...['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png'],
+  ...['LICENSE', 'NOTICE', 'swagger-ui-bundle.js.LICENSE.txt'],
+]
+
+const folderOfRenderer: Plugin = {
+  name: 'folder-of-renderer',
+  transform: {
+    filter: { id: /\/src\/openapi\/reference-page\.ts$/ },
+    handler: (code) => code.replace('../../node_modules/swagger-ui-dist/', './swagger-ui/'),
+  },
+}
+
 async function copyFolders(draft: string): Promise<void> {
   const names = await readdir(join(sources, 'banking'), { recursive: true })
   for (const name of names.filter((each) => each.endsWith('.yaml')))
     await cp(join(sources, 'banking', name), join(draft, 'banking', name))
+  for (const name of rendererFiles)
+    await cp(join(root, 'node_modules/swagger-ui-dist', name), join(draft, 'swagger-ui', name))
 }
 
 function bundler() {
@@ -61,7 +77,12 @@ async function build(folder: string): Promise<void> {
   const tools = await bundler()
   if (!tools) return void stdout.write('no build: rolldown is not installed, so Portico runs from its sources\n')
   const draft = `${folder}.${pid}`
-  await using bundle = await tools.rolldown({ input, platform: 'node', external, plugins: [foldersOfDomains] })
+  await using bundle = await tools.rolldown({
+    input,
+    platform: 'node',
+    external,
+    plugins: [foldersOfDomains, folderOfRenderer],
+  })
   await bundle.write({ dir: draft, format: 'esm' })
   await copyFolders(draft)
   for (const name of await readdir(builds)) {

@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { stderr, stdout } from 'node:process'
 import { z } from 'zod'
+import { shippedPackages } from './shipped.ts'
 
 const allowed = [
   '0BSD',
@@ -20,14 +21,15 @@ const allowed = [
 const Package = z.object({ version: z.string(), license: z.string().optional(), dev: z.boolean().optional() })
 const Lock = z.object({ packages: z.record(z.string(), z.unknown()) })
 
-/** Returns the production packages of a lock file whose license is missing or not on the list. */
+/** Returns the production and shipped packages of a lock file whose license is missing or not on the list. */
 export function rejectedLicenses(lock: unknown): string[] {
   return (
     Object.entries(Lock.parse(lock).packages)
       // The first entry is the package itself. Links have no license; their targets have their own entries.
       .filter(([path]) => path !== '' && path !== 'node_modules/portico-node')
       .map(([path, entry]) => ({ path, ...Package.parse(entry) }))
-      .filter(({ dev, license }) => !dev && !allowed.includes(license ?? ''))
+      .filter(({ path, dev }) => !dev || shippedPackages.has(path.replace('node_modules/', '')))
+      .filter(({ license }) => !allowed.includes(license ?? ''))
       .map(({ path, version, license }) => `${path} ${version}: ${license ?? 'no license'}`)
   )
 }

@@ -1,6 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
 import { inPackage } from '../config/env.ts'
 
 export interface PageFile {
@@ -21,13 +19,14 @@ export const referencePolicy: Record<string, string[]> = {
   'frame-ancestors': ["'none'"],
 }
 
-const renderer = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
+/** The build replaces the path by that of its copy (scripts/build.ts). */
+const renderer = new URL('../../node_modules/swagger-ui-dist/', import.meta.url)
 
 const html = 'text/html; charset=utf-8'
 const css = 'text/css; charset=utf-8'
 const script = 'text/javascript; charset=utf-8'
 
-/** Reads from this package and its dependencies. `hasDemo` adds the sign-in with demo accounts. */
+/** `hasDemo` adds the sign-in with demo accounts. */
 export function referencePageFiles(hasDemo: boolean): PageFile[] {
   return [
     { path: '/docs', contentType: html, bytes: readOwnFile('docs.html') },
@@ -50,7 +49,7 @@ function readOwnFile(name: string): Uint8Array {
 }
 
 function readRendererFile(name: string): Uint8Array {
-  return readFileSync(join(renderer, name))
+  return readFileSync(new URL(name, renderer))
 }
 
 /** Only the development profile serves these files. */

@@ -95,3 +95,10 @@ test('.github/workflows names actions by commit only', () => {
   expect(actions.filter((action) => !/^uses: [\w/-]+@[0-9a-f]{40} # v[\d.]+$/.test(action))).toEqual([])
   expect(actions).not.toEqual([])
 })
+
+test('guides install portico and portico-client with --ignore-scripts', () => {
+  const pages = ['README.md', ...globSync('{docs,examples,src}/**/*.{md,ts}', { cwd: root })]
+  const commands = pages.flatMap((page) => text(page).match(/npm (?:install|i) [^`\n]*portico[^`\n]*/g) ?? [])
+  expect(commands.length).toBeGreaterThan(5)
+  expect(commands.filter((command) => !command.includes(' --ignore-scripts '))).toEqual([])
+})

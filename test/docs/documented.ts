@@ -103,7 +103,7 @@ export const documented: Documented[] = [
     begins: 'PORTICO_CONFIG=examples/loans/portico.yaml npx portico config check',
     prints: /^extensions:\n\s+- \.\/examples\/loans\/index\.ts$/m,
   },
-  ...['npm pkg set', 'npm pack', 'npm install portico'].map((begins) => ({
+  ...['npm pkg set', 'npm pack', 'npm install --ignore-scripts portico'].map((begins) => ({
     file: 'docs/guides/publish-a-domain.md',
     begins,
     notRun: 'test/package/publish.test.ts runs every block of the page in the folder of a domain',

@@ -34,7 +34,7 @@ function installed(script: string): string {
   const tools = Object.entries(devDependencies).filter(([name]) => /^(typescript|vitest|@types\/node)$/.test(name))
   return tools
     .reduce((text, tool) => text.replace(` ${tool[0]}`, ` ${tool.join('@')}`), script)
-    .replace(/^npm install portico\b/m, `npm install ${inject('package').tarball}`)
+    .replace(/^npm install --ignore-scripts portico\b/m, `npm install --ignore-scripts ${inject('package').tarball}`)
 }
 
 export function runBlock(folder: string, { text }: Block, variables: NodeJS.ProcessEnv = {}): Promise<Finished> {

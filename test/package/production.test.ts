@@ -82,7 +82,9 @@ describe('docs/guides/production.md', needs(nginxIsInstalled(), 'nginx is not in
       await writeFile(join(on.folder, 'etc/nginx/conf.d/portico.conf'), on.here(server))
     }
     for (const { language, text } of blocks) {
-      const here = on.here(text).replace(/npm install portico$/m, `npm install ${inject('package').tarball}`)
+      const here = on
+        .here(text)
+        .replace(/npm install --ignore-scripts portico$/m, `npm install --ignore-scripts ${inject('package').tarball}`)
       if (language !== 'sh') {
         const [, file = ''] = /^(?:#|\/\/) (\S+)\n/.exec(here) ?? []
         await writeFile(file, here)

@@ -2,20 +2,10 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { unsupportedNode } from '../../bin/node-version.js'
-import manifest from '../../package.json' with { type: 'json' }
 import { type Block, blocksOf, fileIn, runBlock, writeBlock } from './guide-steps.ts'
 import { folderIn, runIn } from './user.ts'
 
 const guide = 'docs/guides/publish-a-domain.md'
-
-test('`engines` of the package names the oldest Node that the program accepts', () => {
-  const oldest = Number(/^>=(\d+)$/.exec(manifest.engines.node)?.[1])
-  expect([unsupportedNode(`v${oldest}.0.0`), unsupportedNode(`v${oldest - 1}.99.0`)]).toEqual([
-    undefined,
-    expect.stringContaining(`Node ${oldest} or newer`),
-  ])
-})
 
 describe(guide, () => {
   let domain: string

@@ -16,3 +16,8 @@ test.each([
 ])('rejected: %j', (entry, reason) => {
   expect(rejectedLicenses(lock(entry))).toEqual([`node_modules/x 1.0.0: ${reason}`])
 })
+
+test('rejected: a development package whose files the build copies into the package', () => {
+  const packages = { 'node_modules/swagger-ui-dist': { version: '9.0.0', license: 'GPL-3.0', dev: true } }
+  expect(rejectedLicenses({ packages })).toEqual(['node_modules/swagger-ui-dist 9.0.0: GPL-3.0'])
+})

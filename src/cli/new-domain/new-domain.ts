@@ -37,7 +37,7 @@ export const newDomain: Command = {
     const files = writeTemplates(name, item, javascript ? 'javascript' : 'typescript')
     const tools = javascript ? 'vitest' : 'vitest typescript @types/node'
     const next = [
-      `npm install portico && npm install --save-dev ${tools}`,
+      `npm install --ignore-scripts portico && npm install --ignore-scripts --save-dev ${tools}`,
       ...(javascript ? [] : [`npx tsc -p ${name}`]),
       `npx vitest run ${name}`,
       `PORTICO_CONFIG=${name}/portico.yaml npx portico serve`,
