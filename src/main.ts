@@ -17,8 +17,8 @@ export interface Running extends Pick<Deployment, 'database' | 'runJob' | 'repor
   operationsPort: number
   /** Ids of operations that respond with 501. */
   unserved: string[]
-  /** Replaces the backends without dropping a request. */
-  replaceBackends(settings: Configuration): Promise<void>
+  /** Replaces backends and limits without dropping a request or a count. If it rejects, nothing has changed. */
+  reload(settings: Configuration): Promise<void>
   /** Resolves with the reason if the embedded store fails and the process must restart. */
   onFatal: Promise<Error>
   /** Fails readiness, finishes accepted requests, and then closes all parts. */
@@ -72,7 +72,7 @@ export async function startServer(
       database: deployment.database,
       runJob: deployment.runJob,
       reportRejection: deployment.reportRejection,
-      replaceBackends: deployment.replaceBackends,
+      reload: deployment.reload,
       onFatal: deployment.onFatal,
       stop: () => {
         stopping ??= stop()

@@ -18,7 +18,9 @@ npx portico config check
 
 This command prints the result with masked secrets. If anything is wrong, it lists every error and exits with code 2.
 
-Portico reloads \`backends\` on SIGHUP and when the file changes. Every other setting needs a restart.
+Portico reloads \`backends\`, \`limits\` and \`portals.<portal>.limits\` on SIGHUP and when the file changes, without losing a request
+or a count. Every other setting needs a restart. The log names those that changed: \`changed settings need a restart: …\`. If the
+configuration is invalid, nothing changes, and the log lists the errors.
 `
 
 /** The settings below the second name are described below the first one. */

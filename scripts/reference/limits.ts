@@ -60,7 +60,8 @@ ${table(
 ## Change a limit
 
 \`limits\` sets the limits of the deployment, and \`portals.<portal>.limits\` those of one portal. \`PORTICO_RATE_LIMIT_SCALE\` multiplies
-all of them. See the [configuration](configuration.md#limits).
+all of them. See the [configuration](configuration.md#limits). Send SIGHUP to each replica, or change its file: the limits
+[reload](configuration.md) without a restart, and counts continue.
 
 [Limits of money](../concepts/ledger.md#limits) cover exactly 24 hours.
 

@@ -2,7 +2,7 @@ import { exit } from 'node:process'
 import type { Logger } from 'pino'
 import { isRole, type Role } from '../compose/index.ts'
 import { placesOf } from '../compose/store.ts'
-import { type Configuration, ConfigurationError, loadConfiguration } from '../config/index.ts'
+import { type Configuration, ConfigurationError, loadConfiguration, settingsThatNeedRestart } from '../config/index.ts'
 import { messageOf } from '../kernel/index.ts'
 import { type Running, startServer } from '../main.ts'
 import { createLogger } from '../platform/telemetry/index.ts'
@@ -21,7 +21,7 @@ export interface Serving {
   finished: Promise<number>
 }
 
-/** Reloads the backends on SIGHUP and on changes of the configuration file. Rejects if the server cannot start. */
+/** Reloads backends and limits on SIGHUP and on changes of the configuration file. Rejects if the server cannot start. */
 export async function startServing(
   { domains, variables, stderr }: Pick<CommandContext, 'domains' | 'variables' | 'stderr'>,
   role: Role,
@@ -52,9 +52,9 @@ export async function startServing(
   })
   process.on('unhandledRejection', running.reportRejection)
   if (role === 'gateway' && settings.profile === 'development') stderr.write(bannerOf(settings, running))
-  const reload = () => reloadBackends(load, running, logger)
+  const reload = () => reloadSettings(load, running, settings, logger)
   const reloads = watchConfiguration(variables.PORTICO_CONFIG, reload, (error) =>
-    logger.warn({ err: error }, 'configuration file cannot be watched; only SIGHUP reloads `backends`'),
+    logger.warn({ err: error }, 'configuration file cannot be watched; only SIGHUP reloads `backends` and `limits`'),
   )
   if (isReloadPending) await reload()
   const closing = Promise.withResolvers<'close'>()
@@ -73,7 +73,7 @@ export const serve: Command = {
     '  --role gateway|domains   part to serve (default: gateway)',
     '',
     'Configuration: PORTICO_CONFIG names a YAML file; PORT, OPS_PORT, HOST and others override it (docs/reference/configuration.md).',
-    'SIGHUP, or a change of that file, reloads `backends`. Other changes need a restart.',
+    'SIGHUP, or a change of that file, reloads `backends` and `limits`. The log names changed settings that need a restart.',
     'SIGTERM and SIGINT shut down gracefully: readiness fails, the listener closes after shutdown.delayMs, and accepted',
     'requests have shutdown.timeoutMs to finish. Exit code 0. A second signal, or one during the start, ends the process',
     'immediately (143 or 130). An uncaught error or a failure of the embedded store ends it with exit code 1.',
@@ -116,11 +116,19 @@ function bannerOf(settings: Configuration, { port, operationsPort }: Running): s
   return `\n${lines.map(([name = '', value = '']) => `  ${name.padEnd(10)}${value}`).join('\n')}\n\n`
 }
 
-/** Reloads `backends` from the configuration. If the configuration is invalid, nothing changes. */
-async function reloadBackends(load: () => Configuration, running: Running, logger: Logger): Promise<void> {
+/** Reloads `backends` and `limits` from the configuration. If the configuration is invalid, nothing changes. */
+async function reloadSettings(
+  load: () => Configuration,
+  running: Running,
+  started: Configuration,
+  logger: Logger,
+): Promise<void> {
   try {
-    await running.replaceBackends(load())
-    logger.info('backends reloaded')
+    const changed = load()
+    await running.reload(changed)
+    logger.info('backends and limits reloaded')
+    const names = settingsThatNeedRestart(started, changed)
+    if (names.length > 0) logger.warn({ settings: names }, `changed settings need a restart: ${names.join(', ')}`)
   } catch (error) {
     const details = error instanceof ConfigurationError ? { faults: error.errors } : { err: error }
     logger.error(details, 'invalid configuration; the previous one stays in effect')

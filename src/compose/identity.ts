@@ -57,7 +57,7 @@ export function linksOf(
 }
 
 export function identitySettings(settings: Configuration): IdentitySettings {
-  const { limits, portals, passwords, login } = settings
+  const { portals, passwords, login } = settings
   const portal = (each: Portal) => ({
     selfRegistration: portals[each].selfRegistration,
     refusedDomains: portals[each].refusedDomains,
@@ -77,7 +77,7 @@ export function identitySettings(settings: Configuration): IdentitySettings {
     carrierDomains: settings.mail.carrierDomains,
     passwords,
     suspicionMs: passwords.suspicionWindowMs,
-    login: { ...login, failures: scaled(login.failures, limits.scale) },
+    login: { ...login, failures: scaled(settings, () => login.failures) },
   }
 }
 
@@ -167,17 +167,25 @@ export function ticketOperations(operations: readonly Operation[]): IdentityHook
 }
 
 function accountRule(settings: Configuration, portal: Portal, group: RateGroup): LimitRule {
-  const { groups } = limitsOf(settings, portal)
-  // A group without an account rule uses that of `general`.
-  const rule = groups.get(group)?.account ?? groups.get('general')?.account
-  if (!rule) throw new ConfigurationError([`limits.groups.${group}.account: is missing`])
-  return scaled(rule, settings.limits.scale)
+  return scaled(settings, () => {
+    const { groups } = limitsOf(settings, portal)
+    // A group without an account rule uses that of `general`.
+    const rule = groups.get(group)?.account ?? groups.get('general')?.account
+    if (!rule) throw new ConfigurationError([`limits.groups.${group}.account: is missing`])
+    return rule
+  })
 }
 
-function scaled<R extends { limit: number }>(rule: R, scale: number): R {
+/** A reload can change the rule and the scale, so each use reads them. */
+function scaled<Rule extends LimitRule>(settings: Configuration, read: () => Rule): Rule {
   return {
-    ...rule,
-    limit: scaledLimit(rule.limit, scale),
+    ...read(),
+    get limit() {
+      return scaledLimit(read().limit, settings.limits.scale)
+    },
+    get windowMs() {
+      return read().windowMs
+    },
   }
 }
 

@@ -7,7 +7,7 @@ import type { Server } from 'node:http'
 import type { Logger } from 'pino'
 import { createBackends, createUpstreamMetrics, HandlerDeadline } from '../backends/index.ts'
 import { packageVersion } from '../config/env.ts'
-import type { Configuration } from '../config/index.ts'
+import { type Configuration, replaceLimits } from '../config/index.ts'
 import { type Database, freeBytes } from '../database/index.ts'
 import {
   buildSecurityHeaders,
@@ -67,7 +67,8 @@ export interface Deployment {
   operations: Server
   /** Operations without a handler in this process. */
   unserved: string[]
-  replaceBackends(settings: Configuration): Promise<void>
+  /** Replaces backends and limits. If it rejects, nothing has changed. */
+  reload(settings: Configuration): Promise<void>
   /** From now on, readiness fails and responses contain `Connection: close`. */
   startDraining(): void
   /** Ends open streams and refuses new ones. */
@@ -149,9 +150,11 @@ export async function compose(
     // Envoy sends the name of its cluster, such as `outbound|9090||portico`.
     operations: createHttpServer({ app: operations, upgrades: null, anyHostPrefix: '/health/', ...listening }),
     unserved,
-    replaceBackends: async (changed) => {
+    reload: async (changed) => {
       if (isGateway) assertBackends(loaded.domains, catalogue, changed, domains.handlers)
+      const withLimits = withDomainLimits(changed, catalogue)
       await backends.replace(withLocalBackends(isGateway, changed))
+      replaceLimits(settings, withLimits)
       if (isGateway) warnOfSplitLedger(loaded, changed, logger)
     },
     startDraining: draining.start,

@@ -111,7 +111,7 @@ export async function openInfrastructure(
   const migrated = await store.migrate(owners)
   if (migrated.length > 0) logger.info({ migrated }, 'schema migrated')
   const shared = await openSharedState(settings, allowReplicas, clock, logger, stack)
-  const limits = createLimits(settings.limits.scale, clock, shared.counters)
+  const limits = createLimits(() => settings.limits.scale, clock, shared.counters)
   stack.defer(() => limits.close())
   const blobs = withBlobMetrics(
     await openBlobs(settings.files.storage, settings.dataDirectory),

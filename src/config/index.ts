@@ -19,6 +19,7 @@ export {
   settingsAt,
 } from './domain-settings.ts'
 export { settingName } from './env.ts'
+export { settingsThatNeedRestart } from './environment/restart-settings.ts'
 export { tlsFileErrors } from './environment/tls-files.ts'
 export type { StreamSettings } from './infrastructure.ts'
 export { ConfigurationError, compareWithProduction, loadConfiguration } from './load.ts'
@@ -28,6 +29,7 @@ export {
   type PortalConfiguration,
   type PortalLimits,
   rateGroupErrors,
+  replaceLimits,
   withRateGroups,
 } from './portals.ts'
 export type { Configuration } from './schema.ts'

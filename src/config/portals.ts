@@ -215,6 +215,19 @@ export function withRateGroups<Settings extends Pick<Limits, 'limits'>>(
   return { ...settings, limits: { ...settings.limits, groups: { ...groups, ...Object.fromEntries(merged) } } }
 }
 
+/** Puts the limits of `changed` in force. Everything else reads them from `settings` for each request. */
+export function replaceLimits(settings: Limits, { limits, portals }: Limits): void {
+  const withLimits = ({ limits: _, ...rest }: PortalConfiguration, name: Portal): PortalConfiguration => {
+    const own = portals[name].limits
+    return own ? { ...rest, limits: own } : rest
+  }
+  settings.limits = limits
+  settings.portals = {
+    CONSUMER: withLimits(settings.portals.CONSUMER, 'CONSUMER'),
+    SYSTEM: withLimits(settings.portals.SYSTEM, 'SYSTEM'),
+  }
+}
+
 export function limitsOf({ limits, portals }: Limits, portal: Portal | null): PortalLimits {
   const own = portal === null ? undefined : portals[portal].limits
   const rules = (group: RateGroup): GroupRules => ({ ...limits.groups[group], ...own?.groups?.[group] })

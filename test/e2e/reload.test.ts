@@ -18,7 +18,7 @@ function timezone(label: string) {
   return { code: 'UTC', label, zoneIdCode: 'Etc/UTC', utcOffset: 'UTC+0', value: 1 }
 }
 
-describe('reload of the backends', () => {
+describe('reload of backends and limits', () => {
   let store: TestStore
   let first: RawUpstream
   let second: RawUpstream
@@ -26,7 +26,11 @@ describe('reload of the backends', () => {
 
   const slowly = (label: string) =>
     startRawUpstream((socket) => setTimeout(() => socket.write(json([timezone(label)])), 30))
-  const withBackends = (upstream: RawUpstream) => ({ backends: { constants: { url: upstream.url } } })
+  const withBackends = (upstream: RawUpstream) => ({
+    backends: { constants: { url: upstream.url } },
+    // No window ends during the test.
+    limits: { address: { limit: 1_200, windowMs: 3_600_000 } },
+  })
 
   beforeAll(async () => {
     store = await createStore()
@@ -93,8 +97,9 @@ describe('reload of the backends', () => {
   })
 
   test('a file that splits the domains of the ledger is accepted with a warning', async () => {
-    const { backends } = withBackends(second)
-    await writeFile(portico.file, dump({ backends: { ...backends, wallets: { url: first.url, audience: 'wallets' } } }))
+    const { backends, limits } = withBackends(second)
+    const split = { ...backends, wallets: { url: first.url, audience: 'wallets' } }
+    await writeFile(portico.file, dump({ backends: split, limits }))
     const warning = 'domains that share the ledger are served in different places'
     await expect.poll(() => portico.output()).toContain(warning)
     const line =
@@ -111,6 +116,49 @@ describe('reload of the backends', () => {
     await writeFile(portico.file, dump(withBackends(first)))
     portico.child.kill('SIGHUP')
     await expect.poll(label).toBe('first')
+  })
+
+  /** The variable multiplies each limit by 1,000. */
+  const readLimit = async () => {
+    const { headers } = await send(portico.url, 'GET', path)
+    const [, limit] = /^"address";q=(\d+);/.exec(headers.get('ratelimit-policy') ?? '') ?? []
+    const [, remaining] = /^"address";r=(\d+);/.exec(headers.get('ratelimit') ?? '') ?? []
+    return { limit: Number(limit), used: Number(limit) - Number(remaining) }
+  }
+  const limitTo = (limit: number, changed: object = {}) =>
+    writeFile(
+      portico.file,
+      dump({ ...withBackends(first), ...changed, limits: { address: { limit, windowMs: 1_800_000 } } }),
+    )
+
+  test('a changed file raises and lowers limits without losing a count', async () => {
+    let { used: before } = await readLimit()
+    for (const limit of [9_000, 7]) {
+      await limitTo(limit)
+      await expect.poll(async () => (await readLimit()).limit).toBe(1_000 * limit)
+      const { used } = await readLimit()
+      expect(used).toBeGreaterThan(before)
+      before = used
+    }
+    await limitTo(7, { portals: { CONSUMER: { limits: { address: { limit: 3, windowMs: 1_800_000 } } } } })
+    await expect.poll(async () => (await readLimit()).limit).toBe(3_000)
+  })
+
+  test('an invalid file changes no limit', async () => {
+    await limitTo(5, { limits: { address: { limit: 5, windowMs: 1_800_000 } }, backends: { nonsense: 'in-process' } })
+    await expect.poll(() => portico.output().split('backends.nonsense').length).toBe(3)
+    expect(await readLimit()).toMatchObject({ limit: 3_000 })
+  })
+
+  test('a reload names the changed settings that need a restart, without their values', async () => {
+    await limitTo(4, { turnstile: { secret: 'a planted secret' }, publicUrl: 'http://127.0.0.1:1' })
+    portico.child.kill('SIGHUP')
+    // Only the first file set `shutdown`.
+    const names = ['publicUrl', 'turnstile.secret', 'shutdown.delayMs', 'shutdown.timeoutMs']
+    await expect.poll(() => portico.output()).toContain(`changed settings need a restart: ${names.join(', ')}"`)
+    expect(portico.output()).toContain(`"settings":${JSON.stringify(names)}`)
+    expect(portico.output()).not.toContain('a planted secret')
+    await expect.poll(async () => (await readLimit()).limit).toBe(4_000)
   })
 
   test('SIGHUP is ignored during shutdown, and requests in progress complete', async () => {
@@ -144,7 +192,7 @@ test('a domain service serves its domains itself, also after a reload, for any `
   const service = await startServer(bankingDomains, settings, 'domains', captureLog().logger)
   const status = async () => (await send(`http://127.0.0.1:${service.port}`, 'GET', path, { token })).status
   expect(await status()).toBe(200)
-  await service.replaceBackends({ ...settings, backends: { default: upstreamAt('http://127.0.0.1:9') } })
+  await service.reload({ ...settings, backends: { default: upstreamAt('http://127.0.0.1:9') } })
   expect(await status()).toBe(200)
   await service.stop()
   await store.remove()

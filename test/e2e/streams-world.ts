@@ -128,7 +128,7 @@ export async function startStreamsWorld() {
     replaceFiles: (changes: Partial<UpstreamConfiguration>) => {
       const { running, settings } = portico
       const files = { ...configuration(), ...changes }
-      return running.replaceBackends({ ...settings, backends: { ...settings.backends, files } })
+      return running.reload({ ...settings, backends: { ...settings.backends, files } })
     },
     stop: async (): Promise<void> => {
       await portico.stop()

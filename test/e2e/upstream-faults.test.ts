@@ -48,7 +48,7 @@ describe('upstream faults', () => {
   const withBackends = (timeoutMs?: number) => {
     const [constants, profile] = [configuration(timeoutMs), configuration(timeoutMs)]
     const { running, settings } = portico
-    return running.replaceBackends({ ...settings, backends: { ...settings.backends, constants, profile } })
+    return running.reload({ ...settings, backends: { ...settings.backends, constants, profile } })
   }
   /** The requests must time out. Other requests get more time than a slow machine needs. */
   const withShortTimeout = async <T>(send: () => Promise<T>): Promise<T> => {

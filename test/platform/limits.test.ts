@@ -4,7 +4,7 @@ import { systemClock } from '../../src/platform/runtime/index.ts'
 import { testClock } from '../identity/clock.ts'
 
 test('concurrent requests: exactly the limit is allowed', async () => {
-  const limits = createLimits(1, systemClock)
+  const limits = createLimits(() => 1, systemClock)
   const rule = { limit: 20, windowMs: 60_000 }
   const spent = await Promise.all(Array.from({ length: 100 }, () => limits.spend('test', 'somebody', rule)))
   expect(spent.filter(({ allowed }) => allowed)).toHaveLength(20)
@@ -13,11 +13,29 @@ test('concurrent requests: exactly the limit is allowed', async () => {
 })
 
 test('one limit with two windows: each has its own counter', async () => {
-  const limits = createLimits(1, systemClock)
+  const limits = createLimits(() => 1, systemClock)
   const minute = await limits.spend('login-address', 'CONSUMER:192.0.2.1', { limit: 1, windowMs: 60_000 })
   const hour = await limits.spend('login-address', 'SYSTEM:192.0.2.1', { limit: 1, windowMs: 3_600_000 })
   expect(minute.resetMs).toBeLessThanOrEqual(60_000)
   expect(hour.resetMs).toBeGreaterThan(60_000)
+  limits.close()
+})
+
+test('a reload that changes scale, limit or window keeps the count', async () => {
+  let scale = 1
+  const limits = createLimits(() => scale, systemClock)
+  const spend = (limit: number, windowMs: number) => limits.spend('test', 'somebody', { limit, windowMs })
+  expect(await spend(10, 60_000)).toMatchObject({ remaining: 9 })
+  scale = 2
+  expect(await spend(10, 60_000)).toMatchObject({ limit: 20, remaining: 18 })
+  expect(await spend(4, 60_000)).toMatchObject({ limit: 8, remaining: 5 })
+  const longer = await spend(10, 3_600_000)
+  expect(longer).toMatchObject({ remaining: 16 })
+  expect(longer.resetMs).toBeLessThanOrEqual(60_000)
+  const shorter = await spend(10, 1_000)
+  expect(shorter).toMatchObject({ remaining: 15 })
+  expect(shorter.resetMs).toBeLessThanOrEqual(1_000)
+  expect(await limits.spend('test', 'another', { limit: 10, windowMs: 1_000 })).toMatchObject({ remaining: 19 })
   limits.close()
 })
 
@@ -27,7 +45,7 @@ test.each([
   [0.1, 5, 1],
   [10, 3, 30],
 ])('a scale of %d turns a limit of %i into %i: rounded down, at least 1', async (scale, limit, scaled) => {
-  const limits = createLimits(scale, systemClock)
+  const limits = createLimits(() => scale, systemClock)
   expect(await limits.spend('test', 'somebody', { limit, windowMs: 60_000 })).toMatchObject({ limit: scaled })
   limits.close()
 })
@@ -35,7 +53,7 @@ test.each([
 test('remaining and resetMs are never negative', async () => {
   const clock = testClock()
   clock.set(systemClock.now())
-  const limits = createLimits(1, clock)
+  const limits = createLimits(() => 1, clock)
   const rule = { limit: 1, windowMs: 60_000 }
   const spend = () => limits.spend('test', 'somebody', rule)
   expect(await spend()).toMatchObject({ allowed: true, remaining: 0 })
@@ -46,7 +64,7 @@ test('remaining and resetMs are never negative', async () => {
 
 test('a clock set back by an hour: requests within the limit are allowed', async () => {
   vi.useFakeTimers()
-  const limits = createLimits(1, systemClock)
+  const limits = createLimits(() => 1, systemClock)
   const spend = () => limits.spend('test', 'somebody', { limit: 10, windowMs: 60_000 })
   await spend()
   vi.setSystemTime(Date.now() - 3_600_000)
@@ -62,7 +80,7 @@ test('a clock set back by an hour: requests within the limit are allowed', async
 
 test('a window longer than a timer’s maximum has its full length', async () => {
   vi.useFakeTimers()
-  const limits = createLimits(1, systemClock)
+  const limits = createLimits(() => 1, systemClock)
   const day = 86_400_000
   const spend = () => limits.spend('test', 'somebody', { limit: 1, windowMs: 60 * day })
   expect(await spend()).toMatchObject({ allowed: true })
@@ -80,7 +98,7 @@ const address = { name: 'address', key: '192.0.2.1', rule: { limit: 3, windowMs:
 
 test('admit: up to the limit per window in this process, without any result of the shared counter', () => {
   const clock = testClock()
-  const limits = createLimits(1, clock)
+  const limits = createLimits(() => 1, clock)
   const admitted = () => Array.from({ length: 5 }, () => limits.admit(address).allowed)
   expect(admitted()).toEqual([true, true, true, false, false])
   expect(limits.admit({ ...address, key: '192.0.2.2' })).toMatchObject({ allowed: true, limit: 3, remaining: 2 })
@@ -102,7 +120,7 @@ test('admit: follows the shared counter, which replaces its count and its window
     await limits.spendAll([address, address])
   }
   const storeFor = () => expect.fail()
-  const limits = createLimits(1, clock, { storeFor, countInOrder: shared })
+  const limits = createLimits(() => 1, clock, { storeFor, countInOrder: shared })
   expect(limits.admit(address)).toMatchObject({ allowed: true, remaining: 2 })
   await counted(4)
   expect(limits.admit(address)).toMatchObject({ allowed: false, resetMs: 20_000 })
@@ -115,7 +133,7 @@ test('admit: follows the shared counter, which replaces its count and its window
 })
 
 test('admit: 100,000 addresses use bounded memory, and the newest are still counted', () => {
-  const limits = createLimits(1, testClock())
+  const limits = createLimits(() => 1, testClock())
   const keyed = (index: number) => ({ ...address, key: `address ${index}` })
   for (let index = 0; index < 100_000; index++) limits.admit(keyed(index))
   expect(limits.admit(keyed(99_999))).toMatchObject({ remaining: 1 })
@@ -124,7 +142,7 @@ test('admit: 100,000 addresses use bounded memory, and the newest are still coun
 })
 
 test('two limits with the same key: separate counters', async () => {
-  const limits = createLimits(1, systemClock)
+  const limits = createLimits(() => 1, systemClock)
   const rule = { limit: 1, windowMs: 60_000 }
   for (const name of ['login', 'general'])
     expect(await limits.spend(name, '192.0.2.1', rule)).toMatchObject({ allowed: true })
@@ -132,7 +150,7 @@ test('two limits with the same key: separate counters', async () => {
 })
 
 test('addressKey: the prefix of an IPv6 address, a whole IPv4 address', () => {
-  const limits = createLimits(1, systemClock)
+  const limits = createLimits(() => 1, systemClock)
   const [one, same, other] = ['2001:db8:1:100::1', '2001:db8:1:1ff::2', '2001:db8:1:200::1']
   const key = limits.addressKey
   expect(key(one)).toBe(key(same))
@@ -142,7 +160,7 @@ test('addressKey: the prefix of an IPv6 address, a whole IPv4 address', () => {
 })
 
 test('networkKey: an IPv4 /24 or an IPv6 /48', () => {
-  const limits = createLimits(1, systemClock)
+  const limits = createLimits(() => 1, systemClock)
   expect(limits.networkKey('192.0.2.1')).toBe(limits.networkKey('192.0.2.254'))
   expect(limits.networkKey('192.0.2.1')).not.toBe(limits.networkKey('192.0.3.1'))
   expect(limits.networkKey('2001:db8:1:1::1')).toBe(limits.networkKey('2001:db8:1:ffff::1'))

@@ -3,16 +3,20 @@ import { LRUCache } from 'lru-cache'
 import { addMs, type Clock, type Instant, type MaybePromise, maxTimerMs, thenSync } from '../../kernel/index.ts'
 
 /**
- * MemoryStore with three changes. 1. Returns a copy of the count, because concurrent callers would all read the last
+ * MemoryStore with four changes. 1. Returns a copy of the count, because concurrent callers would all read the last
  * increment from the live record. 2. Returns synchronously. 3. Closes a window that ends too far in the future: the
- * clock was set back, and the window would block its client until then.
+ * clock was set back, and the window would block its client until then. 4. Continues the count of another window, because a
+ * reload can change the length.
  */
 class MemoryLimitStore extends MemoryStore {
   readonly #clock: Clock
+  readonly #others: Iterable<LimitStore>
 
-  constructor(clock: Clock) {
+  /** `others` have other windows of the same limit. */
+  constructor(clock: Clock, others: Iterable<LimitStore>) {
     super()
     this.#clock = clock
+    this.#others = others
   }
 
   override init({ windowMs }: Options): void {
@@ -33,8 +37,23 @@ class MemoryLimitStore extends MemoryStore {
     return resetTime !== undefined && resetTime.getTime() > this.#clock.now() + 2 * this.windowMs
   }
 
+  #adopt(key: string): ClientRateLimitInfo | undefined {
+    const now = this.#clock.now()
+    for (const other of this.#others) {
+      if (!(other instanceof MemoryLimitStore) || other === this) continue
+      const known = other.current.get(key) ?? other.previous.get(key)
+      if (!known || known.resetTime.getTime() <= now) continue
+      const resetTime = new Date(Math.min(known.resetTime.getTime(), now + this.windowMs))
+      const adopted = { totalHits: known.totalHits, resetTime }
+      void other.resetKey(key)
+      this.current.set(key, adopted)
+      return adopted
+    }
+    return undefined
+  }
+
   count(key: string): MaybePromise<ClientRateLimitInfo> {
-    const open = this.current.get(key) ?? this.previous.get(key)
+    const open = this.current.get(key) ?? this.previous.get(key) ?? this.#adopt(key)
     if (open && this.#isAhead(open)) void this.resetKey(key)
     const counted = super.increment(key)
     const counter = this.current.get(key)
@@ -133,7 +152,8 @@ export interface LimitStore {
   shutdown?(): MaybePromise<void>
 }
 
-export type StoreFactory = (name: string) => LimitStore
+/** `others` are the stores of other windows of the limit. */
+export type StoreFactory = (name: string, others: Iterable<LimitStore>) => LimitStore
 
 export interface Counted {
   totalHits: number
@@ -169,26 +189,29 @@ export function networkKey(address: string): string {
   return address.includes(':') ? ipKeyGenerator(address, 48) : `${address.split('.').slice(0, 3).join('.')}.0/24`
 }
 
-/** Portals may configure different windows, so there is one store per limit and window. */
+/**
+ * Portals may configure different windows, so there is one store per limit and window. A reload can change `scale()` and
+ * the rules.
+ */
 export function createLimits(
-  scale: number,
+  scale: () => number,
   clock: Clock,
   { storeFor, countInOrder }: SharedCounters = {
-    storeFor: () => new MemoryLimitStore(clock),
+    storeFor: (_, others) => new MemoryLimitStore(clock, others),
     countInOrder: undefined,
   },
 ): Limits {
   const stores = new Map<string, Map<number, LimitStore>>()
   const arrivals = new Arrivals(clock)
   const open = (name: string, windowMs: number): LimitStore => {
-    const store = storeFor(name)
+    const windows = stores.get(name) ?? new Map<number, LimitStore>()
+    const store = storeFor(name, { [Symbol.iterator]: () => windows.values() })
     store.init?.({ windowMs })
-    const others = stores.get(name) ?? new Map<number, LimitStore>()
-    stores.set(name, others.set(windowMs, store))
+    stores.set(name, windows.set(windowMs, store))
     return store
   }
   const toState = (rule: LimitRule, { totalHits, resetTime }: { totalHits: number; resetTime: Date | undefined }) => {
-    const limit = scaledLimit(rule.limit, scale)
+    const limit = scaledLimit(rule.limit, scale())
     const resetMs = resetTime ? Math.max(0, resetTime.getTime() - clock.now()) : rule.windowMs
     return { allowed: totalHits <= limit, limit, remaining: Math.max(0, limit - totalHits), resetMs }
   }
@@ -211,7 +234,7 @@ export function createLimits(
         name,
         key,
         windowMs,
-        limit: scaledLimit(limit, scale),
+        limit: scaledLimit(limit, scale()),
       })),
     )
     return counted.flatMap((each, index) => {
@@ -232,7 +255,7 @@ export function createLimits(
           return states
         },
       ),
-    admit: (spend) => arrivals.count(idOf(spend), scaledLimit(spend.rule.limit, scale), spend.rule.windowMs),
+    admit: (spend) => arrivals.count(idOf(spend), scaledLimit(spend.rule.limit, scale()), spend.rule.windowMs),
     addressKey,
     networkKey,
     close: () => {

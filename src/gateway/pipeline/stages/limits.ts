@@ -68,13 +68,13 @@ export function createUncountedLimit(
 ): LimitUncounted {
   const addressOf = addressSpends(limits, settings)
   const ofAddress = groupSpends(limits, settings)
-  const withOwnLimit = names.filter((portal) => settings.portals[portal].limits?.address !== undefined)
+  const withOwnLimit = () => names.filter((portal) => settings.portals[portal].limits?.address !== undefined)
   /**
    * A wrong code counts towards every address limit that a valid code could count towards. Otherwise, a client that
    * exceeds only some of them could recognize a valid code.
    */
   const possiblePortals = (chain: Chain): (Portal | null)[] =>
-    chain.portal === 'code' ? [...withOwnLimit, null] : [portalOfChain(chain)]
+    chain.portal === 'code' ? [...withOwnLimit(), null] : [portalOfChain(chain)]
   const spendAddress = (request: UnmatchedRequest, portal: Portal | null): MaybePromise<void> => {
     resolveClient(request, portal ?? 'CONSUMER')
     const spend = addressOf(request, portal)
@@ -181,9 +181,18 @@ function hasPassedAccessCode({ chain, portal }: Call): boolean {
 
 /** While the portal is unknown, only the limits that both portals share apply. */
 function limitsByPortal(settings: Settings): (portal: Portal | null) => PortalLimits {
-  const common = limitsOf(settings, null)
-  const byPortal = { CONSUMER: limitsOf(settings, 'CONSUMER'), SYSTEM: limitsOf(settings, 'SYSTEM') }
-  return (portal) => (portal === null ? common : byPortal[portal])
+  const read = () => ({
+    limits: settings.limits,
+    common: limitsOf(settings, null),
+    CONSUMER: limitsOf(settings, 'CONSUMER'),
+    SYSTEM: limitsOf(settings, 'SYSTEM'),
+  })
+  let known = read()
+  return (portal) => {
+    // A reload replaces the limits.
+    if (known.limits !== settings.limits) known = read()
+    return known[portal ?? 'common']
+  }
 }
 
 type LimitedRequest = Pick<Call, 'limit'>
