@@ -76,7 +76,7 @@ export interface LoadResult {
 
 const progressMs = 1_000
 const limitHint =
-  'rate limits of the target refused requests: lower --rate, add accounts, or raise PORTICO_RATE_LIMIT_SCALE'
+  'rate limits of the target refused requests, usually the one per address: see docs/guides/load-test.md, or lower --rate'
 
 /**
  * Runs scenarios one after another. Signs the accounts in before and out afterwards. Rejects if the first scenario

@@ -16,6 +16,7 @@ import { freezeOwnWorkspace, hasWorkspace, insertRole, lockWorkspace } from './s
  * Registration and the seed open workspaces through `open-workspace.ts`. Start reading in `service.ts`.
  */
 
+export { openWorkspace } from './open-workspace.ts'
 export { freezeOwnWorkspace, hasWorkspace, lockWorkspace } from './store.ts'
 
 export interface WorkspacePorts extends WorkspaceServicePorts {

@@ -9,8 +9,9 @@ import { createOperationsListener } from '../../load/operations-listener.ts'
 import { type About, toHtml, toJson, toText } from '../../load/report.ts'
 import { type ScenarioName, scenarios } from '../../load/scenarios.ts'
 import { systemClock, systemIds, systemRandomness } from '../../platform/runtime/index.ts'
-import { type Command, httpUrl, parseOptions, UsageError } from '../command.ts'
+import { type Command, type CommandContext, httpUrl, parseOptions, UsageError } from '../command.ts'
 import { liveLine, type Screen } from '../progress.ts'
+import { prepareAccounts } from './prepare.ts'
 import { isLoopback } from './urls.ts'
 
 const names = Object.keys(scenarios)
@@ -25,6 +26,7 @@ const Options = z.object({
   timeout: numberIn('--timeout', 1, 600_000),
   accounts: z.string().optional(),
   'api-keys': z.string().optional(),
+  prepare: numberIn('--prepare', 2, 1_000).optional(),
   'consumer-code': z.string(),
   'no-edge-headers': z.boolean(),
   'max-p99': numberIn('--max-p99', 0.1, 600_000).optional(),
@@ -52,6 +54,8 @@ export const load: Command = {
     '  --accounts FILE          YAML or JSON list of { email, password, totpSecret }; without totpSecret, codes are read',
     '                           from the development outbox (default on this machine: the demo accounts)',
     '  --api-keys FILE          one API key per line, instead of accounts',
+    '  --prepare N              create N funded accounts first; only for a development gateway on PostgreSQL, with its',
+    '                           configuration and variables',
     '  --consumer-code CODE     access code of the CONSUMER portal (consumer-dev)',
     '  --no-edge-headers        omit CF-* and X-Forwarded-Proto: an edge in front of the target sets them',
     '  --max-p99 MS             maximum 99th percentile of each operation',
@@ -73,6 +77,7 @@ export const load: Command = {
     timeout: { type: 'string', default: '10000' },
     accounts: { type: 'string' },
     'api-keys': { type: 'string' },
+    prepare: { type: 'string' },
     'consumer-code': { type: 'string', default: 'consumer-dev' },
     'no-edge-headers': { type: 'boolean', default: false },
     'max-p99': { type: 'string' },
@@ -82,10 +87,11 @@ export const load: Command = {
     html: { type: 'string' },
     'yes-this-is-mine': { type: 'boolean', default: false },
   },
-  run: async (values, { stdout, stderr }) => {
+  run: async (values, context) => {
+    const { stdout, stderr } = context
     const options = parseOptions(Options, values)
     assertOwn(options)
-    const identities = identitiesOf(options)
+    const identities = await identitiesOf(options, context)
     const { url, json, html, rate: ratePerSecond, duration: durationSeconds, 'max-in-flight': maxInFlight } = options
     createReports([json, html])
     const about: About = {
@@ -130,10 +136,11 @@ function assertOwn(options: Options): void {
     )
 }
 
-function identitiesOf(options: Options): Identities {
-  const { accounts, 'api-keys': apiKeys } = options
-  if (accounts !== undefined && apiKeys !== undefined)
-    throw new UsageError('--accounts and --api-keys cannot be combined')
+async function identitiesOf(options: Options, context: CommandContext): Promise<Identities> {
+  const { accounts, 'api-keys': apiKeys, prepare } = options
+  if ([accounts, apiKeys, prepare].filter((each) => each !== undefined).length > 1)
+    throw new UsageError('--accounts, --api-keys and --prepare cannot be combined')
+  if (prepare !== undefined) return { accounts: await prepareAccounts(prepare, context) }
   if (accounts !== undefined) return { accounts: fromFile('--accounts', () => readAccountsFile(accounts)) }
   if (apiKeys === undefined) {
     if (isLoopback(options.url)) return { accounts: seededAccounts }
