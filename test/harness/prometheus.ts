@@ -15,13 +15,17 @@ const Samples = z.object({
     result: z.array(z.object({ metric: z.record(z.string(), z.string()), value: z.tuple([z.number(), z.string()]) })),
   }),
 })
-const Series = z.object({ data: z.array(z.record(z.string(), z.string())) })
+const Labels = z.record(z.string(), z.string())
+const Series = z.object({ data: z.array(Labels) })
+const Exemplars = z.object({ data: z.array(z.object({ exemplars: z.array(z.object({ labels: Labels })) })) })
 
 export interface TestPrometheus {
   /** Evaluates an instant query. */
   query(expression: string): Promise<z.infer<typeof Samples>['data']['result']>
   /** Returns the labels of the series that match a selector. */
   series(selector: string): Promise<z.infer<typeof Series>['data']>
+  /** Returns the labels of the exemplars of the last ten minutes. */
+  exemplars(selector: string): Promise<z.infer<typeof Labels>[]>
   stop(): Promise<void>
 }
 
@@ -48,6 +52,7 @@ export async function startPrometheus(configuration: string): Promise<TestPromet
     `--storage.tsdb.path=${join(directory, 'data')}`,
     `--web.listen-address=127.0.0.1:${port}`,
     '--log.level=error',
+    '--enable-feature=exemplar-storage',
   ]
   const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'inherit'] })
   const kill = () => child.kill('SIGKILL')
@@ -59,6 +64,13 @@ export async function startPrometheus(configuration: string): Promise<TestPromet
   return {
     query: async (query) => Samples.parse(await get('query', { query })).data.result,
     series: async (selector) => Series.parse(await get('series', { 'match[]': selector })).data,
+    exemplars: async (query) => {
+      const now = Date.now() / 1000
+      const range = { query, start: String(now - 600), end: String(now + 600) }
+      return Exemplars.parse(await get('query_exemplars', range)).data.flatMap(({ exemplars }) =>
+        exemplars.map(({ labels }) => labels),
+      )
+    },
     stop: async () => {
       process.off('exit', kill)
       if (child.exitCode === null && child.signalCode === null) {

@@ -136,7 +136,8 @@ async function handleRequest(
     connection.release()
   }
   const status = isAbandoned ? null : response.statusCode
-  const ms = stopTimer({ operation: call?.operation.id ?? 'none', status, code: refusal?.code ?? null })
+  const traceId = call?.trace?.span.isRecording() ? call.trace.traceId : undefined
+  const ms = stopTimer({ operation: call?.operation.id ?? 'none', status, code: refusal?.code ?? null, traceId })
   ports.log({ requestId, call, unmatched, refusal, status, ms })
 }
 

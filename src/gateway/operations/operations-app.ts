@@ -4,6 +4,7 @@ import { setDeadline } from '../../platform/runtime/index.ts'
 import { createReadinessMetrics, type Metrics } from '../../platform/telemetry/index.ts'
 import { closeIfBodyUnread } from '../http/connection.ts'
 import { createHostCheck } from './allowed-hosts.ts'
+import { openMetricsType, prefersOpenMetrics, toOpenMetrics } from './openmetrics.ts'
 import { shareRun } from './shared-run.ts'
 
 /** A rejected promise makes the replica unready. */
@@ -63,9 +64,10 @@ export function createOperationsApp(parts: OperationsParts): Express {
     if (isAllowedHost(request.headers.host)) next()
     else response.status(421).json({ status: 'failed' })
   })
-  app.get('/metrics', async (_request, response) => {
-    const { contentType, text } = await parts.metrics.expose()
-    response.type(contentType).send(text)
+  app.get('/metrics', async ({ headers }, response) => {
+    const { contentType, text, exemplars } = await parts.metrics.expose()
+    if (prefersOpenMetrics(headers.accept ?? '')) response.type(openMetricsType).send(toOpenMetrics(text, exemplars))
+    else response.type(contentType).send(text)
   })
   app.get('/.well-known/jwks.json', async (_request, response) => void response.json(await parts.jwks()))
   app.get('/explain/:id', (request, response) => {

@@ -31,6 +31,6 @@ export {
   type MailMetrics,
   type RedisMemory,
 } from './replica-metrics.ts'
-export { createBatchedHistogram, createMetrics, type Metrics } from './request-metrics.ts'
+export { createBatchedHistogram, createMetrics, type Exemplars, type Metrics } from './request-metrics.ts'
 export { createSocketMetrics, createStreamMetrics, createTrafficMetrics } from './stream-metrics.ts'
 export { createWebhookMetrics } from './webhook-metrics.ts'

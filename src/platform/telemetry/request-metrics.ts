@@ -1,7 +1,14 @@
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
+import { systemClock } from '../runtime/index.ts'
+
+/** By the line of a bucket without its value, such as `x_bucket{le="1",operation="a",status="200"}`. */
+export type Exemplars = ReadonlyMap<string, string>
 
 export interface BatchedHistogram {
-  observe(first: string, second: string, seconds: number): void
+  /** `traceId` is that of a sampled trace. */
+  observe(first: string, second: string, seconds: number, traceId?: string | null | undefined): void
+  /** The newest of each bucket. */
+  exemplars(): Exemplars
 }
 
 interface HistogramOptions {
@@ -19,6 +26,8 @@ const maxPending = 1_000
 interface Series {
   observe(seconds: number): void
   pending: number[]
+  /** By the upper bound of the bucket. */
+  exemplars: Map<number, string>
 }
 
 /**
@@ -39,17 +48,39 @@ export function createBatchedHistogram(options: HistogramOptions): BatchedHistog
     },
   })
   const createSeries = (first: string, second: string): Series => {
-    const series = { observe: histogram.labels(first, second).observe, pending: [] }
+    const series = { observe: histogram.labels(first, second).observe, pending: [], exemplars: new Map() }
     const bySecond = known.get(first) ?? new Map<string, Series>()
     known.set(first, bySecond.set(second, series))
     return series
   }
   return {
-    observe: (first, second, seconds) => {
+    observe: (first, second, seconds, traceId) => {
       const series = known.get(first)?.get(second) ?? createSeries(first, second)
+      if (traceId) {
+        const bound = buckets.find((each) => seconds <= each) ?? Number.POSITIVE_INFINITY
+        series.exemplars.set(bound, `{trace_id="${traceId}"} ${seconds} ${systemClock.now() / 1000}`)
+      }
       if (series.pending.push(seconds) >= maxPending) flush(series)
     },
+    exemplars: () => {
+      const found = new Map<string, string>()
+      for (const [first, bySecond] of known)
+        for (const [second, series] of bySecond)
+          for (const [bound, exemplar] of series.exemplars) {
+            const le = Number.isFinite(bound) ? bound : '+Inf'
+            found.set(`${name}_bucket{le="${le}",${labels[0]}="${first}",${labels[1]}="${second}"}`, exemplar)
+          }
+      return found
+    },
   }
+}
+
+interface RequestOutcome {
+  operation: string
+  status: number | null
+  code: string | null
+  /** Of a sampled trace. */
+  traceId?: string | null | undefined
 }
 
 export interface Metrics {
@@ -57,9 +88,10 @@ export interface Metrics {
    * The returned function records the outcome and returns the duration in milliseconds. The status is null if the client
    * disconnected before the response.
    */
-  startRequest(): (outcome: { operation: string; status: number | null; code: string | null }) => number
+  startRequest(): (outcome: RequestOutcome) => number
   commandReplayed(operation: string): void
-  expose(): Promise<{ contentType: string; text: string }>
+  /** In the text format of Prometheus, which has no exemplars. */
+  expose(): Promise<{ contentType: string; text: string; exemplars: Exemplars }>
   registry: Registry
 }
 
@@ -105,16 +137,20 @@ export function createMetrics(): Metrics {
     commandReplayed: (operation) => replayed.inc({ operation }),
     startRequest: () => {
       const start = performance.now()
-      return ({ operation, status, code }) => {
+      return ({ operation, status, code, traceId }) => {
         const ms = performance.now() - start
-        durations.observe(operation, String(status ?? 'none'), ms / 1000)
+        durations.observe(operation, String(status ?? 'none'), ms / 1000, traceId)
         if (status !== null && status >= 500 && status !== 501) serverErrors.inc()
         if (status === null) abandoned.inc({ operation })
         else if (code !== null) refusals.inc({ operation, code })
         return ms
       }
     },
-    expose: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
+    expose: async () => ({
+      contentType: registry.contentType,
+      text: await registry.metrics(),
+      exemplars: durations.exemplars(),
+    }),
     registry,
   }
 }
