@@ -22,8 +22,8 @@ const input = {
   testing: join(root, 'src/testing/index.ts'),
 }
 
-/** Packages that load files next to their code, and the AWS SDK, which is large and rarely used. */
-const external = [/^@electric-sql\/pglite/, /^@node-rs\/argon2/, /^@aws-sdk\//]
+/** Packages that load files next to their code, and the SDKs of AWS and OpenTelemetry, which are large and rarely used. */
+const external = [/^@electric-sql\/pglite/, /^@node-rs\/argon2/, /^@aws-sdk\//, /^@opentelemetry\/(?!api$)/]
 
 const sources = join(root, 'src')
 

@@ -90,8 +90,7 @@ export function gatewayPipeline(parts: PipelineParts): Pipeline {
     { streams, checkCaller, durations, onClosed: parts.onSocketClosed },
     relayEvents,
   )
-  const dispatch = invalidateAccess(access, relaySockets)
-  return {
+  const pipeline = {
     edge: edgeStage(resolveClient),
     ...(tracing && { trace: tracing.traceStage(({ edgeTrusted }) => edgeTrusted) }),
     portalAccessCode: accessCodeStage(settings.portals, resolveClient),
@@ -113,8 +112,9 @@ export function gatewayPipeline(parts: PipelineParts): Pipeline {
     validate: validateStage(settings),
     idempotency: idempotencyStage,
     stepUp: stepUpStage(findStepUp, binding),
-    serve: tracing ? tracing.withSpan(dispatch) : dispatch,
+    serve: invalidateAccess(access, relaySockets),
   }
+  return tracing ? mapStages(pipeline, tracing.withSpan) : pipeline
 }
 
 /** For requests that match no operation, and calls that are refused before the stage `limits`. */
@@ -140,7 +140,7 @@ export function servicePipeline(parts: ServicePipelineParts): Pipeline {
     { streams, checkCaller: skipCheck, maxBufferedBytes, durations },
     dispatchStage(backends.backendOf),
   )
-  return {
+  const pipeline = {
     assertedCall: callAssertion,
     ...(tracing && { trace: tracing.traceStage(() => true) }),
     // A call assertion names no operation: an assertion for a read must not authorize a command. The gateway checks the
@@ -149,8 +149,9 @@ export function servicePipeline(parts: ServicePipelineParts): Pipeline {
     body: bodyStage(settings.requests, skipReauthorization),
     validate: validateStage(settings),
     idempotency: idempotencyStage,
-    serve: tracing ? tracing.withSpan(dispatch) : dispatch,
+    serve: dispatch,
   }
+  return tracing ? mapStages(pipeline, tracing.withSpan) : pipeline
 }
 
 export interface AppHandlers {
@@ -175,4 +176,8 @@ export function createApp({ chains, pageLog, pages, sites, notFoundHandler, erro
   app.use(notFoundHandler)
   app.use(errorHandler)
   return app
+}
+
+function mapStages(pipeline: Pipeline, map: (stage: Stage) => Stage): Pipeline {
+  return Object.fromEntries(Object.entries(pipeline).map(([name, stage]) => [name, map(stage)]))
 }

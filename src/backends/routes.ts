@@ -12,7 +12,7 @@ import {
 import { type Backend, createInProcessBackend } from './backend.ts'
 import { createAssertionCache } from './call-assertion.ts'
 import type { UpstreamMetrics } from './upstream/metrics.ts'
-import type { Upstream } from './upstream/upstream.ts'
+import type { StartAttempt, Upstream } from './upstream/upstream.ts'
 
 type Placement = Pick<Configuration, 'backends' | 'assertion' | 'streams'>
 
@@ -31,6 +31,7 @@ export interface RoutesPorts {
   clock: Clock
   durations: Durations
   metrics: UpstreamMetrics
+  startAttempt?: StartAttempt | undefined
   catalogue: Pick<Catalogue, 'isCode' | 'isRoutable' | 'routableDomains'>
 }
 
@@ -48,6 +49,7 @@ export async function createRoutes({
   clock,
   durations,
   metrics,
+  startAttempt,
   catalogue,
 }: RoutesPorts): Promise<Routes> {
   const upstreams = new Map<string, Upstream>()
@@ -58,7 +60,7 @@ export async function createRoutes({
     if (known) return known
     const assertionOf = createAssertionCache(signer, place.audience, settings.assertion.ttlMs, clock)
     const { isCode } = catalogue
-    const upstream = createUpstream(place, { assertionOf, metrics, isCode, durations }, settings.streams)
+    const upstream = createUpstream(place, { assertionOf, metrics, startAttempt, isCode, durations }, settings.streams)
     upstreams.set(key, upstream)
     return upstream
   }
@@ -148,13 +150,14 @@ function maxTimeoutMs(backends: Configuration['backends']): number {
   )
 }
 
-async function openPrefixes({ prefixes, signer, settings, clock, durations, metrics, catalogue }: BackendPorts) {
+async function openPrefixes(ports: BackendPorts) {
+  const { prefixes, signer, settings, clock, catalogue } = ports
   const upstreams = new Map<string, Upstream>()
   for (const { operationId, place } of prefixes) {
     const { createUpstream } = await import('./upstream/upstream.ts')
     const assertionOf = createAssertionCache(signer, place.audience, settings.assertion.ttlMs, clock)
     const { isCode } = catalogue
-    upstreams.set(operationId, createUpstream(place, { assertionOf, metrics, isCode, durations }, settings.streams))
+    upstreams.set(operationId, createUpstream(place, { ...ports, assertionOf, isCode }, settings.streams))
   }
   return upstreams
 }

@@ -19,9 +19,11 @@ import {
   loadTracing,
   OpenStreams,
   openSites,
+  type Tracing,
 } from '../gateway/index.ts'
 import type { Clock, Durations } from '../kernel/index.ts'
 import { outboxPage } from '../platform/mail/index.ts'
+import { replicaName } from '../platform/runtime/index.ts'
 import {
   createApiKeyMetrics,
   createApprovalMetrics,
@@ -41,6 +43,7 @@ import {
   createTrafficMetrics,
   createWebhookMetrics,
 } from '../platform/telemetry/index.ts'
+import { type ClientSpans, openTracing } from '../platform/tracing/index.ts'
 import { findUnservedOperations } from './catalogue.ts'
 import { composeDomains } from './domains.ts'
 import { startSequencer } from './events/index.ts'
@@ -90,16 +93,18 @@ export async function compose(
   { clock, durations, pace }: { clock: Clock; durations: Durations; pace: JobPace },
 ): Promise<Deployment> {
   await using building = new AsyncDisposableStack()
-  const parts = await composeParts(loaded, configured, role, { logger, clock, durations }, building)
+  const spans = await openTracing(configured, { version: packageVersion(), replica: replicaName() }, logger)
+  building.defer(() => spans?.close())
+  const parts = await composeParts(loaded, configured, role, { logger, clock, durations, spans }, building)
   const { isGateway, catalogue, settings, infrastructure, metrics, perimeter, identity, domains } = parts
   createMetricsOfParts(parts)
   if (settings.profile === 'production') {
     await assertNoSeededAccounts(infrastructure)
     if (isGateway) await reportWeakenedRules(settings, loaded.domains, infrastructure, logger)
   } else if (isGateway) await composeSeed(catalogue, infrastructure, identity, domains)
-  const backends = await buildBackends(parts)
-  building.defer(() => backends.close())
   const tracing = settings.tracing.enabled ? await loadTracing() : null
+  const backends = await buildBackends(parts, tracing)
+  building.defer(() => backends.close())
   const streams = createStreams(parts)
   const pipeline = buildPipeline(parts, backends, streams, tracing)
   const isDevelopment = settings.profile === 'development'
@@ -133,7 +138,7 @@ export async function compose(
     logger,
   })
   const runJob = await startJobs(
-    { ...parts, registry: metrics.registry, sources: sequencer.sources, onReaction: reactions.record, pace },
+    { ...parts, registry: metrics.registry, sources: sequencer.sources, onReaction: reactions.record, spans, pace },
     building,
   )
   const listening = {
@@ -175,7 +180,7 @@ async function composeParts(
   loaded: Loaded,
   configured: Configuration,
   role: Role,
-  ports: { logger: Logger; clock: Clock; durations: Durations },
+  ports: { logger: Logger; clock: Clock; durations: Durations; spans: ClientSpans | null },
   building: AsyncDisposableStack,
 ): Promise<Parts> {
   const { logger, durations } = ports
@@ -277,18 +282,9 @@ function createMetricsOfParts({ settings, infrastructure, logger, metrics, ident
   createDiskMetrics(metrics.registry, usesDisk ? () => freeBytes(settings.dataDirectory) : null)
 }
 
-function buildBackends({
-  isGateway,
-  catalogue,
-  settings,
-  infrastructure,
-  logger,
-  metrics,
-  perimeter,
-  identity,
-  domains,
-  passThrough,
-}: Parts) {
+function buildBackends(parts: Parts, tracing: Tracing | null) {
+  const { isGateway, catalogue, settings, infrastructure, logger, metrics, perimeter } = parts
+  const { identity, domains, passThrough } = parts
   return createBackends({
     identity: isGateway ? withChannelSessionMetrics(identity.handlers, perimeter) : new Map(),
     domains: domains.handlers,
@@ -297,6 +293,7 @@ function buildBackends({
     clock: infrastructure.clock,
     durations: infrastructure.durations,
     metrics: createUpstreamMetrics(metrics.registry, logger),
+    startAttempt: tracing?.startAttempt,
     catalogue,
     prefixes: passThrough.map(({ route, place }) => ({ operationId: route.operation.id, place })),
   })

@@ -39,6 +39,7 @@ import {
 import type { PubSub } from '../platform/pubsub.ts'
 import { systemClock, systemIds, systemRandomness } from '../platform/runtime/index.ts'
 import { createBlobMetrics, createMailMetrics } from '../platform/telemetry/index.ts'
+import type { ClientSpans } from '../platform/tracing/index.ts'
 import { mailTextsOf, wordsOf } from './catalogue.ts'
 import type { Loaded } from './extensions.ts'
 import { openSharedState, type SharedState } from './shared-state.ts'
@@ -88,7 +89,13 @@ export async function openInfrastructure(
   catalogue: Catalogue,
   { domains, owners }: Loaded,
   allowReplicas: boolean,
-  { logger, clock, durations, registry }: { logger: Logger; clock: Clock; durations: Durations; registry: Registry },
+  {
+    logger,
+    clock,
+    durations,
+    registry,
+    spans = null,
+  }: { logger: Logger; clock: Clock; durations: Durations; registry: Registry; spans?: ClientSpans | null },
   stack: AsyncDisposableStack,
 ): Promise<Infrastructure> {
   const onConnectionBroken = (error: Error) => logger.warn({ err: error }, 'database connection lost')
@@ -99,7 +106,7 @@ export async function openInfrastructure(
     else logger.info('disk space available again: the embedded store is writable')
   }
   const texts = await mailTextsOf(domains)
-  const store = await openDatabase(databaseTarget(settings, onConnectionBroken, onDiskFull))
+  const store = await openDatabase(databaseTarget(settings, onConnectionBroken, onDiskFull, spans))
   stack.defer(() => store.close())
   await assertWritable(store.database)
   // A test moves its clock, and the embedded store has the clock of this process.
@@ -110,7 +117,7 @@ export async function openInfrastructure(
   stack.defer(() => clockSkew?.close())
   const migrated = await store.migrate(owners)
   if (migrated.length > 0) logger.info({ migrated }, 'schema migrated')
-  const shared = await openSharedState(settings, allowReplicas, clock, logger, stack)
+  const shared = await openSharedState(settings, allowReplicas, { clock, logger, spans }, stack)
   const limits = createLimits(() => settings.limits.scale, clock, shared.counters)
   stack.defer(() => limits.close())
   const blobs = withBlobMetrics(

@@ -18,6 +18,7 @@ import {
 } from '../platform/jobs/index.ts'
 import { expiredCommandCleanup } from '../platform/service-commands/index.ts'
 import { createJobMetrics } from '../platform/telemetry/index.ts'
+import type { ClientSpans } from '../platform/tracing/index.ts'
 import type { Domains } from './domains.ts'
 import { explained } from './events/reactions.ts'
 import type { Infrastructure } from './infrastructure.ts'
@@ -52,6 +53,7 @@ interface Parts {
   /** Of changes that this process can turn into events. */
   sources: readonly string[]
   onReaction(run: ReactionRun): void
+  spans: ClientSpans | null
   pace: JobPace
 }
 
@@ -74,7 +76,7 @@ export async function startJobs(parts: Parts, stack: AsyncDisposableStack): Prom
     const runner = createJobRunner({
       ...infrastructure,
       settings: { ...settings, ...poll },
-      kinds: own,
+      kinds: own.map((kind) => traced(kind, parts.spans)),
       // With a wrong clock, orders would expire too early.
       canRecur: () => infrastructure.clockSkew?.isWithin() ?? true,
       onFailure: ({ error, ...failure }) => {
@@ -95,6 +97,15 @@ export async function startJobs(parts: Parts, stack: AsyncDisposableStack): Prom
   const runOutgoing = await start(outgoing, outgoingWorkers)
   const runOther = await start(kinds.filter(({ workers }) => workers === undefined))
   return (name, payload) => (outgoing.some((kind) => kind.name === name) ? runOutgoing : runOther)(name, payload)
+}
+
+/** Jobs that run every few seconds would make more traces than all requests. */
+const minTracedIntervalMs = minutes(1)
+
+function traced(kind: JobKind, spans: ClientSpans | null): JobKind {
+  const { name, everyMs = minTracedIntervalMs, work } = kind
+  if (!spans || everyMs < minTracedIntervalMs) return kind
+  return { ...kind, work: (payload, job) => spans.inJobSpan(name, () => work(payload, job)) }
 }
 
 /** The reactions of each domain in this process. A slow or failing one must delay neither mails nor other domains. */

@@ -9,6 +9,7 @@ import { createLocalPubSub, createRedisPubSub, type PubSub } from '../platform/p
 import { openRedis } from '../platform/redis/index.ts'
 import { lookup } from '../platform/runtime/index.ts'
 import type { RedisMemory } from '../platform/telemetry/index.ts'
+import type { ClientSpans } from '../platform/tracing/index.ts'
 
 export interface SharedState {
   cache: Cache
@@ -36,8 +37,7 @@ const lockMessages = {
 export async function openSharedState(
   settings: Configuration,
   allowReplicas: boolean,
-  clock: Clock,
-  logger: Logger,
+  { clock, logger, spans }: { clock: Clock; logger: Logger; spans: ClientSpans | null },
   stack: AsyncDisposableStack,
 ): Promise<SharedState> {
   const { redisUrl } = settings
@@ -46,6 +46,7 @@ export async function openSharedState(
   const redis = await openRedis({
     url: redisUrl.reveal(),
     ...settings.redis,
+    trace: spans?.traceCommands(redisUrl.reveal()),
     onError: (error) => {
       if (!isDown) logger.warn({ err: error }, 'Redis connection lost')
       isDown = true

@@ -1,19 +1,24 @@
 import type { Configuration } from '../config/index.ts'
 import type { DatabaseTarget } from '../database/index.ts'
 import { lookup } from '../platform/runtime/index.ts'
+import type { ClientSpans } from '../platform/tracing/index.ts'
 
 export function databaseTarget(
   settings: Configuration,
   onConnectionBroken: (error: Error) => void,
   onDiskFull: (isFull: boolean) => void = () => undefined,
+  spans: ClientSpans | null = null,
 ): DatabaseTarget {
-  return settings.databaseUrl
-    ? { kind: 'postgres', url: settings.databaseUrl.reveal(), ...settings.database, lookup, onConnectionBroken }
+  const url = settings.databaseUrl?.reveal() ?? null
+  const trace = spans?.traceStatements(url)
+  return url !== null
+    ? { kind: 'postgres', url, ...settings.database, lookup, trace, onConnectionBroken }
     : {
         kind: 'embedded',
         directory: settings.dataDirectory,
         isDurable: settings.profile === 'production',
         ...settings.database,
+        trace,
         onDiskFull,
       }
 }

@@ -42,6 +42,14 @@ export const variableTexts = {
   DATABASE_URL_FILE: 'File with the value of `DATABASE_URL`',
   REDIS_URL_FILE: 'File with the value of `REDIS_URL`',
   SMTP_URL_FILE: 'File with the value of `SMTP_URL`',
+  OTEL_EXPORTER_OTLP_ENDPOINT:
+    'URL of an OTLP collector, such as `https://collector.example:4318`. Sets `tracing.enabled` and exports the spans as http/protobuf. See the guide on monitoring for other variables of OpenTelemetry',
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'Like `OTEL_EXPORTER_OTLP_ENDPOINT`, with the path: `https://…/v1/traces`',
+  OTEL_EXPORTER_OTLP_PROTOCOL: 'Must be `http/protobuf`, the default, if spans are exported',
+  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'Like `OTEL_EXPORTER_OTLP_PROTOCOL`',
+  OTEL_EXPORTER_OTLP_INSECURE:
+    'Whether production can export spans to another host without TLS. Needed for an endpoint with http://',
+  OTEL_SDK_DISABLED: 'If it is `true`, no spans are exported',
   NODE_ENV: 'If it is `production`, Portico refuses to start without `PORTICO_PROFILE`',
   NODE_EXTRA_CA_CERTS: 'PEM file with further certificate authorities. `portico config check` opens it',
   NODE_TLS_REJECT_UNAUTHORIZED: 'With `0`, Node accepts every certificate. Production refuses it',

@@ -20,6 +20,7 @@ import {
   type Variables,
   variableSettings,
 } from './env.ts'
+import { otlpEndpoint } from './environment/otlp.ts'
 import { secretKeysOf } from './environment/secret-keys.ts'
 import { serverUrl } from './environment/server-urls.ts'
 import { missingProfileErrors, productionErrors } from './production.ts'
@@ -55,7 +56,8 @@ export function loadConfiguration(given: Variables, domains: readonly SettingsOw
   const errors = [...declarationErrors]
   const variables = readSecretFiles(given, errors)
   const file = variables.PORTICO_CONFIG ? readYaml(resolve(variables.PORTICO_CONFIG), errors) : {}
-  const fromVariables = variableSettings(variables)
+  const endpoint = otlpEndpoint(variables, errors)
+  const fromVariables = { ...variableSettings(variables), ...(endpoint !== null && { tracing: { enabled: true } }) }
   errors.push(...coveredSectionErrors(file, fromVariables))
   const overrides = mergeSettings(file, fromVariables)
   const profile = z.object({ profile: z.string().optional() }).safeParse(overrides).data?.profile
@@ -82,6 +84,7 @@ export function loadConfiguration(given: Variables, domains: readonly SettingsOw
     databaseUrl: serverUrl('DATABASE_URL', variables.DATABASE_URL, errors),
     redisUrl: serverUrl('REDIS_URL', variables.REDIS_URL, errors),
     smtpUrl: serverUrl('SMTP_URL', variables.SMTP_URL, errors),
+    otlpEndpoint: endpoint,
   }
   errors.push(...missingProfileErrors(profile, tree, variables), ...productionErrors(tree, variables))
   if (!parsed.success || errors.length > 0) throw new ConfigurationError(errors)

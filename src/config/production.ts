@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { isVariableName, settingName, type Variables } from './env.ts'
+import { productionOtlpErrors } from './environment/otlp.ts'
 import { isLocal, productionServerErrors } from './environment/server-urls.ts'
 import { isHttps, isWideRange, valueAt } from './values.ts'
 
@@ -152,6 +153,7 @@ export function productionErrors(tree: unknown, variables: Variables): string[] 
   if (!variables.SMTP_URL) errors.push('SMTP_URL: must be set in production; codes are sent by mail')
   errors.push(
     ...productionServerErrors(variables),
+    ...productionOtlpErrors(variables),
     ...plainErrors(tree, settings, variables),
     ...unknownVariableErrors(variables),
   )

@@ -219,4 +219,5 @@ export interface Configuration extends Settings {
   databaseUrl: Secret<string> | null
   redisUrl: Secret<string> | null
   smtpUrl: Secret<string> | null
+  otlpEndpoint: string | null
 }

@@ -10,6 +10,7 @@ export { CommandGate, closedGate } from './command-gate.ts'
 export { hasEmbeddedStore, makeDirectory } from './embedded/data-directory.ts'
 export { freeBytes, vacuum } from './embedded/disk-space.ts'
 export { isDatabaseUnavailable, sqlState } from './errors.ts'
+export type { TraceStatement } from './lease.ts'
 export { assertNumbered, hasSchema, type Migration, type SchemaOwner, sqlMigration } from './migrator/migration.ts'
 export { assertWritable, type DatabaseTarget, openDatabase } from './open-database.ts'
 export type { OpenDatabase } from './port.ts'
@@ -27,6 +28,7 @@ export {
   validAt,
 } from './predicates.ts'
 export { cursorOf, isBehind, readByKeys, readPage, readTotal } from './queries.ts'
+export { summarizeQuery } from './query-summary.ts'
 export { assertNoTransaction, detached, whileRunning } from './running-transaction.ts'
 export {
   batch,

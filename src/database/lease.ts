@@ -29,6 +29,14 @@ export function holdLimit(statementTimeoutMs = 0): HoldLimit {
 /** Between two pages of a snapshot, its reader can wait for a slow file store. */
 export const snapshotLimit: HoldLimit = { ms: 600_000, since: 'lastStatement' }
 
+/** Runs a statement, in a span if its caller is traced. Calls `run` before it returns. */
+export type TraceStatement = <T>(text: string, run: () => Promise<T>) => Promise<T>
+
+export interface LeaseOptions {
+  limit: HoldLimit
+  trace?: TraceStatement | undefined
+}
+
 /**
  * A connection for one caller. After `release` or the time limit, its statements fail: the connection may belong to
  * another caller.
@@ -37,6 +45,7 @@ export class Lease implements DatabaseConnection {
   readonly #connection: DatabaseConnection
   readonly #limit: HoldLimit
   readonly #giveBack: () => Promise<void>
+  readonly #trace: TraceStatement
   #timer: NodeJS.Timeout | undefined
   #isOver = false
   #isClosed = false
@@ -44,10 +53,11 @@ export class Lease implements DatabaseConnection {
   #onExpired: () => void = () => undefined
 
   /** `giveBack` must end an open transaction. */
-  constructor(connection: DatabaseConnection, limit: HoldLimit, giveBack: () => Promise<void>) {
+  constructor(connection: DatabaseConnection, { limit, trace }: LeaseOptions, giveBack: () => Promise<void>) {
     this.#connection = connection
     this.#limit = limit
     this.#giveBack = giveBack
+    this.#trace = trace ?? untraced
     this.#startTimer()
   }
 
@@ -62,7 +72,7 @@ export class Lease implements DatabaseConnection {
     const gate = this.#allowsWrites ? undefined : closedGate()
     if (gate) assertReads(query.sql, gate.command)
     if (this.#limit?.since === 'lastStatement') this.#timer?.refresh()
-    return connection.executeQuery<R>(query, options)
+    return this.#trace(query.sql, () => connection.executeQuery<R>(query, options))
   }
 
   streamQuery(): AsyncIterableIterator<never> {
@@ -86,11 +96,11 @@ export class Lease implements DatabaseConnection {
   }
 
   /** The limit does not interrupt `send`, which commits or rolls back: its outcome would be unknown. */
-  async finish(send: (connection: DatabaseConnection) => Promise<void>): Promise<void> {
+  async finish(text: 'COMMIT' | 'ROLLBACK', send: (connection: DatabaseConnection) => Promise<void>): Promise<void> {
     const connection = this.held()
     clearTimeout(this.#timer)
     try {
-      await send(connection)
+      await this.#trace(text, () => send(connection))
     } finally {
       if (!this.#isOver) this.#startTimer()
     }
@@ -125,19 +135,23 @@ export class Lease implements DatabaseConnection {
   }
 }
 
+function untraced<T>(_text: string, run: () => Promise<T>): Promise<T> {
+  return run()
+}
+
 type Savepoint = Parameters<NonNullable<Driver['savepoint']>>
 
 /** Hands out leases of the connections of a driver, whose `releaseConnection` must end an open transaction. */
 export class LeasingDriver implements Driver {
   readonly #driver: Driver
   readonly #port: string
-  readonly #limit: HoldLimit
+  readonly #options: LeaseOptions
 
   /** Errors inside a transaction name the port. */
-  constructor(driver: Driver, port: string, limit: HoldLimit) {
+  constructor(driver: Driver, port: string, options: LeaseOptions) {
     this.#driver = driver
     this.#port = port
-    this.#limit = limit
+    this.#options = options
   }
 
   init(options?: AbortableOperationOptions): Promise<void> {
@@ -147,7 +161,7 @@ export class LeasingDriver implements Driver {
   async acquireConnection(options?: AbortableOperationOptions): Promise<Lease> {
     assertNoTransaction(this.#port)
     const connection = await this.#driver.acquireConnection(options)
-    return new Lease(connection, this.#limit, () => this.#driver.releaseConnection(connection))
+    return new Lease(connection, this.#options, () => this.#driver.releaseConnection(connection))
   }
 
   releaseConnection(lease: Lease): Promise<void> {
@@ -159,11 +173,11 @@ export class LeasingDriver implements Driver {
   }
 
   commitTransaction(lease: Lease): Promise<void> {
-    return lease.finish((connection) => this.#driver.commitTransaction(connection))
+    return lease.finish('COMMIT', (connection) => this.#driver.commitTransaction(connection))
   }
 
   async rollbackTransaction(lease: Lease): Promise<void> {
-    if (!lease.isOver) await lease.finish((connection) => this.#driver.rollbackTransaction(connection))
+    if (!lease.isOver) await lease.finish('ROLLBACK', (connection) => this.#driver.rollbackTransaction(connection))
   }
 
   savepoint(...args: Savepoint): Promise<void> {

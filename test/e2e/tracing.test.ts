@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
-import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
+import { context, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { needs } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { freePort } from '../harness/postgres.ts'
+import { prometheusIsInstalled, startPrometheus } from '../harness/prometheus.ts'
 import { upstreamAt } from '../harness/settings.ts'
 import { type EndedSpan, recordingTracer } from '../harness/tracer.ts'
 
@@ -17,11 +20,15 @@ describe('the span of a request', () => {
   let upstream: Server
   let reply = '[]'
   const seen: IncomingHttpHeaders[] = []
+  let upstreamUrl = ''
   const { tracer, ended } = recordingTracer()
+  const spansBelow = ({ context: { spanId } }: EndedSpan) => ended.filter(({ parent }) => parent?.spanId === spanId)
 
   beforeAll(async () => {
     trace.setGlobalTracerProvider({ getTracer: () => tracer })
+    context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
     const port = await freePort()
+    upstreamUrl = `http://127.0.0.1:${port}`
     upstream = createServer((request, response) => {
       seen.push(request.headers)
       response.writeHead(200, { 'content-type': 'application/json' }).end(reply)
@@ -30,12 +37,13 @@ describe('the span of a request', () => {
       adjust: (settings) => {
         settings.tracing.enabled = true
         settings.portals.SYSTEM.edge = { kind: 'direct', trustedProxies: [] }
-        settings.backends.constants = upstreamAt(`http://127.0.0.1:${port}`)
+        settings.backends.constants = upstreamAt(upstreamUrl)
       },
     })
   })
   afterAll(async () => {
     trace.disable()
+    context.disable()
     upstream?.close()
     await portico?.stop()
   })
@@ -68,15 +76,45 @@ describe('the span of a request', () => {
     })
   })
 
-  test('continues the span of a trusted edge; the upstream gets our span and the tracestate', async () => {
+  test('continues the span of a trusted edge; the upstream gets the span of the attempt and the tracestate', async () => {
     const { span } = await call(countries, { traceparent, tracestate: 'congo=t61rcWkgMzE,rojo=00f067aa0ba902b7' })
     expect(span.parent).toMatchObject({ traceId, spanId, isRemote: true })
     expect(span.context.traceId).toBe(traceId)
+    const [attempt] = spansBelow(span)
     expect(seen.at(-1)).toMatchObject({
-      traceparent: `00-${traceId}-${span.context.spanId}-01`,
+      traceparent: `00-${traceId}-${attempt?.context.spanId}-01`,
       tracestate: 'congo=t61rcWkgMzE,rojo=00f067aa0ba902b7',
     })
     expect(portico.log.at(-1)).toMatchObject({ traceId })
+  })
+
+  test('has a client span for each attempt at a service, without ids and queries', async () => {
+    const { span } = await call(countries)
+    expect(spansBelow(span)).toMatchObject([
+      { name: `GET ${countries}`, options: { kind: SpanKind.CLIENT }, status: null },
+    ])
+    const { origin, port } = new URL(upstreamUrl)
+    expect(spansBelow(span)[0]?.attributes).toEqual({
+      'http.request.method': 'GET',
+      'http.response.status_code': 200,
+      'server.address': '127.0.0.1',
+      'server.port': Number(port),
+      'url.template': countries,
+      'url.full': origin + countries,
+    })
+  })
+
+  test('has the spans of its statements in the embedded store, and none of a value', async () => {
+    const email = 'nobody@demo.test'
+    const requestId = randomUUID()
+    const body = { email, password: 'not-the-password' }
+    await portico.call('POST', '/web/v1/consumer/auth/login/initiate', { headers: { 'x-request-id': requestId }, body })
+    const ofRequest = () => ended.find(({ attributes }) => attributes['portico.request_id'] === requestId)
+    await expect.poll(ofRequest).toBeDefined()
+    const statements = ended.filter(({ parent }) => parent?.spanId === ofRequest()?.context.spanId)
+    expect(statements.map(({ name }) => name)).toContain('SELECT accounts')
+    expect(new Set(statements.map(({ attributes }) => attributes['db.system.name']))).toEqual(new Set(['postgresql']))
+    expect(JSON.stringify(statements)).not.toContain(email)
   })
 
   test.each([
@@ -119,6 +157,29 @@ describe('the span of a request', () => {
       'portico.request_id': expect.any(String),
       'portico.code': 'ROUTE.NOT_FOUND',
     })
+  })
+
+  const requirement = needs(prometheusIsInstalled(), 'Prometheus is not installed')
+  test('links the metrics to its trace: Prometheus reads OpenMetrics with exemplars', requirement, async () => {
+    const { span } = await call(countries)
+    const target = JSON.stringify(new URL(portico.operationsUrl).host)
+    const job = `{ job_name: portico, scrape_interval: 2s, scrape_timeout: 2s, static_configs: [{ targets: [${target}] }] }`
+    const prometheus = await startPrometheus(`scrape_configs: [${job}]\n`)
+    try {
+      await expect.poll(() => prometheus.query('up == 1').catch(() => [])).toHaveLength(1)
+      const text = await (await fetch(`${portico.operationsUrl}/metrics`)).text()
+      const samples = text.split('\n').flatMap((line) => /^[a-z][^{ ]*/.exec(line) ?? [])
+      const missing = async () => {
+        const known = new Set((await prometheus.series('{job="portico"}')).map((labels) => labels.__name__))
+        return [...new Set(samples)].filter((name) => !known.has(name))
+      }
+      expect(samples.length).toBeGreaterThan(100)
+      await expect.poll(missing).toEqual([])
+      const found = () => prometheus.exemplars('portico_request_duration_seconds_bucket')
+      await expect.poll(found).toContainEqual({ trace_id: span.context.traceId })
+    } finally {
+      await prometheus.stop()
+    }
   })
 
   test('records a server error as an error', async () => {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import {
   type Attributes,
+  context,
   type Span,
   type SpanContext,
   type SpanOptions,
@@ -21,8 +22,8 @@ export interface EndedSpan {
 /** Like an SDK, samples every span and continues the parent's trace. */
 export function recordingTracer(): { tracer: Tracer; ended: EndedSpan[] } {
   const ended: EndedSpan[] = []
-  const startSpan: Tracer['startSpan'] = (name, options = {}, around) => {
-    const parent = around ? trace.getSpanContext(around) : undefined
+  const startSpan: Tracer['startSpan'] = (name, options = {}, around = context.active()) => {
+    const parent = options.root ? undefined : trace.getSpanContext(around)
     const own: SpanContext = {
       traceId: parent?.traceId ?? randomBytes(16).toString('hex'),
       spanId: randomBytes(8).toString('hex'),

@@ -1,6 +1,6 @@
 import type { UpstreamConfiguration } from '../../config/index.ts'
 import { headers as knownHeaders } from '../../contract/headers.ts'
-import type { Call } from '../../gateway/pipeline/call.ts'
+import { type Call, receiveStatus } from '../../gateway/pipeline/call.ts'
 import { StreamReply } from '../../kernel/index.ts'
 import type { IncomingMessage } from '../../platform/runtime/index.ts'
 import { eventHeaders, readLastEventId } from '../event-bytes.ts'
@@ -18,7 +18,8 @@ export function createEventsClient(settings: UpstreamConfiguration, { isCode, du
   // An open stream occupies a connection, so `streams` limits their number instead of `connections`.
   const proxy = createUpstreamProxy({ ...settings, connections: Number.POSITIVE_INFINITY }, durations)
 
-  const readResponse = async (response: IncomingMessage): Promise<StreamReply> => {
+  const readResponse = async (call: Call, response: IncomingMessage): Promise<StreamReply> => {
+    receiveStatus(call, response.statusCode)
     if (!isEventStream(response)) {
       await readJsonReply(response, maxReplyBytes, isCode)
       throw invalidReply('expected an event stream')
@@ -36,7 +37,7 @@ export function createEventsClient(settings: UpstreamConfiguration, { isCode, du
     const onAbort = (): void => stopped.reject(signal.reason)
     signal.addEventListener('abort', onAbort)
     try {
-      const reply = await Promise.race([response.then(readResponse), stopped.promise])
+      const reply = await Promise.race([response.then((received) => readResponse(call, received)), stopped.promise])
       reply.body.once('close', abort)
       return reply
     } catch (error) {

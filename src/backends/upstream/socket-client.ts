@@ -2,7 +2,7 @@ import type { ClientRequest } from 'node:http'
 import type { Socket } from 'node:net'
 import { createProxyMiddleware, type Options } from 'http-proxy-middleware'
 import type { UpstreamConfiguration } from '../../config/index.ts'
-import type { Call } from '../../gateway/pipeline/call.ts'
+import { type Call, receiveStatus } from '../../gateway/pipeline/call.ts'
 import { acceptKey, type Handshake } from '../../gateway/sockets/handshake.ts'
 import { type Refusal, SocketReply } from '../../kernel/index.ts'
 import type { IncomingMessage } from '../../platform/runtime/index.ts'
@@ -20,6 +20,7 @@ export interface SocketClient {
 }
 
 interface PendingHandshake {
+  call: Call
   handshake: Handshake
   socket: ProxySocket
   settle: PromiseWithResolvers<SocketReply>
@@ -54,7 +55,7 @@ export function createSocketClient(
     const head = buildSocketRequest(call, handshake, assertion)
     const request = withServer(new ProxyRequest({ ...head, path: basePath + head.path }, null))
     const socket = new ProxySocket(maxBufferedBytes)
-    const opening: PendingHandshake = { handshake, socket, settle: Promise.withResolvers(), outgoing: null }
+    const opening: PendingHandshake = { call, handshake, socket, settle: Promise.withResolvers(), outgoing: null }
     pending.set(request, opening)
     const stop = (reason: Refusal): void => {
       opening.settle.reject(reason)
@@ -93,6 +94,7 @@ function settlePending(
       known.outgoing = outgoing
       outgoing.on('upgrade', (response, socket) => acceptUpgrade(known, response, socket))
       outgoing.on('response', (response) => {
+        receiveStatus(known.call, response.statusCode)
         known.socket.destroy()
         readRefusal(response).catch(known.settle.reject)
       })
@@ -103,7 +105,12 @@ function settlePending(
   }
 }
 
-function acceptUpgrade({ handshake, socket, settle }: PendingHandshake, response: IncomingMessage, upstream: Socket) {
+function acceptUpgrade(
+  { call, handshake, socket, settle }: PendingHandshake,
+  response: IncomingMessage,
+  upstream: Socket,
+) {
+  receiveStatus(call, response.statusCode)
   const error = handshakeError(response, handshake)
   if (error !== undefined) {
     upstream.destroy()

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import type { UpstreamConfiguration } from '../../config/index.ts'
-import { type Call, isCommand } from '../../gateway/pipeline/call.ts'
+import { type Call, isCommand, receiveStatus } from '../../gateway/pipeline/call.ts'
 import { Refusal, StreamReply } from '../../kernel/index.ts'
 import type { IncomingMessage } from '../../platform/runtime/index.ts'
 import { toRawReply } from '../pass-through/raw-reply.ts'
@@ -37,6 +37,7 @@ export function createStreamClient(
     { headers }: ProxyRequestHead,
     response: IncomingMessage,
   ): Promise<unknown> => {
+    receiveStatus(call, response.statusCode)
     if (isRaw(call)) return toRawReply(response, call, headers, settings)
     if (call.operation.reply !== 'stream') return readJsonReply(response, maxReplyBytes, isCode)
     const reply = toStreamReply(response, maxStreamBytes, headers)

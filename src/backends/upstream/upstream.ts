@@ -1,5 +1,5 @@
 import type { StreamSettings, UpstreamConfiguration } from '../../config/index.ts'
-import { type Call, isCommand } from '../../gateway/pipeline/call.ts'
+import { type Call, isCommand, receiveStatus, type UpstreamUse } from '../../gateway/pipeline/call.ts'
 import type { MaybePromise, Refusal } from '../../kernel/index.ts'
 import type { Backend } from '../backend.ts'
 import { createEventsClient } from '../pass-through/events-client.ts'
@@ -21,7 +21,12 @@ export interface Upstream extends Backend {
 export interface UpstreamPorts extends ClientPorts {
   assertionOf(call: Call): MaybePromise<string>
   metrics: UpstreamMetrics
+  /** Absent if tracing is disabled. */
+  startAttempt?: StartAttempt | undefined
 }
+
+/** Starts a span. The returned function ends it with the outcome of the attempt. */
+export type StartAttempt = (call: Call, use: UpstreamUse) => (outcome: string) => void
 
 /** Adds a deadline, a circuit breaker, a concurrency limit and one retry of a GET. */
 export function createUpstream(
@@ -30,7 +35,7 @@ export function createUpstream(
   { maxBufferedBytes, idleTimeoutMs }: Pick<StreamSettings, 'maxBufferedBytes' | 'idleTimeoutMs'>,
 ): Upstream {
   const { url, timeoutMs, maxReplyBytes } = settings
-  const { assertionOf, metrics, isCode, durations } = ports
+  const { assertionOf, metrics, startAttempt, isCode, durations } = ports
   const basePath = basePathOf(url)
   const pool = openPool(settings)
   const policies = createUpstreamPolicies(settings, ports)
@@ -46,6 +51,7 @@ export function createUpstream(
     const { signal } = call.client
     const limits = { maxReplyBytes, durations, remainingMs: deadline - durations.now(), signal }
     return sendRequest(pool, { ...request, path: basePath + request.path }, limits).then((reply) => {
+      receiveStatus(call, reply.status)
       call.isTotalEstimated = reply.totalEstimated === 'true'
       const data = readReply(reply, isCode)
       assertHooksRan(call, reply.hooks)
@@ -61,6 +67,9 @@ export function createUpstream(
     // now.
     if (start >= deadline && !isStreamed(call)) throw upstreamTimeout('deadline passed in the queue', false)
     if (!isCommand(call)) call.client.signal.throwIfAborted()
+    const use = call.upstream ?? { url, attempts: 0, ms: 0, status: null }
+    call.upstream = Object.assign(use, { attempts: use.attempts + 1, status: null })
+    const endSpan = startAttempt?.(call, use)
     let outcome = 'ok'
     metrics.changeInFlight(url, 1)
     try {
@@ -71,7 +80,10 @@ export function createUpstream(
       throw refusal
     } finally {
       metrics.changeInFlight(url, -1)
-      metrics.observeAttempt(url, outcome, (durations.now() - start) / 1000)
+      const ms = durations.now() - start
+      use.ms += ms
+      metrics.observeAttempt(url, outcome, ms / 1000)
+      endSpan?.(outcome)
     }
   }
 

@@ -14,7 +14,7 @@ import {
 import { LRUCache } from 'lru-cache'
 import { ColumnCompiler, renameFields } from '../column-names.ts'
 import { EmbeddedStoreBusy, EmbeddedStoreFailed } from '../errors.ts'
-import { holdLimit, LeasingDriver } from '../lease.ts'
+import { holdLimit, LeasingDriver, type TraceStatement } from '../lease.ts'
 import { isListQuery } from '../queries.ts'
 
 const { serialize } = protocol
@@ -148,6 +148,7 @@ interface Waiting {
 export class EmbeddedStore {
   readonly #connection: EmbeddedConnection
   readonly #adapter = new PostgresAdapter()
+  readonly #trace: TraceStatement | undefined
   readonly #waiting: Waiting[] = []
   #isHeld = false
   #heldSince = 0
@@ -156,7 +157,8 @@ export class EmbeddedStore {
   #yieldedAt = performance.now()
 
   /** The caller opens and closes PGlite, but must not close it after a panic: `close` would hang. */
-  constructor(pglite: PGlite, onPanic: OnPanic = () => undefined) {
+  constructor(pglite: PGlite, onPanic: OnPanic = () => undefined, trace?: TraceStatement) {
+    this.#trace = trace
     this.#connection = new EmbeddedConnection(pglite, onPanic)
   }
 
@@ -169,7 +171,7 @@ export class EmbeddedStore {
   dialect(port: string, limit = holdLimit()): Dialect {
     return {
       createAdapter: () => this.#adapter,
-      createDriver: () => new LeasingDriver(new EmbeddedDriver(this), port, limit),
+      createDriver: () => new LeasingDriver(new EmbeddedDriver(this), port, { limit, trace: this.#trace }),
       createIntrospector: (database) => new PostgresIntrospector(database),
       createQueryCompiler: () => new ColumnCompiler(),
     }

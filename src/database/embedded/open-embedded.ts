@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
 import { Kysely, sql } from 'kysely'
 import { isRecord } from '../../kernel/index.ts'
-import type { HoldLimit } from '../lease.ts'
+import type { HoldLimit, TraceStatement } from '../lease.ts'
 import { migrate } from '../migrator/migrate.ts'
 import type { OpenDatabase } from '../port.ts'
 import { type Tables, valueParsers } from '../tables.ts'
@@ -21,6 +21,7 @@ export interface EmbeddedTarget {
   isDurable: boolean
   /** In bytes. Below it, the store is read-only. */
   minimumFreeBytes: number
+  trace?: TraceStatement | undefined
   onDiskFull(isFull: boolean): void
 }
 
@@ -32,6 +33,7 @@ export async function openEmbedded({
   directory,
   isDurable,
   minimumFreeBytes,
+  trace,
   onDiskFull,
 }: Omit<EmbeddedTarget, 'kind'>): Promise<OpenDatabase> {
   await createDataDirectory(directory)
@@ -47,7 +49,7 @@ export async function openEmbedded({
       hasFailed = true
       fatal.resolve(error)
     }
-    const store = new EmbeddedStore(pglite, onPanic)
+    const store = new EmbeddedStore(pglite, onPanic, trace)
     const named = (port: string, limit?: HoldLimit) => new Kysely<Tables>({ dialect: store.dialect(port, limit) })
     const database = named('database')
     const unlimited = named('database', null)

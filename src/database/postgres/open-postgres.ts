@@ -1,7 +1,7 @@
 import type { LookupFunction } from 'node:net'
 import { Client, type ClientConfig, type Pool, types } from 'pg'
 import { sqlState } from '../errors.ts'
-import { holdLimit } from '../lease.ts'
+import { holdLimit, type TraceStatement } from '../lease.ts'
 import { migrate } from '../migrator/migrate.ts'
 import type { OpenDatabase, WithoutTimeouts } from '../port.ts'
 import { valueParsers } from '../tables.ts'
@@ -19,12 +19,13 @@ export interface PostgresTarget {
   lockTimeoutMs: number
   /** Default: that of Node. */
   lookup?: LookupFunction
+  trace?: TraceStatement | undefined
   onConnectionBroken(error: Error): void
 }
 
 /** The URL can name the server or a pooler in transaction mode. */
 export async function openPostgres(target: PostgresTarget): Promise<OpenDatabase> {
-  const { statementTimeoutMs, lockTimeoutMs, lookup, onConnectionBroken } = target
+  const { statementTimeoutMs, lockTimeoutMs, lookup, trace, onConnectionBroken } = target
   const base = {
     connectionString: target.url,
     application_name: 'portico',
@@ -45,10 +46,10 @@ export async function openPostgres(target: PostgresTarget): Promise<OpenDatabase
   ].join('; ')
   // A server that stops responding cannot enforce `statement_timeout`.
   const config = { ...base, max: target.poolSize, query_timeout: statementTimeoutMs * 2 }
-  const limit = holdLimit(statementTimeoutMs)
+  const lease = { limit: holdLimit(statementTimeoutMs), trace }
   const { pool, database, named } = direct
-    ? openPool({ ...config, ...timeouts }, null, onConnectionBroken, limit)
-    : openPool(config, preamble, onConnectionBroken, limit)
+    ? openPool({ ...config, ...timeouts }, null, onConnectionBroken, lease)
+    : openPool(config, preamble, onConnectionBroken, lease)
   try {
     await assertEncoding(pool)
   } catch (error) {
@@ -56,7 +57,7 @@ export async function openPostgres(target: PostgresTarget): Promise<OpenDatabase
     throw error
   }
   const withoutTimeouts: WithoutTimeouts = (work, signal) =>
-    runWithoutTimeouts({ config: base, lookup, onConnectionBroken }, work, signal)
+    runWithoutTimeouts({ config: base, lookup, trace, onConnectionBroken }, work, signal)
   return {
     database,
     named,

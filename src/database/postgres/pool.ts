@@ -2,7 +2,7 @@ import type { LookupFunction, Socket } from 'node:net'
 import { Kysely, PostgresAdapter, PostgresDriver, PostgresIntrospector } from 'kysely'
 import { type ClientConfig, Pool } from 'pg'
 import { ColumnCompiler } from '../column-names.ts'
-import { type HoldLimit, LeasingDriver } from '../lease.ts'
+import { type LeaseOptions, LeasingDriver, type TraceStatement } from '../lease.ts'
 import type { Database, Tables } from '../tables.ts'
 import { PipeliningClient, ResolvingSocket } from './client.ts'
 import { createGuardedPool } from './guarded-pool.ts'
@@ -13,7 +13,7 @@ export function openPool(
   config: ClientConfig & { max: number },
   preamble: string | null,
   onConnectionBroken: (error: Error) => void,
-  defaultLimit: HoldLimit,
+  { limit: defaultLimit, trace }: LeaseOptions,
 ) {
   const all = { ...config, Client: PipeliningClient, pipeline: true }
   const pool = new Pool(preamble === null ? { ...all, onConnect: (client) => client.query(sessionPreamble) } : all)
@@ -26,7 +26,7 @@ export function openPool(
     new Kysely<Tables>({
       dialect: {
         createAdapter: () => adapter,
-        createDriver: () => new LeasingDriver(new PostgresDriver({ pool: guarded }), port, limit),
+        createDriver: () => new LeasingDriver(new PostgresDriver({ pool: guarded }), port, { limit, trace }),
         createIntrospector: (database) => new PostgresIntrospector(database),
         createQueryCompiler: () => new ColumnCompiler(),
       },
@@ -40,12 +40,13 @@ const keepAliveInitialDelayMillis = 10_000
 interface Server {
   config: ClientConfig
   lookup: LookupFunction | undefined
+  trace: TraceStatement | undefined
   onConnectionBroken(error: Error): void
 }
 
 /** Uses a dedicated connection. An aborted signal closes its socket. */
 export async function runWithoutTimeouts<T>(
-  { config, lookup, onConnectionBroken }: Server,
+  { config, lookup, trace, onConnectionBroken }: Server,
   work: (database: Database) => Promise<T>,
   signal: AbortSignal | undefined,
 ): Promise<T> {
@@ -60,7 +61,7 @@ export async function runWithoutTimeouts<T>(
   const reportBroken = (error: Error): void => {
     if (!signal?.aborted) onConnectionBroken(error)
   }
-  const { pool, database } = openPool(single, withoutTimeoutsPreamble, reportBroken, null)
+  const { pool, database } = openPool(single, withoutTimeoutsPreamble, reportBroken, { limit: null, trace })
   pool.on('connect', () => {
     if (signal?.aborted) cut()
   })

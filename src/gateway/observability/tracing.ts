@@ -8,7 +8,8 @@ import {
   SpanStatusCode,
   trace,
 } from '@opentelemetry/api'
-import type { Call, CallTrace, Stage } from '../pipeline/call.ts'
+import { chains } from '../../kernel/index.ts'
+import type { Call, CallTrace, Stage, UpstreamUse } from '../pipeline/call.ts'
 import type { FinishedRequest } from './request-log.ts'
 
 const traceparentPattern = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:$|-)/
@@ -42,11 +43,44 @@ export function traceStage(isTrusted: (call: Call) => boolean): Stage {
   }
 }
 
-/** Makes an SDK's spans, such as database queries, nest below the request's span. */
+/** Makes spans of statements, and those of an SDK, nest below the request's span. */
 export function withSpan(stage: Stage): Stage {
-  return (call) => {
-    if (!call.trace) return stage(call)
-    return context.with(trace.setSpan(context.active(), call.trace.span), () => stage(call))
+  return (call) => (call.trace ? context.with(call.trace.context, stage, undefined, call) : stage(call))
+}
+
+/** Ends the span with `ok`, `abandoned` or the code of a refusal. */
+type EndAttempt = (outcome: string) => void
+
+/**
+ * Starts the span of an attempt at a service, by the semantic conventions of OpenTelemetry for HTTP clients, and
+ * replaces the traceparent that the service gets. The URL contains the template of the path, because a path contains ids.
+ */
+export function startAttempt(call: Call, { url, attempts }: UpstreamUse): EndAttempt {
+  if (!call.trace?.span.isRecording()) return () => undefined
+  const { operation, below, trace: own } = call
+  const { origin, hostname, port, protocol, pathname } = new URL(url)
+  const method = below ? call.method : operation.method
+  const template = pathname.replace(/\/$/, '') + chains[operation.chains[0]].prefix + operation.path
+  const attributes = {
+    'http.request.method': method,
+    'server.address': hostname,
+    'server.port': Number(port || (protocol === 'https:' ? 443 : 80)),
+    'url.template': template,
+    'url.full': origin + template,
+    ...(attempts > 1 && { 'http.request.resend_count': attempts - 1 }),
+  }
+  const options = { kind: SpanKind.CLIENT, attributes }
+  const span = trace.getTracer('portico').startSpan(`${method} ${template}`, options, own.context)
+  const { traceparent, tracestate } = toCallTrace(span)
+  call.trace = { ...own, traceparent, tracestate }
+  return (outcome) => {
+    const status = call.upstream?.status ?? null
+    if (status !== null) span.setAttribute('http.response.status_code', status)
+    if (outcome !== 'ok') {
+      span.setAttribute('error.type', status !== null && status >= 400 ? String(status) : outcome)
+      span.setStatus({ code: SpanStatusCode.ERROR })
+    }
+    span.end()
   }
 }
 
@@ -73,10 +107,13 @@ function parentOf({ headers }: Call): SpanContext | null {
 
 function toCallTrace(span: Span): CallTrace {
   const own = span.spanContext()
-  if (!trace.isSpanContextValid(own)) return { span, traceId: null, traceparent: null, tracestate: null }
+  const nested = trace.setSpan(ROOT_CONTEXT, span)
+  if (!trace.isSpanContextValid(own))
+    return { span, context: nested, traceId: null, traceparent: null, tracestate: null }
   const flags = own.traceFlags.toString(16).padStart(2, '0')
   const tracestate = own.traceState?.serialize() || null
-  return { span, traceId: own.traceId, traceparent: `00-${own.traceId}-${own.spanId}-${flags}`, tracestate }
+  const traceparent = `00-${own.traceId}-${own.spanId}-${flags}`
+  return { span, context: nested, traceId: own.traceId, traceparent, tracestate }
 }
 
 /** Requests without an operation never reach the trace stage. Their parent is not read: it may be forged. */

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
-import type { Span } from '@opentelemetry/api'
+import type { Context, Span } from '@opentelemetry/api'
 import {
   type Caller,
   type Chain,
@@ -97,11 +97,24 @@ export interface BelowPrefix {
 }
 
 export interface CallTrace {
+  /** Of the request. */
   span: Span
+  /** For work whose spans nest below it. */
+  context: Context
   /** Null without an SDK and a traceparent. */
   traceId: string | null
+  /** Of the current attempt at a service, or of the request. */
   traceparent: string | null
   tracestate: string | null
+}
+
+export interface UpstreamUse {
+  url: string
+  attempts: number
+  /** Of all attempts. Of a stream, until its head. */
+  ms: number
+  /** Of the last response. */
+  status: number | null
 }
 
 /**
@@ -189,6 +202,8 @@ export class Call implements IncomingRequest {
   isStreamOpen = false
   streamEnd: StreamEnd | null = null
   trace: CallTrace | null = null
+  /** Set by the backend. Null if no service was called. */
+  upstream: UpstreamUse | null = null
   /** True for HEAD. The gateway forwards this to a domain service. */
   headOnly: boolean
 
@@ -217,6 +232,11 @@ export class Call implements IncomingRequest {
     this.hookRuns = request.operation.before ? [] : null
     this.headOnly = request.method === 'HEAD'
   }
+}
+
+/** Records the status of a service's response. */
+export function receiveStatus({ upstream }: Call, status = 0): void {
+  if (upstream) upstream.status = status
 }
 
 /** A stage reads the policy, sets properties of the call, or throws a Refusal. */

@@ -4,6 +4,9 @@ import { AbstractConnector, Cluster, Redis, type RedisOptions, type StandaloneCo
 import { maxTimerMs } from '../../kernel/index.ts'
 import { lookup } from '../runtime/index.ts'
 
+/** Runs a command, in a span if its caller is traced. `script` is the SHA-1 of a script. */
+export type TraceCommand = <T>(command: string, script: string | undefined, run: () => Promise<T>) => Promise<T>
+
 /** Times are in milliseconds. */
 export interface RedisTarget {
   url: string
@@ -11,6 +14,7 @@ export interface RedisTarget {
   /** 0 means no limit. */
   connectTimeoutMs: number
   commandTimeoutMs: number
+  trace?: TraceCommand | undefined
   /** Called when the connection breaks. The client then reconnects, without a limit on attempts. */
   onError(error: Error): void
   /** Called for the first connection and after each reconnection. */

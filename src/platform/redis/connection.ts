@@ -59,10 +59,12 @@ export async function openRedis(target: RedisTarget): Promise<RedisConnection> {
   const listeners = new Map<string, (text: string) => void>()
   const send = (...[name, ...values]: CommandParts): Promise<unknown> => {
     const sentAt = performance.now()
-    return withTimeout(client.call(name, ...values), target.commandTimeoutMs, () => {
-      replaceSilentConnections(client, sentAt)
-      checkSubscriber()
-    })
+    const run = (): Promise<unknown> =>
+      withTimeout(client.call(name, ...values), target.commandTimeoutMs, () => {
+        replaceSilentConnections(client, sentAt)
+        checkSubscriber()
+      })
+    return target.trace ? target.trace(name, name === 'EVALSHA' ? String(values[0]) : undefined, run) : run()
   }
   const command = (...parts: CommandParts): Promise<unknown> => send(...parts).catch(unavailable)
   const script: RedisConnection['script'] = (text, keys, values) =>

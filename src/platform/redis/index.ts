@@ -3,6 +3,7 @@
  * the kernel and platform/runtime.
  */
 
+export type { TraceCommand } from './client.ts'
 export {
   isRedisUnavailable,
   openRedis,

@@ -12,11 +12,13 @@ declare module '../../kernel/request.ts' {
 
 export { lookup, lookupInTurn, lookupPublic, shareResolver } from './resolver.ts'
 export {
+  replicaName,
   setDeadline,
   systemClock,
   systemDurations,
   systemIds,
   systemRandomness,
+  waitFor,
   withTimeout,
 } from './system.ts'
 export {

@@ -1,6 +1,12 @@
 import { randomFillSync, randomInt } from 'node:crypto'
+import { hostname } from 'node:os'
 import { v7 } from 'uuid'
 import { bizId, type Clock, type Durations, type Ids, type Randomness, toInstant } from '../../kernel/index.ts'
+
+/** The name of this process in logs and traces. Several can run on one host. */
+export function replicaName(): string {
+  return `${hostname()}-${process.pid}`
+}
 
 /** If this process was busy or suspended, a response that has arrived is read before `onExpired` runs. */
 export function setDeadline(onExpired: () => void, milliseconds: number): NodeJS.Timeout {

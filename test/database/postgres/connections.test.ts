@@ -146,7 +146,7 @@ test('a server that requires unknown credentials: the connection is closed', asy
   const address = server.address()
   const port = typeof address === 'object' ? address?.port : 0
   const connectionString = `postgres://nobody@127.0.0.1:${port}/none`
-  const { database } = openPool({ connectionString, max: 1 }, null, () => undefined, null)
+  const { database } = openPool({ connectionString, max: 1 }, null, () => undefined, { limit: null })
   expect(isDatabaseUnavailable(await failure(sql`SELECT 1`.execute(database)))).toBe(true)
   const outcome = Promise.race([closed.promise.then(() => 'closed'), pause(20_000, 'left open', { ref: false })])
   expect(await outcome).toBe('closed')
