@@ -43,7 +43,7 @@ import {
   createTrafficMetrics,
   createWebhookMetrics,
 } from '../platform/telemetry/index.ts'
-import { type ClientSpans, openTracing } from '../platform/tracing/index.ts'
+import { type ClientSpans, openTracing, type Process } from '../platform/tracing/index.ts'
 import { findUnservedOperations } from './catalogue.ts'
 import { composeDomains } from './domains.ts'
 import { startSequencer } from './events/index.ts'
@@ -93,9 +93,10 @@ export async function compose(
   { clock, durations, pace }: { clock: Clock; durations: Durations; pace: JobPace },
 ): Promise<Deployment> {
   await using building = new AsyncDisposableStack()
-  const spans = await openTracing(configured, { version: packageVersion(), replica: replicaName() }, logger)
+  const self = { version: packageVersion(), replica: replicaName() }
+  const spans = await openTracing(configured, self, logger)
   building.defer(() => spans?.close())
-  const parts = await composeParts(loaded, configured, role, { logger, clock, durations, spans }, building)
+  const parts = await composeParts(loaded, configured, role, { logger, clock, durations, spans, self }, building)
   const { isGateway, catalogue, settings, infrastructure, metrics, perimeter, identity, domains } = parts
   createMetricsOfParts(parts)
   if (settings.profile === 'production') {
@@ -180,7 +181,7 @@ async function composeParts(
   loaded: Loaded,
   configured: Configuration,
   role: Role,
-  ports: { logger: Logger; clock: Clock; durations: Durations; spans: ClientSpans | null },
+  ports: { logger: Logger; clock: Clock; durations: Durations; spans: ClientSpans | null; self: Process },
   building: AsyncDisposableStack,
 ): Promise<Parts> {
   const { logger, durations } = ports
@@ -234,6 +235,7 @@ async function composeParts(
     domains,
     passThrough,
     sites,
+    self: ports.self,
   }
 }
 

@@ -24,6 +24,7 @@ import {
   createSiteHandler,
   createSocketLog,
   type FinishedRequest,
+  type LogSettings,
   type OpenStreams,
   type PageOptions,
   payoutHoldStage,
@@ -41,6 +42,7 @@ import { isBlobStoreUnavailable } from '../platform/blobs/index.ts'
 import { isRedisUnavailable } from '../platform/redis/index.ts'
 import { ServiceCommands } from '../platform/service-commands/index.ts'
 import { createSocketMetrics, type Metrics, type PerimeterMetrics } from '../platform/telemetry/index.ts'
+import type { Process } from '../platform/tracing/index.ts'
 import { buildOpenApiDocument, catalogueOfPortal } from './catalogue.ts'
 import type { Domains } from './domains.ts'
 import type { Infrastructure } from './infrastructure.ts'
@@ -60,6 +62,8 @@ export interface Parts {
   passThrough: readonly PassThrough[]
   /** Null in a domain service. */
   sites: Sites | null
+  /** In logs. */
+  self: Process
 }
 
 const refuseApiKeys: AuthenticationPort['apiKey'] = async () => {
@@ -69,7 +73,7 @@ const refuseApiKeys: AuthenticationPort['apiKey'] = async () => {
 const noWorkspaces: WorkspacePort = { enter: refuseWorkspaces, stay: refuseWorkspaces, identify: refuseWorkspaces }
 
 export function buildPipeline(
-  { catalogue, isGateway, settings, infrastructure, logger, metrics, perimeter, identity, domains }: Parts,
+  { catalogue, isGateway, settings, infrastructure, logger, metrics, perimeter, identity, domains, self }: Parts,
   backends: Backends,
   streams: OpenStreams,
   tracing: Tracing | null,
@@ -100,7 +104,7 @@ export function buildPipeline(
         cookies: createSessionCookies(settings),
         origins: createAllowedOrigins(settings),
         durations: infrastructure.durations,
-        onSocketClosed: createSocketReport(logger, metrics),
+        onSocketClosed: createSocketReport(logger, { ...self, ...settings.log }, metrics),
         onTransferRefused: () => perimeter.limitHit('open-transfers'),
         payoutHold: holdPayouts(catalogue, infrastructure, domains),
       })
@@ -128,7 +132,19 @@ export function createDraining(): { start(): void; isDraining(): boolean } {
 }
 
 export function portalApp(
-  { isGateway, catalogue, settings, infrastructure, logger, metrics, perimeter, domains, passThrough, sites }: Parts,
+  {
+    isGateway,
+    catalogue,
+    settings,
+    infrastructure,
+    logger,
+    metrics,
+    perimeter,
+    domains,
+    passThrough,
+    sites,
+    self,
+  }: Parts,
   pipeline: Pipeline,
   tracing: Tracing | null,
   onFinished: (finished: FinishedRequest) => void,
@@ -151,7 +167,8 @@ export function portalApp(
     passThrough.map(({ route }) => route),
   )
   const stages = Object.values(pipeline)
-  const logRequest = createRequestLog(logger, catalogue)
+  const logSettings = { ...self, ...settings.log }
+  const logRequest = createRequestLog(logger, catalogue, logSettings)
   const log = (finished: FinishedRequest): void => {
     logRequest(finished)
     onFinished(finished)
@@ -178,7 +195,7 @@ export function portalApp(
   const pages = isGateway ? referencePages({ catalogue, settings, infrastructure, sites }, admitToPage) : null
   const app = createApp({
     ...requestHandler,
-    pageLog: createPageLog(logger),
+    pageLog: createPageLog(logger, logSettings),
     pages,
     sites:
       sites &&
@@ -249,8 +266,12 @@ async function refuseWorkspaces(): Promise<never> {
   throw new Error('the domain members is missing')
 }
 
-function createSocketReport(logger: Logger, { registry }: Metrics): (closed: ClosedSocket) => void {
-  const log = createSocketLog(logger)
+function createSocketReport(
+  logger: Logger,
+  settings: LogSettings,
+  { registry }: Metrics,
+): (closed: ClosedSocket) => void {
+  const log = createSocketLog(logger, settings)
   const countBytes = createSocketMetrics(registry)
   return (closed) => {
     log(closed)

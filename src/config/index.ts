@@ -21,7 +21,7 @@ export {
 export { settingName } from './env.ts'
 export { settingsThatNeedRestart } from './environment/restart-settings.ts'
 export { tlsFileErrors } from './environment/tls-files.ts'
-export type { StreamSettings } from './infrastructure.ts'
+export type { LogField, StreamSettings } from './infrastructure.ts'
 export { ConfigurationError, compareWithProduction, loadConfiguration } from './load.ts'
 export {
   type LimitRule,

@@ -2,6 +2,30 @@ import { z } from 'zod'
 import { days } from '../kernel/index.ts'
 import { httpUrl, lifetimeMs, timeoutMs } from './values.ts'
 
+/** Fields of a request's log line that a deployment can add. Headers with secrets are not among them. */
+const logFields = [
+  'acceptLanguage',
+  'cfRay',
+  'contentType',
+  'host',
+  'locale',
+  'origin',
+  'peer',
+  'referer',
+  'spanId',
+  'upstream',
+  'upstreamAttempts',
+  'upstreamStatus',
+] as const
+
+export type LogField = (typeof logFields)[number]
+
+export const logFieldSettings = z
+  .array(z.enum(logFields))
+  .describe(
+    'Additional fields of the log line of a request: request headers (`acceptLanguage`, `cfRay`, `contentType`, `host`, `origin`, and `referer` without its query), the `locale`, the address of the direct `peer`, the `spanId`, and the URL, attempts and last status of the service behind Portico (`upstream`, `upstreamAttempts`, `upstreamStatus`). Values are cut at 200 characters.',
+  )
+
 export const databaseSettings = z.strictObject({
   // Exports use one connection for their snapshot and one to save their progress.
   poolSize: z

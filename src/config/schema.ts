@@ -10,6 +10,7 @@ import {
   explainSettings,
   fileSettings,
   jobSettings,
+  logFieldSettings,
   redisSettings,
   runtimeSettings,
   shutdownSettings,
@@ -56,6 +57,7 @@ export const schema = z.strictObject({
         .describe(
           '`json` writes one JSON object per line. `pretty` writes lines for people, in color if standard output is a terminal and `NO_COLOR` is not set. `auto` selects `pretty` on a terminal and `json` elsewhere.',
         ),
+      fields: logFieldSettings,
     })
     .describe(
       'Log on standard output. Each request is logged at level `info`, and each server error at level `error`.',

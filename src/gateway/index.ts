@@ -20,7 +20,13 @@ export { buildSecurityHeaders } from './http/security-headers.ts'
 export { createHttpServer } from './http/server.ts'
 export { createExplainLog } from './observability/explain.ts'
 export { createReactionLog, type ReactionRun } from './observability/reactions.ts'
-export { createPageLog, createRequestLog, createSocketLog, type FinishedRequest } from './observability/request-log.ts'
+export {
+  createPageLog,
+  createRequestLog,
+  createSocketLog,
+  type FinishedRequest,
+  type LogSettings,
+} from './observability/request-log.ts'
 export type { DemoSignIn } from './operations/demo-sign-in.ts'
 export { createOperationsApp } from './operations/operations-app.ts'
 export { createReferencePages, type PageOptions } from './operations/reference-pages.ts'

@@ -4,6 +4,7 @@ import { rm, writeFile } from 'node:fs/promises'
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { packageVersion } from '../../src/config/env.ts'
 import { needs } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { freePort } from '../harness/postgres.ts'
@@ -187,6 +188,30 @@ describe('observability for operators', () => {
     ])
     expect(JSON.stringify(portico.log)).not.toMatch(/secret/i)
     expect(await metrics()).toContain('portico_malformed_requests_total{status="400"} 1')
+  })
+
+  test('the lines of a connection have all of its bytes, and name version, replica and upstream time', async () => {
+    const edge = { host: 'portal.example', 'x-portal-access-code': 'consumer-dev', 'x-client-hash': 'a'.repeat(64) }
+    const headers = { ...edge, 'x-forwarded-proto': 'https', 'cf-connecting-ip': '203.0.113.7', 'cf-ray': 'a-FRA' }
+    const head = (id: string, more: string) =>
+      `GET /web/v1/consumer/constants/countries HTTP/1.1\r\n${Object.entries({ ...headers, 'x-request-id': id })
+        .map(([name, value]) => `${name}: ${value}\r\n`)
+        .join('')}cf-ipcountry: DE\r\nx-locale: en\r\n${more}\r\n`
+    const ids = [randomUUID(), randomUUID()]
+    const requests = [head(ids[0] ?? '', ''), head(ids[1] ?? '', 'connection: close\r\n')]
+    const { text, responses } = await sendRaw(portico.url, requests.join(''))
+    expect(responses).toBe(2)
+    const lines = () => portico.log.filter(({ requestId }) => ids.some((id) => id === requestId))
+    await expect.poll(lines).toHaveLength(2)
+    const sum = (name: string) => lines().reduce((total, line) => total + Number(line[name]), 0)
+    expect([sum('bytesReceived'), sum('bytesSent')]).toEqual([requests.join('').length, text.length])
+    for (const line of lines())
+      expect(line).toMatchObject({
+        status: 200,
+        upstreamMs: expect.any(Number),
+        version: packageVersion(),
+        replica: expect.stringMatching(/-\d+$/),
+      })
   })
 
   test('limits and channel sessions are counted', async () => {

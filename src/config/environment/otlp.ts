@@ -9,8 +9,9 @@ export function otlpEndpoint(variables: Variables, errors: string[]): string | n
   const name = endpointVariable(variables)
   if (name === null) return null
   const text = variables[name] ?? ''
-  if (!/^https?:\/\//.test(text) || URL.parse(text) === null)
-    errors.push(`${name}: must be a URL that begins with http:// or https://`)
+  const url = URL.parse(text)
+  if (!/^https?:\/\//.test(text) || url === null || url.username !== '' || url.password !== '')
+    errors.push(`${name}: must be a URL without credentials that begins with http:// or https://`)
   const { OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: own, OTEL_EXPORTER_OTLP_PROTOCOL: common } = variables
   if ((own ?? common ?? 'http/protobuf') !== 'http/protobuf')
     errors.push(`${own ? 'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL' : 'OTEL_EXPORTER_OTLP_PROTOCOL'}: must be http/protobuf`)

@@ -14,6 +14,7 @@ import {
 } from '../../kernel/index.ts'
 import { type IncomingMessage, ServerResponse } from '../../platform/runtime/index.ts'
 import type { Metrics } from '../../platform/telemetry/index.ts'
+import { bytesOf } from '../observability/bytes.ts'
 import type { FinishedRequest, UnmatchedFacts } from '../observability/request-log.ts'
 import { Call, type Client, clientDisconnected, runStages, type Stage } from '../pipeline/call.ts'
 import { Headers, type ReceivedHeaders } from '../pipeline/headers.ts'
@@ -88,7 +89,7 @@ async function handlePreflight(
   const unmatched = { ...toUnmatchedFacts(request, context), receivedAt: ports.clock.now() }
   const { statusCode: status } = response
   const ms = stopTimer({ operation: 'none', status, code: refusal?.code ?? null })
-  ports.log({ requestId, call: null, unmatched, refusal, status, ms })
+  ports.log({ requestId, call: null, unmatched, refusal, status, ms, bytes: bytesOf(request.socket) })
 }
 
 interface Upgrade {
@@ -138,7 +139,7 @@ async function handleRequest(
   const status = isAbandoned ? null : response.statusCode
   const traceId = call?.trace?.span.isRecording() ? call.trace.traceId : undefined
   const ms = stopTimer({ operation: call?.operation.id ?? 'none', status, code: refusal?.code ?? null, traceId })
-  ports.log({ requestId, call, unmatched, refusal, status, ms })
+  ports.log({ requestId, call, unmatched, refusal, status, ms, bytes: bytesOf(request.socket) })
 }
 
 function requestIdOf({ headers }: ReceivedHeaders, ids: Ids): string {

@@ -1,10 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
 import { pinoHttp } from 'pino-http'
+import type { LogField } from '../../config/index.ts'
 import type { Catalogue } from '../../contract/index.ts'
 import type { Instant, Refusal } from '../../kernel/index.ts'
 import type { Call } from '../pipeline/call.ts'
 import type { ClosedSocket } from '../sockets/relay.ts'
+import type { bytesOf } from './bytes.ts'
+import { readLogFields } from './log-fields.ts'
 
 export interface UnmatchedFacts {
   method: string
@@ -23,14 +26,23 @@ export interface FinishedRequest {
   /** Null if the client disconnected before the response. */
   status: number | null
   ms: number
+  bytes?: ReturnType<typeof bytesOf>
+}
+
+/** In each line of a request. */
+export interface LogSettings {
+  version: string
+  replica: string
+  fields: readonly LogField[]
 }
 
 export function createRequestLog(
   logger: Logger,
   catalogue: Pick<Catalogue, 'statusOf'>,
+  settings: LogSettings,
 ): (finished: FinishedRequest) => void {
   return (finished) => {
-    const fields = requestFields(finished)
+    const fields = requestFields(finished, settings)
     const { refusal } = finished
     const isAbandoned = finished.status === null
     if (!refusal) {
@@ -45,7 +57,7 @@ export function createRequestLog(
 }
 
 /** The line contains no message. */
-export function createSocketLog(logger: Logger) {
+export function createSocketLog(logger: Logger, { version, replica }: LogSettings) {
   return ({ call, received, sent, ms }: ClosedSocket): void =>
     logger.info(
       {
@@ -61,13 +73,16 @@ export function createSocketLog(logger: Logger) {
         streamEnd: call.streamEnd ?? undefined,
         bytesReceived: received,
         bytesSent: sent,
+        version,
+        replica,
       },
       'socket closed',
     )
 }
 
 /** Of the URL, the line contains only the path. */
-export function createPageLog(logger: Logger) {
+export function createPageLog(logger: Logger, { version, replica }: Pick<LogSettings, 'version' | 'replica'>) {
+  const process = { version, replica }
   return pinoHttp<IncomingMessage, ServerResponse>({
     logger,
     quietReqLogger: true,
@@ -75,19 +90,28 @@ export function createPageLog(logger: Logger) {
     customAttributeKeys: { responseTime: 'ms', reqId: 'pageRequest' },
     customSuccessMessage: () => 'page',
     customErrorMessage: () => 'page failed',
-    customSuccessObject: (request, response, fields) => ({ ...fields, ...pageFields(request, response) }),
-    customErrorObject: (request, response, _error, fields) => ({ ...fields, ...pageFields(request, response) }),
+    customSuccessObject: (request, response, fields) => ({ ...fields, ...pageFields(request, response), ...process }),
+    customErrorObject: (request, response, _error, fields) => ({
+      ...fields,
+      ...pageFields(request, response),
+      ...process,
+    }),
   })
 }
 
 /** A line must not contain a body, a query, a token, an access code or a client hash. */
-function requestFields({ requestId, call, unmatched, status, ms }: FinishedRequest) {
+function requestFields(
+  { requestId, call, unmatched, status, ms, bytes }: FinishedRequest,
+  { version, replica, fields }: LogSettings,
+) {
   return {
     requestId,
     idempotencyKey: call?.idempotencyKey ?? undefined,
     status: status ?? undefined,
     abandoned: status === null || undefined,
-    ms: Math.round(ms * 100) / 100,
+    ms: roundMs(ms),
+    upstreamMs: call?.upstream ? roundMs(call.upstream.ms) : undefined,
+    ...bytes,
     operation: call?.operation.id,
     chain: call?.chainId,
     method: call?.method ?? unmatched?.method,
@@ -102,7 +126,14 @@ function requestFields({ requestId, call, unmatched, status, ms }: FinishedReque
     streamEnd: call?.streamEnd ?? undefined,
     /** The domain whose hook ended the command. */
     hook: call?.hookRuns?.find(({ verdict }) => verdict !== 'passed')?.domain,
+    version,
+    replica,
+    ...(call && fields.length > 0 && readLogFields(fields, call)),
   }
+}
+
+function roundMs(ms: number): number {
+  return Math.round(ms * 100) / 100
 }
 
 function isServerError(catalogue: Pick<Catalogue, 'statusOf'>, { code, detail }: Refusal): boolean {

@@ -3,6 +3,7 @@ import { pino } from 'pino'
 import request from 'supertest'
 import { expect, test } from 'vitest'
 import { createTransfer } from '../../../src/banking/transfers/contract.ts'
+import type { LogField } from '../../../src/config/index.ts'
 import { bankingCatalogue, statusOf } from '../../../src/contract/index.ts'
 import { createRequestLog, type FinishedRequest } from '../../../src/gateway/index.ts'
 import { createPageLog } from '../../../src/gateway/observability/request-log.ts'
@@ -21,12 +22,18 @@ const caller = {
 }
 const workspace = { id: systemIds.next<'workspace'>(), isOwner: false, permissions: new Set<never>() }
 
-function lineOf(finished: Partial<FinishedRequest>) {
+const self = { version: '1.2.3', replica: 'gateway-1' }
+
+function lineOf(finished: Partial<FinishedRequest>, fields: readonly LogField[] = []) {
   const { logger, lines } = captureLog()
-  createRequestLog(
-    logger,
-    bankingCatalogue,
-  )({ requestId: 'one', call: null, refusal: null, status: 200, ms: 1.234, ...finished })
+  createRequestLog(logger, bankingCatalogue, { ...self, fields })({
+    requestId: 'one',
+    call: null,
+    refusal: null,
+    status: 200,
+    ms: 1.234,
+    ...finished,
+  })
   return { ...lines[0], time: undefined }
 }
 
@@ -51,7 +58,40 @@ test('the request line has caller, operation and client, and nothing else of the
     apiKey: caller.apiKeyId,
     workspace: workspace.id,
     userAgent: 'a browser',
+    ...self,
   })
+})
+
+test('the line has the time of the attempts at a service, and bytes', () => {
+  const call = arrivedCall(createTransfer)
+  call.upstream = { url: 'http://10.0.0.5:8081', attempts: 2, ms: 12.3456, status: 200 }
+  const bytes = { bytesReceived: 512, bytesSent: 1_024 }
+  expect(lineOf({ call, bytes })).toMatchObject({ upstreamMs: 12.35, ...bytes })
+})
+
+test('log.fields adds fields, cut at 200 characters; of the referer, only origin and path', () => {
+  const headers = headersOf({
+    referer: 'https://user:hidden@portal.example/wallets?token=hidden#hidden',
+    origin: 'https://portal.example',
+    'accept-language': 'x'.repeat(300),
+  })
+  const call = arrivedCall(createTransfer, { headers })
+  call.upstream = { url: 'http://10.0.0.5:8081', attempts: 2, ms: 1, status: 503 }
+  const fields: LogField[] = ['referer', 'origin', 'acceptLanguage', 'cfRay', 'peer', 'locale', 'spanId']
+  const line = lineOf({ call }, [...fields, 'upstream', 'upstreamAttempts', 'upstreamStatus'])
+  expect(line).toMatchObject({
+    referer: 'https://portal.example/wallets',
+    origin: 'https://portal.example',
+    acceptLanguage: 'x'.repeat(200),
+    peer: '127.0.0.1',
+    locale: 'en',
+    upstream: 'http://10.0.0.5:8081',
+    upstreamAttempts: 2,
+    upstreamStatus: 503,
+  })
+  expect(line).not.toHaveProperty('cfRay')
+  expect(line).not.toHaveProperty('spanId')
+  expect(JSON.stringify(line)).not.toContain('hidden')
 })
 
 test('the line of a refusal has the code of an upstream that was not relayed', () => {
@@ -90,7 +130,7 @@ test.each([
 const lines: string[] = []
 const fault: ErrorRequestHandler = (_error, _request, response, _next) => void response.status(500).end()
 const app = express()
-  .use(createPageLog(pino({}, { write: (line: string) => void lines.push(line) })))
+  .use(createPageLog(pino({}, { write: (line: string) => void lines.push(line) }), self))
   .get('/docs', (_request, response) => void response.send('a page'))
   .get('/broken', () => {
     throw new Error('no page')
