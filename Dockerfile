@@ -2,7 +2,8 @@
 # scripts/test-image.sh builds and runs it without a container engine.
 ARG BASE=docker.io/library/node:26.10.0-bookworm-slim@sha256:662933cf47f013bc8e4beb31a6116448427a82057ba7c42c97e4c5ba766504c2
 
-# The server's dependencies, exactly as locked. Install scripts do not run.
+# The server's dependencies, exactly as locked. Install scripts do not run. They include the SDK of OpenTelemetry, which is
+# loaded only if OTEL_EXPORTER_OTLP_ENDPOINT is set.
 FROM ${BASE} AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./

@@ -151,6 +151,11 @@ export const documented: Documented[] = [
     begins: 'curl -s http://127.0.0.1:9090/metrics',
     prints: /^portico_request_duration_seconds_/m,
   },
+  {
+    file: 'docs/guides/monitor.md',
+    begins: 'OTEL_EXPORTER_OTLP_ENDPOINT=',
+    notRun: 'the server does not end; test/faults/trace-export.test.ts starts it with these variables',
+  },
   { file: 'docs/guides/monitor.md', begins: 'curl -s http://127.0.0.1:9090/explain/', prints: /^\[\]$/ },
   {
     file: 'docs/guides/load-test.md',

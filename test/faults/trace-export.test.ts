@@ -1,14 +1,17 @@
+import { spawnSync } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { shellBlocks } from '../docs/shell-blocks.ts'
 import { needsPostgres, needsRedis } from '../harness/needs.ts'
 import { type ReceivedSpan, startCollector } from '../harness/otlp.ts'
 import { freePort } from '../harness/postgres.ts'
 import { seededPostgres } from '../harness/prepared-postgres.ts'
 import { type PorticoProcess, startCommand } from '../harness/process.ts'
 import { startRedis } from '../harness/redis.ts'
+import { root } from '../harness/settings.ts'
 import { seededDirectory } from '../harness/template.ts'
 import { createClient, sendRequest, signedIn, type User } from './client.ts'
 
@@ -23,10 +26,36 @@ afterAll(async () => {
   await remove()
 })
 
+/** The variables of the guide, with our collector. */
+function guideVariables(collectorUrl: string): NodeJS.ProcessEnv {
+  const command = shellBlocks().find(({ script }) => script.startsWith('OTEL_EXPORTER_OTLP_ENDPOINT='))?.script ?? ''
+  const pairs = [...command.matchAll(/(OTEL_\w+)=(\S+)/g)].map(([, name = '', value = '']) => [name, value])
+  return { ...Object.fromEntries(pairs), OTEL_EXPORTER_OTLP_ENDPOINT: collectorUrl }
+}
+
 /** As the entry point of the image. Only environment variables concern traces. */
 function startImage(variables: NodeJS.ProcessEnv): Promise<PorticoProcess> {
   return startCommand([process.execPath, 'bin/portico.js', 'serve'], {}, { env: { ...process.env, ...variables } })
 }
+
+test('without the optional packages, the process ends with 1 and names them', () => {
+  const hook = `import { registerHooks } from 'node:module'
+    registerHooks({ resolve: (name, context, next) => {
+      if (name.includes('otlp-proto')) throw Object.assign(new Error(name), { code: 'ERR_MODULE_NOT_FOUND' })
+      return next(name, context)
+    } })`
+  const imported = `data:text/javascript,${encodeURIComponent(hook)}`
+  const variables = { PORTICO_DATA_DIR: directory, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' }
+  const { status, stderr } = spawnSync(process.execPath, ['--import', imported, 'bin/portico.js', 'serve'], {
+    cwd: root,
+    env: { ...process.env, ...variables },
+    encoding: 'utf8',
+  })
+  expect(stderr).toMatch(
+    /^portico: OTEL_EXPORTER_OTLP_ENDPOINT needs optional packages: npm install .*@opentelemetry\/exporter-trace-otlp-proto/m,
+  )
+  expect(status).toBe(1)
+})
 
 describe('traces of the image, by environment variables only', requirements, () => {
   const received: IncomingHttpHeaders[] = []
@@ -56,10 +85,9 @@ describe('traces of the image, by environment variables only', requirements, () 
       REDIS_URL: redis?.url,
       PORTICO_DATA_DIR: directory,
       PORTICO_CONFIG: file,
-      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      ...guideVariables(collector.url),
       OTEL_EXPORTER_OTLP_HEADERS: 'x-tenant=portal',
       OTEL_EXPORTER_OTLP_TIMEOUT: '500',
-      OTEL_SERVICE_NAME: 'portal-gateway',
       OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=staging',
       OTEL_BSP_SCHEDULE_DELAY: '100',
     })
@@ -97,7 +125,7 @@ describe('traces of the image, by environment variables only', requirements, () 
       'db.stored_procedure.name': expect.stringMatching(/^[0-9a-f]{40}$/),
     })
     expect(request?.resource).toMatchObject({
-      'service.name': 'portal-gateway',
+      'service.name': 'portal',
       'service.version': expect.any(String),
       'service.instance.id': expect.stringMatching(/-\d+$/),
       'deployment.environment.name': 'staging',
