@@ -6,8 +6,12 @@ import { haproxyIsInstalled, startHaproxy } from '../harness/haproxy.ts'
 import { needs } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 
-const guide = readFileSync(new URL('../../docs/guides/tls-and-edges.md', import.meta.url), 'utf8')
-const haproxyLines = (/^## HAProxy$[\s\S]*?^```text\n([\s\S]*?)^```$/m.exec(guide)?.[1] ?? '').trim().split('\n')
+const guide = readFileSync(new URL('../../docs/guides/load-balancers.md', import.meta.url), 'utf8')
+const haproxyLines = (/^```haproxy\n([\s\S]*?)^```$/m.exec(guide)?.[1] ?? '')
+  .trim()
+  .split('\n')
+  .filter((line) => !/^(backend| *server) /.test(line))
+  .map((line) => line.trim())
 
 describe('health checks of load balancers', () => {
   let portico: Portico
@@ -50,9 +54,10 @@ describe('health checks of load balancers', () => {
     'HAProxy: the configuration of the guide finds the server ready',
     needs(haproxyIsInstalled(), 'HAProxy is not installed'),
     async () => {
-      expect(haproxyLines).toContain('option httpchk GET /health/ready')
-      const server = `server a ${new URL(portico.url).host} check port ${new URL(portico.operationsUrl).port}`
-      const haproxy = await startHaproxy(haproxyLines.map((line) => (line.startsWith('server ') ? server : line)))
+      expect(haproxyLines).toContain('option httpchk')
+      const { port } = new URL(portico.operationsUrl)
+      const server = `server a ${new URL(portico.url).host} port ${port} inter 100ms rise 1 fall 1`
+      const haproxy = await startHaproxy([...haproxyLines, server])
       try {
         // HAProxy itself would respond with 503.
         const codeBehind = async () =>

@@ -4,6 +4,8 @@ import { accessSync, constants } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { accepts } from './nginx.ts'
 import { freePort } from './postgres.ts'
 
 const program = '/usr/sbin/haproxy'
@@ -32,7 +34,6 @@ defaults
   timeout check 5s
   timeout client 60s
   timeout server 60s
-  default-server inter 100ms rise 1 fall 1
 
 frontend portal
   bind 127.0.0.1:${port}
@@ -52,6 +53,10 @@ export async function startHaproxy(backend: readonly string[]): Promise<TestHapr
   const child = spawn(program, ['-db', '-f', file], { stdio: ['ignore', 'ignore', 'inherit'] })
   const kill = () => child.kill('SIGKILL')
   process.once('exit', kill)
+  for (let attempt = 1; !(await accepts(port)); attempt++) {
+    if (attempt >= 1_000 || child.exitCode !== null) throw new Error('HAProxy did not start')
+    await pause(25)
+  }
   return {
     url: `http://127.0.0.1:${port}`,
     stop: async () => {

@@ -12,6 +12,8 @@ const program = '/usr/sbin/nginx'
 
 export interface TestNginx {
   url: string
+  /** Replaces the further directives. Requests that are running end on the old ones. */
+  reload(http: string): Promise<void>
   stop(): Promise<void>
 }
 
@@ -29,7 +31,7 @@ export function nginxIsInstalled(): boolean {
 function configurationOf(port: number, directory: string, locations: Record<string, string>, http: string): string {
   return `
 daemon off;
-master_process off;
+${process.getuid?.() === 0 ? 'user root;' : ''}
 pid ${directory}/nginx.pid;
 error_log stderr crit;
 events { worker_connections 256; }
@@ -51,7 +53,7 @@ ${Object.entries(locations)
 `
 }
 
-function accepts(port: number): Promise<boolean> {
+export function accepts(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => resolve(true))
     socket.once('error', () => resolve(false)).once('close', () => resolve(false))
@@ -64,11 +66,13 @@ export async function startNginx(locations: Record<string, string>, http = ''): 
   const port = await freePort()
   const directory = await mkdtemp(join(tmpdir(), 'portico-nginx-'))
   const file = join(directory, 'nginx.conf')
-  await writeFile(file, configurationOf(port, directory, locations, http))
+  const write = (directives: string) => writeFile(file, configurationOf(port, directory, locations, directives))
+  await write(http)
   const child = spawn(program, ['-p', directory, '-c', file, '-e', 'stderr'], {
     stdio: ['ignore', 'ignore', 'inherit'],
   })
-  const kill = () => child.kill('SIGKILL')
+  // The master ends its workers. After SIGKILL, they would live on.
+  const kill = () => child.kill('SIGTERM')
   process.once('exit', kill)
   for (let attempt = 1; !(await accepts(port)); attempt++) {
     if (attempt >= 1_000 || child.exitCode !== null) throw new Error('nginx did not start')
@@ -76,10 +80,14 @@ export async function startNginx(locations: Record<string, string>, http = ''): 
   }
   return {
     url: `http://127.0.0.1:${port}`,
+    reload: async (directives) => {
+      await write(directives)
+      child.kill('SIGHUP')
+    },
     stop: async () => {
       process.off('exit', kill)
       if (child.exitCode === null && child.signalCode === null) {
-        child.kill('SIGKILL')
+        kill()
         await once(child, 'exit')
       }
       await rm(directory, { recursive: true, force: true })

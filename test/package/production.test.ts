@@ -25,7 +25,7 @@ const steps = textOf('production.md')
     blocks: [...step.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, language = '', text = '']) => ({ language, text })),
   }))
 
-const edge = /^```nginx\n(.*?)^```$/ms.exec(textOf('tls-and-edges.md'))?.[1] ?? ''
+const edge = /^```nginx\n(.*?)^```$/ms.exec(textOf('load-balancers.md'))?.[1] ?? ''
 
 /** The line of the guide that a person sees after each step. */
 const printed: Readonly<Record<string, RegExp>> = {
