@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { chmod, chown, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Client } from 'pg'
 import { freePort, runAs } from './postgres.ts'
+import { root } from './settings.ts'
 
 const program = '/usr/sbin/pgbouncer'
 
@@ -26,7 +27,15 @@ async function answers(url: string): Promise<boolean> {
     .finally(() => client.end().catch(() => undefined))
 }
 
-/** Uses transaction mode. Returns undefined if PgBouncer is not installed. */
+/** The file of docs/guides/postgresql.md. */
+function documented(): string {
+  const guide = readFileSync(join(root, 'docs/guides/postgresql.md'), 'utf8')
+  const [, ini] = /^```ini\n(.*?)^```$/ms.exec(guide) ?? []
+  if (ini === undefined) throw new Error('docs/guides/postgresql.md has no file of PgBouncer')
+  return ini
+}
+
+/** Runs PgBouncer as the guide configures it, with `poolSize` connections. Returns undefined if PgBouncer is not installed. */
 export async function startPgBouncer(databaseUrl: string, poolSize: number): Promise<TestPooler | undefined> {
   if (!existsSync(program)) {
     if (process.env.CI === 'true') throw new Error('no PgBouncer to test with')
@@ -37,16 +46,17 @@ export async function startPgBouncer(databaseUrl: string, poolSize: number): Pro
   await chmod(directory, 0o755)
   const port = await freePort()
   const database = pathname.slice(1)
-  const ini = `[databases]
-${database} = host=${hostname} port=${serverPort} dbname=${database} user=${username}
-[pgbouncer]
-listen_addr = 127.0.0.1
-listen_port = ${port}
+  const login = { name: username, password: 'pooled' }
+  const userList = join(directory, 'userlist.txt')
+  await writeFile(userList, `"${login.name}" "${login.password}"\n`)
+  // The last of two equal settings counts.
+  const ini = `${documented()
+    .replace(/^portico = .*$/m, `${database} = host=${hostname} port=${serverPort} dbname=${database}`)
+    .replace('10.0.0.20', '127.0.0.1')
+    .replace('6432', String(port))
+    .replace('/etc/pgbouncer/userlist.txt', userList)}
 unix_socket_dir =
-auth_type = any
-pool_mode = transaction
 default_pool_size = ${poolSize}
-max_client_conn = 200
 `
   const file = join(directory, 'pgbouncer.ini')
   await writeFile(file, ini)
@@ -55,7 +65,7 @@ max_client_conn = 200
   const child = spawn(program, [file], { ...user, cwd: directory, stdio: 'ignore' })
   const kill = () => child.kill('SIGKILL')
   process.once('exit', kill)
-  const url = `postgres://${username}@127.0.0.1:${port}/${database}`
+  const url = `postgres://${login.name}:${login.password}@127.0.0.1:${port}/${database}`
   for (let attempt = 1; !(await answers(url)); attempt++) {
     if (attempt >= 1_000 || child.exitCode !== null) throw new Error('PgBouncer did not start')
     await pause(50)
