@@ -90,8 +90,7 @@ export const documented: Documented[] = [
   {
     file: 'docs/guides/redis.md',
     begins: 'redis-cli ACL SETUSER',
-    notRun:
-      'it needs a Redis server: the end-to-end tests with replicas run with these permissions (harness/rights.ts)',
+    notRun: 'it needs a Redis server: test/platform/redis/documented-rights.test.ts runs it with one',
   },
   {
     file: 'docs/guides/extension.md',

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { accessSync, constants } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
@@ -10,11 +10,14 @@ import { freePort } from './postgres.ts'
 
 export interface TestRedis {
   url: string
-  child: ChildProcess
+  /** The current process. */
+  readonly child: ChildProcess
   /** Sends an inline command and returns the first line. */
   sendRequest(command: string): Promise<string>
   /** Returns the full response. */
   query(command: string): Promise<string>
+  /** Starts again with the same folder and configuration file. */
+  restart(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -55,27 +58,44 @@ export async function startRedis(extra: string[] = [], fixedPort?: number): Prom
   }
   const port = fixedPort ?? (await freePort())
   const directory = await mkdtemp(join(tmpdir(), 'portico-redis-'))
+  // CONFIG REWRITE needs a file. The arguments replace its settings.
+  const file = join(directory, 'redis.conf')
+  await writeFile(file, '', { flag: 'a' })
   const arguments_ = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no']
-  const child = spawn(path, [...arguments_, '--databases', '1000', '--dir', directory, ...extra], { stdio: 'ignore' })
+  const start = () =>
+    spawn(path, [file, ...arguments_, '--databases', '1000', '--dir', directory, ...extra], { stdio: 'ignore' })
+  let child = start()
   const kill = () => child.kill('SIGKILL')
   process.once('exit', kill)
-  for (let attempt = 1; ; attempt++) {
-    const answer = await askRedis(port, 'PING').catch(() => '')
-    if (answer === '+PONG' || answer.startsWith('-NOAUTH')) break
-    if (attempt >= 2_000 || child.exitCode !== null) throw new Error('Redis did not start')
-    await pause(25)
+  const ready = async (): Promise<void> => {
+    for (let attempt = 1; ; attempt++) {
+      const answer = await askRedis(port, 'PING').catch(() => '')
+      if (answer === '+PONG' || answer.startsWith('-NOAUTH')) return
+      if (attempt >= 2_000 || child.exitCode !== null) throw new Error('Redis did not start')
+      await pause(25)
+    }
+  }
+  await ready()
+  const end = async (): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    kill()
+    await once(child, 'exit')
   }
   return {
     url: `redis://127.0.0.1:${port}`,
-    child,
+    get child() {
+      return child
+    },
     sendRequest: (command) => askRedis(port, command),
     query: (command) => queryRedis(port, command),
+    restart: async () => {
+      await end()
+      child = start()
+      await ready()
+    },
     stop: async () => {
       process.off('exit', kill)
-      if (child.exitCode === null && child.signalCode === null) {
-        child.kill('SIGKILL')
-        await once(child, 'exit')
-      }
+      await end()
       await rm(directory, { recursive: true, force: true })
     },
   }
