@@ -113,6 +113,12 @@ const storage = z.discriminatedUnion('kind', [
     kind: z
       .literal('disk')
       .describe('Stores files in the folder `blobs` of the data directory. All replicas must share that folder.'),
+    shared: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Whether all replicas share the folder `blobs`, on one machine or on a shared volume. Production with `REDIS_URL` requires `true`: otherwise a replica could not read the files of the others.',
+      ),
   }),
   z.strictObject({
     kind: z

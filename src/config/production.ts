@@ -147,6 +147,11 @@ export function productionErrors(tree: unknown, variables: Variables): string[] 
     errors.push(
       'DATABASE_URL: must be set in production, or database.acceptEmbedded must be true (embedded store, one process)',
     )
+  const { kind, shared } = settings.files.storage
+  if (variables.REDIS_URL && kind === 'disk' && shared !== true)
+    errors.push(
+      'files.storage.kind: must be s3 in production with REDIS_URL, or files.storage.shared must be true (all replicas share the folder)',
+    )
   if (settings.limits.scale > 1) errors.push(`${settingName('limits.scale')}: must be at most 1 in production`)
   const { publicUrl } = settings
   if (publicUrl !== null && !isHttps(publicUrl)) errors.push('publicUrl: must be https in production')

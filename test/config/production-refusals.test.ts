@@ -101,14 +101,20 @@ describe('production', () => {
   const provider = (of: object) => ({
     money: { exchange: { provider: { refreshMs: 1_000, staleAfterMs: 9_000, ...of } } },
   })
+  const files = (storage: object) => ({ files: { storage } })
+  const unsharedFiles =
+    'files.storage.kind: must be s3 in production with REDIS_URL, or files.storage.shared must be true (all replicas share the folder)'
+  const sharedFiles = files({ kind: 'disk', shared: true })
 
   test.each<[string, object, Variables]>([
     ['PostgreSQL without TLS on purpose', {}, { DATABASE_URL: 'postgres://db.example/portico?sslmode=disable' }],
     ['PostgreSQL on a loopback address', {}, { DATABASE_URL: 'postgres://127.0.0.1:5432/portico' }],
     ['PostgreSQL on a Unix socket', {}, { DATABASE_URL: 'postgres:///portico?host=/var/run/postgresql' }],
-    ['Redis with TLS', {}, { REDIS_URL: 'rediss://redis.example' }],
-    ['Redis without TLS on purpose', {}, { REDIS_URL: 'redis://redis.example/2?tls=off' }],
-    ['Redis on a loopback address', {}, { REDIS_URL: 'redis://[::1]:6379' }],
+    ['Redis with TLS', sharedFiles, { REDIS_URL: 'rediss://redis.example' }],
+    ['Redis without TLS on purpose', sharedFiles, { REDIS_URL: 'redis://redis.example/2?tls=off' }],
+    ['Redis on a loopback address', sharedFiles, { REDIS_URL: 'redis://[::1]:6379' }],
+    ['Redis with files in S3', files({ kind: 's3', bucket: 'portico' }), { REDIS_URL: 'rediss://redis.example' }],
+    ['files on a disk without Redis', files({ kind: 'disk' }), {}],
     ['wide ranges on purpose', edge({ kind: 'direct', trustedProxies: ['10.0.0.0/8'], acceptWideRanges: true }), {}],
     [
       'Cloudflare with its ranges',
@@ -157,7 +163,10 @@ describe('production', () => {
   })
 
   test('tls=off is not passed on to the Redis library', () => {
-    const { redisUrl } = load(settings, { ...variables, REDIS_URL: 'redis://redis.example/2?tls=off&family=6' })
+    const { redisUrl } = load(
+      { ...settings, ...sharedFiles },
+      { ...variables, REDIS_URL: 'redis://redis.example/2?tls=off&family=6' },
+    )
     expect(redisUrl?.reveal()).toBe('redis://redis.example/2?family=6')
   })
 
@@ -177,10 +186,10 @@ describe('production', () => {
         'REDIS_URL: has a tls parameter other than off; use rediss:// for TLS',
         'REDIS_URL: must begin with rediss:// in production, or have ?tls=off to connect without encryption',
       ],
-      {},
+      sharedFiles,
       { REDIS_URL: 'redis://u:hidden@redis.example?tls=true' },
     ],
-    [['REDIS_URL: has the unknown parameter retries'], {}, { REDIS_URL: 'rediss://redis.example?retries=1' }],
+    [['REDIS_URL: has the unknown parameter retries'], sharedFiles, { REDIS_URL: 'rediss://redis.example?retries=1' }],
     [['SMTP_URL: has the unknown parameter secure_tls'], {}, { SMTP_URL: 'smtps://mail.example?secure_tls=1' }],
     [
       ['backends.transfers.url: must be https in production, or backends.transfers.acceptPlain must be true'],
@@ -238,7 +247,7 @@ describe('production', () => {
         'SMTP_URL: has the unknown parameter requiretls',
         'PORTICO_PROFIL: is not a variable of Portico; remove it or correct its name',
       ],
-      {},
+      sharedFiles,
       {
         DATABASE_URL: 'postgres://db.example/x',
         REDIS_URL: 'redis://redis.example',
@@ -323,6 +332,8 @@ describe('production', () => {
       { limits: { scale: 1000 } },
       variables,
     ],
+    [unsharedFiles, {}, { ...variables, REDIS_URL: 'rediss://redis.example' }],
+    [unsharedFiles, files({ kind: 'disk', shared: false }), { ...variables, REDIS_URL: 'redis://127.0.0.1' }],
   ])('refuses with one error: %s', (error, changed, environment) => {
     expect(errorsOf({ ...settings, ...changed }, environment)).toEqual([error])
   })

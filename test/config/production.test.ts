@@ -26,6 +26,7 @@ test('config/production.example.yaml: valid in production, except for its publis
     PORTICO_CONFIG: join(root, 'config/production.example.yaml'),
     PORTICO_SECRET_KEY: productionKey,
     DATABASE_URL: 'postgres://db.example.com/portico?sslmode=verify-full',
+    REDIS_URL: 'rediss://redis.example.com',
     SMTP_URL: 'smtps://mail.example.com',
   }
   expect(errorsOf(variables)).toEqual([
