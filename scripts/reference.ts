@@ -1,5 +1,5 @@
 /* Writes the generated pages of docs/reference and other generated files. A test compares them with the committed files. */
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { clientReference } from './reference/client.ts'
 import { configurationReference } from './reference/configuration.ts'
 import { environmentReference } from './reference/environment.ts'
@@ -18,6 +18,13 @@ export const generatedPages: Readonly<Record<string, () => string>> = {
   'docs/reference/order-statuses.md': orderStatusReference,
   'docs/reference/refusal-codes.md': refusalCodeReference,
   'deploy/kubernetes/monitoring/prometheus-rule.yaml': prometheusRule,
+  // Helm reads only files of its chart.
+  'deploy/helm/portico/files/prometheus-rule.yaml': prometheusRule,
+  'deploy/helm/portico/files/dashboard.json': dashboard,
+}
+
+function dashboard(): string {
+  return readFileSync(new URL('../deploy/grafana/portico.json', import.meta.url), 'utf8')
 }
 
 if (import.meta.main)

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -5,6 +6,7 @@ import { load } from 'js-yaml'
 import { afterAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { type Configuration, ConfigurationError } from '../../src/config/index.ts'
+import { needs } from '../harness/needs.ts'
 import { loadSettings, productionKey, root } from '../harness/settings.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'portico-deployments-'))
@@ -31,7 +33,7 @@ function loadYaml(yaml: string, variables: Record<string, string> = {}): Configu
 }
 
 function inKubernetes(): string {
-  return textOf(`${base}/portico.yaml`)
+  return textOf('deploy/helm/portico/files/portico.yaml')
 }
 function inCompose(): string {
   return textOf(
@@ -77,18 +79,43 @@ test('the examples: list exactly the published addresses of Cloudflare', () => {
     expect(withRanges.parse(load(yaml)).portals.CONSUMER.edge.cloudflareRanges).toEqual(publishedRanges)
 })
 
-test('compose.yaml: its configuration file is valid', () => {
-  expect(loadYaml(inCompose()).portals.CONSUMER.edge).toMatchObject({ kind: 'cloudflare' })
+test('compose.yaml: its configuration file is valid, and its gateways share their files', () => {
+  const { portals, files } = loadYaml(inCompose())
+  expect(portals.CONSUMER.edge).toMatchObject({ kind: 'cloudflare' })
+  expect(files.storage).toEqual({ kind: 'disk', shared: true })
+  expect(compose).toContain("volumes: ['files:/data']")
 })
+
+const unit = /^```ini\n(.*?)^```$/ms.exec(textOf('docs/guides/production.md'))?.[1] ?? ''
+
+test('the systemd unit: starts again without a limit, while PostgreSQL or Redis is away', () => {
+  const [head = '', service = ''] = unit.split('[Service]')
+  expect(head).toMatch(/^\[Unit\]$/m)
+  expect(head).toMatch(/^StartLimitIntervalSec=0$/m)
+  expect(service).toMatch(/^Restart=always$/m)
+})
+
+test(
+  'the systemd unit: systemd understands every line',
+  needs(!spawnSync('systemd-analyze', ['--version']).error, 'systemd is not installed'),
+  () => {
+    const file = join(folder, 'portico.service')
+    writeFileSync(file, unit)
+    const { stderr } = spawnSync('systemd-analyze', ['verify', file], { encoding: 'utf8' })
+    // It also reports the units of the machine.
+    expect(stderr.split('\n').filter((line) => line.includes('portico.service'))).toEqual([])
+  },
+)
 
 test('every deployment allows more time to stop than draining takes', () => {
   const drain = drainSeconds(textOf('config/default.yaml'))
   expect(number(deployment, /terminationGracePeriodSeconds: (\d+)/)).toBeGreaterThan(drainSeconds(inKubernetes()))
+  expect(number(unit, /TimeoutStopSec=(\d+)/)).toBeGreaterThan(drain)
   expect(number(compose, /stop_grace_period: (\d+)s/)).toBeGreaterThan(drain)
   expect(number(documented, /docker run .*--stop-timeout (\d+)/)).toBeGreaterThan(drain)
 })
 
-test('the image runs as an unprivileged user, and can write to /data and /tmp only', () => {
+test('the image runs as an unprivileged user, and its pods can write to /tmp only', () => {
   const [user, base] = [/^USER (\d+):\1$/m.exec(image)?.[1], /^ARG BASE=(\S+)$/m.exec(image)?.[1]]
   expect(Number(user)).toBeGreaterThan(0)
   expect(base).toMatch(/^docker\.io\/library\/node:\d+\.\d+\.\d+-/)
@@ -101,5 +128,5 @@ test('the image runs as an unprivileged user, and can write to /data and /tmp on
     [...deployment.matchAll(/mountPath: ([^,} ]+)(, readOnly: true)?/g)].flatMap(([, path, only]) =>
       only ? [] : [path],
     ),
-  ).toEqual(['/data', '/tmp'])
+  ).toEqual(['/tmp'])
 })

@@ -1,12 +1,12 @@
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { loadAll } from 'js-yaml'
+import { load, loadAll } from 'js-yaml'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { buildKustomization, kubeconform, kubernetesToolsAreInstalled } from '../harness/kubernetes.ts'
 import { needs } from '../harness/needs.ts'
-import { root } from '../harness/settings.ts'
+import { loadSettings, root } from '../harness/settings.ts'
 
 const Resource = z.looseObject({ kind: z.string(), metadata: z.looseObject({ name: z.string() }) })
 
@@ -18,6 +18,61 @@ function kindsOf(resources: string): string[] {
 
 const deploy = join(root, 'deploy/kubernetes')
 const guide = readFileSync(join(root, 'docs/guides/kubernetes.md'), 'utf8')
+const postgresql = readFileSync(join(root, 'docs/guides/postgresql.md'), 'utf8')
+
+function resourcesIn(file: string): unknown[] {
+  return loadAll(readFileSync(join(deploy, 'base', file), 'utf8'))
+}
+
+const Egress = z.object({
+  spec: z.object({
+    egress: z.array(z.object({ ports: z.array(z.object({ port: z.int() })).default([]), to: z.unknown().optional() })),
+  }),
+})
+
+test('gateways reach the ports of PostgreSQL, PgBouncer, Redis, mail servers and S3', () => {
+  const pooler = /^listen_port = (\d+)$/m.exec(postgresql)?.[1]
+  const rules = resourcesIn('network-policies.yaml').flatMap((each) => Egress.safeParse(each).data?.spec.egress ?? [])
+  const anywhere = rules.filter(({ to }) => to === undefined).flatMap(({ ports }) => ports.map(({ port }) => port))
+  expect(new Set(anywhere)).toEqual(new Set([53, 5432, Number(pooler), 6379, 465, 587, 443]))
+})
+
+const Configuration = z.object({
+  listen: z.object({ operationsAllowedHosts: z.array(z.string()) }),
+  files: z.object({ storage: z.object({ kind: z.string() }) }),
+})
+const configuration = Configuration.parse(
+  load(readFileSync(join(root, 'deploy/helm/portico/files/portico.yaml'), 'utf8')),
+)
+
+test('domain services reach the operations listener under each name of its service in the namespace of the guide', () => {
+  const namespace = /kubectl create namespace (\S+)/.exec(guide)?.[1]
+  const [, service] = resourcesIn('services.yaml').map((each) => Resource.parse(each).metadata.name)
+  expect(configuration.listen.operationsAllowedHosts).toEqual([
+    'localhost',
+    service,
+    ...['', '.svc', '.svc.cluster.local'].map((suffix) => `${service}.${namespace}${suffix}`),
+  ])
+})
+
+test('uploaded files are in S3, and no pod keeps anything on its disk', () => {
+  expect(configuration.files.storage.kind).toBe('s3')
+  for (const file of ['deployment.yaml', 'migration-job.yaml'])
+    expect(readFileSync(join(deploy, 'base', file), 'utf8').match(/name: \w+, emptyDir/g)).toEqual([
+      'name: tmp, emptyDir',
+    ])
+  expect(guide).toMatch(/`portico\.env` contains [^.]*`AWS_ACCESS_KEY_ID` and\s+`AWS_SECRET_ACCESS_KEY`/)
+})
+
+test('the most pods open no more connections than PgBouncer of the guide accepts, and the guide names both', () => {
+  const Scaler = z.object({ spec: z.object({ maxReplicas: z.int() }) })
+  const scaler = resourcesIn('scaling.yaml').find((each) => Scaler.safeParse(each).success)
+  const { maxReplicas } = Scaler.parse(scaler).spec
+  // docs/guides/postgresql.md: up to four more for the ledger check, cleanup and the singleton lock.
+  const connections = maxReplicas * (loadSettings({}).database.poolSize + 4)
+  expect(guide).toContain(`${connections} with ${maxReplicas} pods`)
+  expect(Number(/^max_client_conn = (\d+)$/m.exec(postgresql)?.[1])).toBeGreaterThan(connections)
+})
 
 const tools = needs(kubernetesToolsAreInstalled(), 'kustomize and kubeconform are not installed')
 

@@ -31,6 +31,22 @@ export function buildKustomization(folder: string): string {
   return out
 }
 
+/** .ci/run installs it where Go is available. */
+export function helmIsInstalled(): boolean {
+  return isInstalled('helm')
+}
+
+const chart = join(root, 'deploy/helm/portico')
+
+/** Renders the chart for the release and the namespace `portico`. `values` are YAML. */
+export function renderChart(values = ''): { code: number | null; out: string } {
+  return run('helm', ['template', 'portico', chart, '--namespace', 'portico', '--values', '-'], values)
+}
+
+export function lintChart(): { code: number | null; out: string } {
+  return run('helm', ['lint', '--strict', chart])
+}
+
 /** Uses the schemas in this repository, because machines of tests cannot download others. */
 export function kubeconform(resources: string): { code: number | null; out: string } {
   return run(
