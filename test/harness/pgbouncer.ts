@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Client } from 'pg'
+import { selfSigned } from './certificate.ts'
 import { freePort, runAs } from './postgres.ts'
 import { root } from './settings.ts'
 
@@ -27,16 +28,20 @@ async function answers(url: string): Promise<boolean> {
     .finally(() => client.end().catch(() => undefined))
 }
 
-/** The file of docs/guides/postgresql.md. */
-function documented(): string {
+/** The file of docs/guides/postgresql.md, and its additions for TLS. */
+function documented(): [string, string] {
   const guide = readFileSync(join(root, 'docs/guides/postgresql.md'), 'utf8')
-  const [, ini] = /^```ini\n(.*?)^```$/ms.exec(guide) ?? []
-  if (ini === undefined) throw new Error('docs/guides/postgresql.md has no file of PgBouncer')
-  return ini
+  const [ini, tls] = [...guide.matchAll(/^```ini\n(.*?)^```$/gms)].map(([, block = '']) => block)
+  if (ini === undefined || tls === undefined) throw new Error('docs/guides/postgresql.md has no file of PgBouncer')
+  return [ini, tls]
 }
 
-/** Runs PgBouncer as the guide configures it, with `poolSize` connections. Returns undefined if PgBouncer is not installed. */
-export async function startPgBouncer(databaseUrl: string, poolSize: number): Promise<TestPooler | undefined> {
+/** Runs PgBouncer as the guide configures it, with `poolSize` connections, and optionally with TLS. Returns undefined if PgBouncer is not installed. */
+export async function startPgBouncer(
+  databaseUrl: string,
+  poolSize: number,
+  withTls = false,
+): Promise<TestPooler | undefined> {
   if (!existsSync(program)) {
     if (process.env.CI === 'true') throw new Error('no PgBouncer to test with')
     return undefined
@@ -49,23 +54,28 @@ export async function startPgBouncer(databaseUrl: string, poolSize: number): Pro
   const login = { name: username, password: 'pooled' }
   const userList = join(directory, 'userlist.txt')
   await writeFile(userList, `"${login.name}" "${login.password}"\n`)
+  const [settings, tls] = documented()
+  const certificate = withTls ? selfSigned(directory, 'IP:127.0.0.1').file : undefined
   // The last of two equal settings counts.
-  const ini = `${documented()
+  const ini = `${settings
     .replace(/^portico = .*$/m, `${database} = host=${hostname} port=${serverPort} dbname=${database}`)
     .replace('10.0.0.20', '127.0.0.1')
     .replace('6432', String(port))
     .replace('/etc/pgbouncer/userlist.txt', userList)}
+${withTls ? tls.replaceAll('/etc/pgbouncer', directory) : ''}
 unix_socket_dir =
 default_pool_size = ${poolSize}
 `
   const file = join(directory, 'pgbouncer.ini')
   await writeFile(file, ini)
   const user = runAs()
-  if (user) await chown(directory, user.uid, user.gid)
+  const owned = [directory, ...(certificate ? [certificate, join(directory, 'key.pem')] : [])]
+  if (user) for (const each of owned) await chown(each, user.uid, user.gid)
   const child = spawn(program, [file], { ...user, cwd: directory, stdio: 'ignore' })
   const kill = () => child.kill('SIGKILL')
   process.once('exit', kill)
-  const url = `postgres://${login.name}:${login.password}@127.0.0.1:${port}/${database}`
+  const query = certificate ? `?sslmode=verify-full&sslrootcert=${certificate}` : ''
+  const url = `postgres://${login.name}:${login.password}@127.0.0.1:${port}/${database}${query}`
   for (let attempt = 1; !(await answers(url)); attempt++) {
     if (attempt >= 1_000 || child.exitCode !== null) throw new Error('PgBouncer did not start')
     await pause(50)

@@ -12,8 +12,8 @@ afterAll(async () => {
 })
 
 /** PgBouncer accepts connections without PostgreSQL. Their statements wait. */
-function isServed(): Promise<boolean> {
-  const client = new Client({ connectionString: pooler?.url, query_timeout: 1_000 })
+function isServed(url = pooler?.url): Promise<boolean> {
+  const client = new Client({ connectionString: url, query_timeout: 1_000 })
   client.on('error', () => undefined)
   return client
     .connect()
@@ -34,6 +34,16 @@ test(
     // PgBouncer fails to log in, and waits for `server_login_retry` before it tries again.
     expect(await isServed()).toBe(false)
     await server?.resume()
-    await expect.poll(isServed, { timeout: 10_000, interval: 100 }).toBe(true)
+    await expect.poll(() => isServed(), { timeout: 10_000, interval: 100 }).toBe(true)
   },
 )
+
+test('PgBouncer with the TLS of the guide: requires it', needs(pooler, 'PgBouncer is not installed'), async () => {
+  const encrypted = await startPgBouncer(server?.url ?? '', 2, true)
+  try {
+    expect(await isServed(encrypted?.url)).toBe(true)
+    expect(await isServed(encrypted?.url.replace('sslmode=verify-full', 'sslmode=disable'))).toBe(false)
+  } finally {
+    await encrypted?.stop()
+  }
+})

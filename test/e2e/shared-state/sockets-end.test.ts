@@ -1,14 +1,21 @@
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { recheckMs } from '../../../src/gateway/pipeline/open-streams.ts'
 import { bufferedBytes, untilUnchanged } from '../../harness/buffers.ts'
 import { haproxyIsInstalled, startHaproxy } from '../../harness/haproxy.ts'
 import { inTopology, needs } from '../../harness/needs.ts'
+import { nginxIsInstalled, startNginx } from '../../harness/nginx.ts'
+import { root } from '../../harness/settings.ts'
 import { signIn } from '../../harness/sign-in.ts'
 import { frameOf } from '../../harness/socket-service.ts'
 import { type Connection, path, type SocketsWorld, startSocketsWorld } from '../sockets-world.ts'
+
+const page = readFileSync(join(root, 'docs/guides/websockets.md'), 'utf8')
+const guide = /^```nginx\n(.*?)^```$/ms.exec(page)?.[1] ?? ''
 
 let world: SocketsWorld
 beforeAll(async () => {
@@ -156,6 +163,22 @@ describe('ticker.follow: closes an open socket', () => {
       expect(connection.closeFrame()).toEqual(broken)
     }
   })
+
+  test(
+    'nginx with the lines of the guide forwards a socket',
+    needs(nginxIsInstalled(), 'nginx is not installed'),
+    async () => {
+      const [map = '', ...location] = guide.split('# in the location:')
+      const target = `http://${new URL(world.portico.urls[0] ?? '').host};\nproxy_http_version 1.1;\n${location}`
+      const nginx = await startNginx({ '/': target.trimEnd().replace(/;$/, '') }, map)
+      onTestFinished(() => nginx.stop())
+      const connection = await world.open(path, {}, { url: nginx.url })
+      connection.send('alive')
+      await expect.poll(() => connection.messages).toEqual(['alive'])
+      connection.socket.end()
+      await connection.closed
+    },
+  )
 
   test('when the service dies, and the service when the client dies', async () => {
     const died = await world.open()
