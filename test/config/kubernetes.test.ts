@@ -45,7 +45,7 @@ const configuration = Configuration.parse(
   load(readFileSync(join(root, 'deploy/helm/portico/files/portico.yaml'), 'utf8')),
 )
 
-test('domain services reach the operations listener under each name of its service in the namespace of the guide', () => {
+test('the operations listener accepts each name of its service in the namespace of the guide', () => {
   const namespace = /kubectl create namespace (\S+)/.exec(guide)?.[1]
   const [, service] = resourcesIn('services.yaml').map((each) => Resource.parse(each).metadata.name)
   expect(configuration.listen.operationsAllowedHosts).toEqual([
@@ -64,7 +64,7 @@ test('uploaded files are in S3, and no pod keeps anything on its disk', () => {
   expect(guide).toMatch(/`portico\.env` contains [^.]*`AWS_ACCESS_KEY_ID` and\s+`AWS_SECRET_ACCESS_KEY`/)
 })
 
-test('the most pods open no more connections than PgBouncer of the guide accepts, and the guide names both', () => {
+test('the most pods open fewer connections than the PgBouncer of the guide accepts', () => {
   const Scaler = z.object({ spec: z.object({ maxReplicas: z.int() }) })
   const scaler = resourcesIn('scaling.yaml').find((each) => Scaler.safeParse(each).success)
   const { maxReplicas } = Scaler.parse(scaler).spec

@@ -2,17 +2,14 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Agent, fetch as fetchBy } from 'undici'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { startConfigured } from '../harness/configured.ts'
 import { requiredHeaders } from '../harness/http.ts'
 import { needsPostgres, needsRedis } from '../harness/needs.ts'
 import { emptyPostgres } from '../harness/prepared-postgres.ts'
-import type { PorticoProcess } from '../harness/process.ts'
 import { startRedis } from '../harness/redis.ts'
 import { startRelay } from '../harness/relay.ts'
 import { longTimeouts } from '../harness/settings.ts'
-import { burst, createClient, sendRequest, signedIn } from './client.ts'
-import { checkBook, settleAll } from './invariants.ts'
 
 const postgres = await emptyPostgres({ synchronous_commit: 'on' })
 const redis = await startRedis()
@@ -37,67 +34,7 @@ function start() {
   })
 }
 
-/** Polls readiness and sends requests to ready processes in turn. */
-function balance(all: () => PorticoProcess[]) {
-  let ready: PorticoProcess[] = all()
-  const look = async () => {
-    const requested = await Promise.all(
-      all().map(async (each) =>
-        (await fetch(`${each.operationsUrl}/health/ready`).catch(() => null))?.ok ? each : null,
-      ),
-    )
-    ready = requested.filter((each) => each !== null)
-  }
-  const timer = setInterval(() => void look(), 100)
-  return { targets: () => ready, look, stop: () => clearInterval(timer) }
-}
-
-describe('SIGTERM under load', { ...needsPostgres(postgres), ...needsRedis(redis) }, () => {
-  let replicas: PorticoProcess[] = []
-  beforeAll(async () => {
-    // On an empty database, one replica migrates while the other waits.
-    replicas = await Promise.all([start(), start()])
-  })
-  afterAll(async () => {
-    for (const each of replicas) await each.stop()
-  })
-
-  test('two replicas restart one after the other: no request fails, and each exits with 0', async () => {
-    const balancer = balance(() => replicas)
-    const user = await signedIn(createClient(balancer.targets))
-    const run = burst(user, 6)
-    const readers: number[] = []
-    let reading = true
-    const reader = (async () => {
-      while (reading) {
-        const answer = await sendRequest(user, 'GET', '/wallets').catch(() => null)
-        readers.push(answer?.status ?? 0)
-      }
-    })()
-    for (const index of [0, 1]) {
-      await pause(800)
-      const old = replicas[index]
-      const stopping = old?.stop()
-      await expect
-        .poll(async () => (await fetch(`${old?.operationsUrl}/health/ready`).catch(() => null))?.status, {
-          interval: 20,
-        })
-        .toBe(503)
-      expect(await stopping, old?.output()).toBe(0)
-      replicas[index] = await start()
-      await balancer.look()
-    }
-    await pause(500)
-    const attempts = await run.stop()
-    reading = false
-    await reader
-    balancer.stop()
-    expect(attempts.length).toBeGreaterThan(100)
-    expect([...new Set(attempts.map(({ status }) => status))]).toEqual([200])
-    expect([...new Set(readers)]).toEqual([200])
-    await checkBook({ url: postgres?.url ?? '' }, await settleAll(user, attempts))
-  })
-
+describe('SIGTERM', { ...needsPostgres(postgres), ...needsRedis(redis) }, () => {
   test('draining: requests are served, connections get `Connection: close`, and pending requests finish', async () => {
     const gateway = await start()
     const { hostname, port } = new URL(gateway.url)

@@ -50,7 +50,7 @@ export async function startHaproxy(backend: readonly string[]): Promise<TestHapr
   const directory = await mkdtemp(join(tmpdir(), 'portico-haproxy-'))
   const file = join(directory, 'haproxy.cfg')
   await writeFile(file, configurationOf(port, backend))
-  const child = spawn(program, ['-db', '-f', file], { stdio: ['ignore', 'ignore', 'inherit'] })
+  const child = spawn(program, ['-db', '-q', '-f', file], { stdio: ['ignore', 'ignore', 'inherit'] })
   const kill = () => child.kill('SIGKILL')
   process.once('exit', kill)
   for (let attempt = 1; !(await accepts(port)); attempt++) {
