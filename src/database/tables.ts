@@ -36,6 +36,8 @@ interface MigrationsTable {
   name: string
   appliedAt: Generated<Timestamp>
   checksum: string | null
+  version: string | null
+  compatibleWith: string | null
 }
 
 /** A Kysely instance with all tables. */

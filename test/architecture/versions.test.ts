@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { thisRelease } from '../../src/database/migrator/release.ts'
 
 function read(name: string): unknown {
   return JSON.parse(readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8'))
@@ -28,6 +29,14 @@ test.each(Object.entries(floors))('no %s below %s is installed, transitively eit
     ([, { version = '0' }]) => version.localeCompare(floor, 'en', { numeric: true, sensitivity: 'base' }) < 0,
   )
   expect(older).toEqual([])
+})
+
+test('the release of the migrator is the version of the package, and compatible with the release before it', () => {
+  const { version } = z.object({ version: z.string() }).parse(read('package.json'))
+  const changelog = readFileSync(new URL('../../CHANGELOG.md', import.meta.url), 'utf8')
+  const releases = [...changelog.matchAll(/^## \[(\d+\.\d+\.\d+)\]/gm)].map(([, each]) => each)
+  const previous = releases[releases.indexOf(version) + 1] ?? version
+  expect(thisRelease).toEqual({ version, compatibleWith: previous })
 })
 
 test('every package that we ask for is asked for in one version: npm under an old Node would take an older one', () => {

@@ -12,6 +12,7 @@ import {
   type SchemaOwner,
   withoutChecksum,
 } from './migration.ts'
+import { thisRelease } from './release.ts'
 
 /** The lock belongs to the transaction, so it also works behind a pooler in transaction mode. */
 const lockKey = 7_095_213_844_126
@@ -67,7 +68,10 @@ async function runPending(tx: Tx, owners: readonly SchemaOwner[], progress: Prog
   for (const { owner, name, up, checksum = null } of pending) {
     Object.assign(progress, { migration: `${owner}/${name}`, statement: undefined })
     await up(watched)
-    await tx.insertInto('portico_migrations').values({ owner, name, checksum }).execute()
+    await tx
+      .insertInto('portico_migrations')
+      .values({ owner, name, checksum, ...thisRelease })
+      .execute()
   }
   delete progress.migration
   return pending.map(({ owner, name }) => `${owner}/${name}`)
