@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { operatorRoles } from '../banking/operators/index.ts'
 import { catalogueOf, loadConfigured } from '../compose/extensions.ts'
 import { breachCheckOf, identitySettings } from '../compose/identity.ts'
+import { migrateStore } from '../compose/migrations.ts'
 import { type Configuration, loadConfiguration } from '../config/index.ts'
 import { accountMailbox, maxPasswordLength, passwordLength } from '../contract/account-fields.ts'
 import { text as printable } from '../contract/fields.ts'
@@ -17,7 +18,8 @@ import {
 } from '../identity/index.ts'
 import { isAcceptedMailbox, type Permission, portals, Refusal, unquoted, withAsciiDomain } from '../kernel/index.ts'
 import { createKeyedDigest, createPasswordHasher, createSecretBox } from '../platform/crypto/index.ts'
-import { systemClock, systemIds, systemRandomness } from '../platform/runtime/index.ts'
+import { createDependencyLog } from '../platform/dependency-log.ts'
+import { systemClock, systemDurations, systemIds, systemRandomness } from '../platform/runtime/index.ts'
 import { createLogger } from '../platform/telemetry/index.ts'
 import { developmentPassword } from '../seed/development.ts'
 import { assertDomains, type Command, parseOptions, UsageError } from './command.ts'
@@ -128,8 +130,9 @@ export const whitelistDisable: Command = {
     const { owners } = await loadConfigured(domains, settings)
     const owner = parseOptions(WhitelistOptions, values)
     const { email, portal } = owner
-    const disabled = await withExistingStore(settings, async ({ database, migrate }) => {
-      await migrate(owners)
+    const disabled = await withExistingStore(settings, async (store) => {
+      await migrateStore(store, owners, settings)
+      const { database } = store
       const ports = { database, clock: systemClock, ids: systemIds }
       return disableWhitelistByEmail(ports, owner, (tx, targetId) =>
         auditCommand(tx, whitelistDisable.name, { targetId, detail: { portal } }),
@@ -182,7 +185,8 @@ interface Operator {
 
 /** Checks the password policy except the length. */
 async function assertStrength(settings: Configuration, { password, email, name }: Operator): Promise<void> {
-  const breachedPasswords = breachCheckOf(settings, createLogger('warn', undefined, settings.log.format))
+  const logger = createLogger('warn', undefined, settings.log.format)
+  const breachedPasswords = breachCheckOf(settings, createDependencyLog(logger, systemDurations))
   try {
     await assertPasswordAllowed({ breachedPasswords, settings: identitySettings(settings) }, password, { email, name })
   } catch (error) {
@@ -201,8 +205,9 @@ function createOperator(
   owners: readonly SchemaOwner[],
   operator: Operator,
 ): Promise<CreatedOperator | undefined> {
-  return withStore(settings, async ({ database, migrate }) => {
-    await migrate(owners)
+  return withStore(settings, async (store) => {
+    await migrateStore(store, owners, settings)
+    const { database } = store
     const passwords = createPasswordHasher({ concurrency: 1, waiting: 1 }, systemRandomness)
     const { maxConcurrent: maxSessions } = settings.sessions
     const ports = { database, clock: systemClock, ids: systemIds, passwords, maxSessions }

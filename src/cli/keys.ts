@@ -1,5 +1,6 @@
 import { loadConfigured } from '../compose/extensions.ts'
 import { identitySettings } from '../compose/identity.ts'
+import { migrateStore } from '../compose/migrations.ts'
 import { type Configuration, loadConfiguration } from '../config/index.ts'
 import { type Database, inTransaction } from '../database/index.ts'
 import { SigningKeys } from '../identity/index.ts'
@@ -25,9 +26,11 @@ export const keysRotate: Command = {
   run: async (_values, { domains, variables, stdout }) => {
     const settings = loadConfiguration(variables, domains)
     const { owners } = await loadConfigured(domains, settings)
-    const kid = await withExistingStore(settings, async ({ database, migrate }) => {
-      await migrate(owners)
-      return signingKeysOf(database, settings).rotate((tx, targetId) => auditCommand(tx, keysRotate.name, { targetId }))
+    const kid = await withExistingStore(settings, async (store) => {
+      await migrateStore(store, owners, settings)
+      return signingKeysOf(store.database, settings).rotate((tx, targetId) =>
+        auditCommand(tx, keysRotate.name, { targetId }),
+      )
     })
     stdout.write(`${kid}\n`)
     return 0

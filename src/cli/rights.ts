@@ -4,6 +4,7 @@ import { type CommandLinePorts, changePermissions, restoreOwner } from '../banki
 import { hasWorkspace, lockWorkspace } from '../banking/workspaces/index.ts'
 import { wordsOf } from '../compose/catalogue.ts'
 import { catalogueOf, loadConfigured, parseSettings } from '../compose/extensions.ts'
+import { migrateStore } from '../compose/migrations.ts'
 import { type Configuration, loadConfiguration } from '../config/index.ts'
 import type { OpenDatabase, SchemaOwner, Tx } from '../database/index.ts'
 import { accountByEmail } from '../identity/index.ts'
@@ -123,7 +124,7 @@ function withAccount<T>(
   work: (store: OpenDatabase, accountId: AccountId) => Promise<T>,
 ): Promise<T> {
   return withExistingStore(settings, async (store) => {
-    await store.migrate(owners)
+    await migrateStore(store, owners, settings)
     const account = await accountByEmail(store.database, portal, email)
     if (!account) throw new Error(`${email} has no account on the ${portal} portal`)
     return work(store, account.id)

@@ -7,6 +7,7 @@ import {
 } from '../banking/wallets/index.ts'
 import { lockWorkspace } from '../banking/workspaces/index.ts'
 import { catalogueOf, loadConfigured } from '../compose/extensions.ts'
+import { migrateStore } from '../compose/migrations.ts'
 import { loadConfiguration } from '../config/index.ts'
 import { bizId, isBizId, type WorkspaceId } from '../kernel/index.ts'
 import { createLedger } from '../ledger/index.ts'
@@ -52,8 +53,9 @@ export const walletOpen: Command = {
     if (!currencies.includes(currency))
       throw new UsageError(`--currency must be one of ${currencies.join(', ')}, not '${currency}'`)
     if (all === (workspace !== undefined)) throw new UsageError('set either --workspace or --all-workspaces')
-    await withExistingStore(settings, async ({ database, migrate }) => {
-      await migrate(owners)
+    await withExistingStore(settings, async (store) => {
+      await migrateStore(store, owners, settings)
+      const { database } = store
       const shared = storePorts(database)
       const ledger = createLedger({ ...shared, types: catalogueOf(loaded).ledgerTypes })
       await ledger.registerTypes()

@@ -12,6 +12,7 @@ export {
   type KeyedDigest,
   keyIdPosition,
   type SecretBox,
+  type SecretKeys,
   type SecretPurpose,
   sealedOverhead,
   secretKeyId,

@@ -4,5 +4,6 @@
  * the kernel, the database and crypto.
  */
 
+export { assertSecretKey } from './check.ts'
 export { bytesOf, type KeyedColumns, type KeyedRow, textOf } from './columns.ts'
 export { type KeyIds, type KeyUsage, readKeyUsage, resealAll } from './reseal.ts'

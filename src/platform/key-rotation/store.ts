@@ -6,6 +6,11 @@ import { bytesOf, type DigestColumn, type KeyedRow, type SealedColumn } from './
 
 export type CountByKey = ReadonlyMap<string, number>
 
+export async function hasTable(database: Database, { table }: Pick<SealedColumn, 'table'>): Promise<boolean> {
+  const { rows } = await sql<{ exists: boolean }>`SELECT to_regclass(${table}) IS NOT NULL AS exists`.execute(database)
+  return rows[0]?.exists ?? false
+}
+
 export function countSealed(database: Database, column: SealedColumn): Promise<CountByKey> {
   return countByKey(database, column, keyIdPosition.sealed, sql`true`)
 }
