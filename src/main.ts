@@ -10,6 +10,7 @@ import { type Configuration, settingName } from './config/index.ts'
 import { closeListener } from './gateway/index.ts'
 import type { Clock, Durations } from './kernel/index.ts'
 import { shareResolver, systemClock, systemDurations, tuneProcess } from './platform/runtime/index.ts'
+import type { StoreWait } from './platform/store-wait.ts'
 
 export interface Running extends Pick<Deployment, 'database' | 'runJob' | 'reportRejection'> {
   /** The actual port if the configured one is 0. */
@@ -30,6 +31,8 @@ export interface StartOptions {
   clock?: Clock
   durations?: Durations
   pace?: JobPace
+  /** Default: the start fails if a store is away. */
+  whileAway?: StoreWait['whileAway']
 }
 
 /** Rejects if a part cannot be opened or a port is in use. */
@@ -38,13 +41,14 @@ export async function startServer(
   settings: Configuration,
   role: Role,
   logger: Logger,
-  { clock = systemClock, durations = systemDurations, pace = {} }: StartOptions = {},
+  { clock = systemClock, durations = systemDurations, pace = {}, whileAway }: StartOptions = {},
 ): Promise<Running> {
   shareResolver()
   const deployment = await compose(await loadConfigured(domains, settings), settings, role, logger, {
     clock,
     durations,
     pace,
+    whileAway: whileAway ?? null,
   })
   try {
     const running = {

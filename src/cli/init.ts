@@ -3,12 +3,17 @@ import { parse } from 'node:path'
 import { dump, load } from 'js-yaml'
 import { z } from 'zod'
 import { loadConfigured } from '../compose/extensions.ts'
+import { migrateStore } from '../compose/migrations.ts'
 import { loadConfiguration } from '../config/index.ts'
 import { identityContracts } from '../contract/index.ts'
+import type { OpenDatabase } from '../database/index.ts'
 import { camelCase, skeletonOf } from '../documents/index.ts'
-import { isRecord } from '../kernel/index.ts'
+import { describeError, isRecord } from '../kernel/index.ts'
+import { oncePerReason } from '../platform/dependency-log.ts'
+import { systemDurations } from '../platform/runtime/index.ts'
+import type { StoreWait } from '../platform/store-wait.ts'
 import { type Command, parseOptions, UsageError } from './command.ts'
-import { withSpinner } from './progress.ts'
+import { type Screen, withSpinner } from './progress.ts'
 import { withStore } from './store.ts'
 
 const domainName = z.string().regex(/^[a-z][A-Za-z0-9]{1,31}$/, '--domain must be a name such as loans')
@@ -54,15 +59,27 @@ export const init: Command = {
 export const migrate: Command = {
   name: 'migrate',
   summary: 'apply pending schema migrations to the store',
-  help: 'Several replicas can run it at the same time; a lock serializes them. `serve` also migrates when it starts.',
+  help: 'Several replicas can run it at the same time; a lock serializes them. `serve` also migrates when it starts. If the server is away, waits for it.',
   options: {},
   run: async (_values, { domains, variables, stdout, stderr }) => {
     const settings = loadConfiguration(variables, domains)
     const { owners } = await loadConfigured(domains, settings)
-    const done = await withStore(settings, (store) => withSpinner(stderr, 'migrating', () => store.migrate(owners)))
+    const work = (store: OpenDatabase) => withSpinner(stderr, 'migrating', () => migrateStore(store, owners, settings))
+    const done = await withStore(settings, work, waitFor(stderr))
     stdout.write(done.length === 0 ? 'the schema is up to date\n' : `${done.join('\n')}\n`)
     return 0
   },
+}
+
+/** One line per change of the reason. */
+function waitFor(stderr: Screen): StoreWait {
+  const report = oncePerReason(systemDurations, (error) => stderr.write(`portico: waiting: ${describeError(error)}\n`))
+  return {
+    durations: systemDurations,
+    onAway: (_store, error) => report(error),
+    onBack: () => undefined,
+    whileAway: (attempts) => attempts(new AbortController().signal),
+  }
 }
 
 function sourceOf({ file, from }: z.output<typeof InitOptions>): string {

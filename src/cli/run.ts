@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { packageVersion } from '../config/env.ts'
 import { ConfigurationError } from '../config/index.ts'
-import { errorCode, messageOf } from '../kernel/index.ts'
+import { describeError, errorCode } from '../kernel/index.ts'
 import { type CommandContext, helpOf, helpOption, UsageError } from './command.ts'
 import { commands } from './index.ts'
 import type { Screen } from './progress.ts'
@@ -9,8 +9,7 @@ import type { Screen } from './progress.ts'
 /** Returns the exit code. */
 export function reportError(error: unknown, stderr: Pick<Screen, 'write'>): number {
   const isParse = errorCode(error)?.startsWith('ERR_PARSE_ARGS')
-  const causes = error instanceof Error && error.cause instanceof Error ? `: ${describeError(error.cause)}` : ''
-  stderr.write(`portico: ${describeError(error)}${causes}\n`)
+  stderr.write(`portico: ${describeError(error)}\n`)
   return isParse || error instanceof UsageError || error instanceof ConfigurationError ? 2 : 1
 }
 
@@ -24,12 +23,6 @@ export async function runCommand(args: readonly string[], context: CommandContex
   } catch (error) {
     return reportError(error, context.stderr)
   }
-}
-
-/** If a host has several addresses, a failed connection is an AggregateError with an empty message. */
-function describeError(error: unknown): string {
-  if (error instanceof AggregateError && error.message === '') return error.errors.map(describeError).join(', ')
-  return messageOf(error)
 }
 
 async function runUnchecked(args: readonly string[], context: CommandContext): Promise<number> {

@@ -8,7 +8,7 @@ import { type Running, startServer } from '../main.ts'
 import { createLogger } from '../platform/telemetry/index.ts'
 import { developmentAccounts, developmentPassword } from '../seed/development.ts'
 import { type Command, type CommandContext, UsageError } from './command.ts'
-import { nextSignal, watchConfiguration } from './signals.ts'
+import { nextSignal, StartInterrupted, untilSignal, watchConfiguration } from './signals.ts'
 
 /** Maximum time to close after the listeners have closed. */
 const graceMs = 5_000
@@ -42,13 +42,16 @@ export async function startServing(
   })
   const failed = uncaught.first
   const running = await Promise.race([
-    startServer(domains, settings, role, logger),
+    startServer(domains, settings, role, logger, { whileAway: untilSignal }),
     failed.then((error) => Promise.reject(error)),
   ]).catch((error: unknown) => {
     // The caller reports the error.
     uncaught.remove()
     process.off('SIGHUP', postponeReload)
-    throw error
+    if (!(error instanceof StartInterrupted)) throw error
+    logger.info({ signal: error.message }, 'stopped before the stores were back')
+    // The last attempt to connect may have no time limit.
+    exit(0)
   })
   process.on('unhandledRejection', running.reportRejection)
   if (role === 'gateway' && settings.profile === 'development') stderr.write(bannerOf(settings, running))
@@ -74,9 +77,10 @@ export const serve: Command = {
     '',
     'Configuration: PORTICO_CONFIG names a YAML file; PORT, OPS_PORT, HOST and others override it (docs/reference/configuration.md).',
     'SIGHUP, or a change of that file, reloads `backends` and `limits`. The log names changed settings that need a restart.',
+    'If PostgreSQL or Redis is away, waits for it. A wrong password, name or certificate ends the process with exit code 1.',
     'SIGTERM and SIGINT shut down gracefully: readiness fails, the listener closes after shutdown.delayMs, and accepted',
-    'requests have shutdown.timeoutMs to finish. Exit code 0. A second signal, or one during the start, ends the process',
-    'immediately (143 or 130). An uncaught error or a failure of the embedded store ends it with exit code 1.',
+    'requests have shutdown.timeoutMs to finish. Exit code 0, also while it waits. A second signal, or another one during',
+    'the start, ends the process immediately (143 or 130). An uncaught error or a failure of the embedded store ends it with exit code 1.',
   ].join('\n'),
   options: { role: { type: 'string', default: 'gateway' } },
   run: async ({ role }, context) => {
@@ -143,7 +147,9 @@ async function drainAtEnd(
   beforeDrain: () => void,
 ): Promise<number> {
   const outcome = await end
-  if (outcome instanceof Error) logger.error({ err: outcome }, 'fatal error; the process exits and must be restarted')
+  // The stack of the cause shows whether it is a full disk or a fault.
+  if (outcome instanceof Error)
+    logger.error({ err: outcome.cause ?? outcome }, 'fatal error; the process exits and must be restarted')
   else logger.info(outcome === 'close' ? {} : { signal: outcome }, 'draining')
   const codeOf = (): number => (outcome instanceof Error || isFailed() ? 1 : 0)
   beforeDrain()

@@ -22,6 +22,26 @@ export function nextSignal(): Promise<NodeJS.Signals> {
   })
 }
 
+/** The process has received a signal before it served. */
+export class StartInterrupted extends Error {}
+
+/** Meanwhile, the first signal rejects instead of ending the process immediately. */
+export async function untilSignal<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const interrupted = new AbortController()
+  const abort = (received: NodeJS.Signals): void => {
+    for (const each of signals) process.on(each, terminate).off(each, abort)
+    interrupted.abort(new StartInterrupted(received))
+  }
+  for (const each of signals) process.on(each, abort).off(each, terminate)
+  const ended = Promise.withResolvers<never>()
+  interrupted.signal.addEventListener('abort', () => ended.reject(interrupted.signal.reason))
+  try {
+    return await Promise.race([work(interrupted.signal), ended.promise])
+  } finally {
+    if (!interrupted.signal.aborted) for (const each of signals) process.on(each, terminate).off(each, abort)
+  }
+}
+
 const settleMs = 200
 
 /**

@@ -6,6 +6,7 @@ import {
   hasEmbeddedStore,
   hasSchema,
   inTransaction,
+  isServerAway,
   type OpenDatabase,
   openDatabase,
   type Tx,
@@ -13,10 +14,16 @@ import {
 import type { WorkspaceId } from '../kernel/index.ts'
 import { insertAuditEntry } from '../platform/audit/index.ts'
 import { systemClock, systemIds } from '../platform/runtime/index.ts'
+import { openWhenBack, type StoreWait } from '../platform/store-wait.ts'
 
-/** Opens the configured store for `work`, and closes it afterwards. */
-export async function withStore<T>(settings: Configuration, work: (store: OpenDatabase) => Promise<T>): Promise<T> {
-  const store = await openDatabase(databaseTarget(settings, () => undefined))
+/** Opens the configured store for `work`, and closes it afterwards. Without `wait`, rejects if its server is away. */
+export async function withStore<T>(
+  settings: Configuration,
+  work: (store: OpenDatabase) => Promise<T>,
+  wait: StoreWait | null = null,
+): Promise<T> {
+  const open = () => openDatabase(databaseTarget(settings, () => undefined))
+  const store = await openWhenBack('database', open, isServerAway, wait)
   try {
     return await work(store)
   } finally {

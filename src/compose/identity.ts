@@ -1,4 +1,3 @@
-import type { Logger } from 'pino'
 import type { DomainServices } from '../api/ports.ts'
 import {
   type Configuration,
@@ -43,6 +42,7 @@ import type { Ledger, Order } from '../ledger/index.ts'
 import { type BreachCheck, createBreachCheck, noBreachCheck } from '../platform/breached-passwords.ts'
 import { createTurnstile, noCaptcha } from '../platform/captcha.ts'
 import { isCountry } from '../platform/countries.ts'
+import type { DependencyLog } from '../platform/dependency-log.ts'
 import { type Limits, scaledLimit } from '../platform/limits/index.ts'
 import type { Infrastructure } from './infrastructure.ts'
 
@@ -86,9 +86,9 @@ export function isRefusedEmail({ mail, portals }: Pick<Configuration, 'mail' | '
   return !isAcceptedMailbox(email, mail.carrierDomains) || isInDomains(email, portals.CONSUMER.refusedDomains)
 }
 
-export function breachCheckOf({ passwords }: Configuration, logger: Logger): BreachCheck {
+export function breachCheckOf({ passwords }: Configuration, dependencies: DependencyLog): BreachCheck {
   return passwords.breachCheck.url
-    ? createBreachCheck({ url: passwords.breachCheck.url.reveal() }, logger)
+    ? createBreachCheck({ url: passwords.breachCheck.url.reveal() }, dependencies)
     : noBreachCheck
 }
 
@@ -135,7 +135,6 @@ export function purposePorts(
 export function composeIdentity(
   settings: Configuration,
   infrastructure: Infrastructure,
-  logger: Logger,
   hooks: IdentityHooks,
 ): Promise<Identity> {
   const { secret, verifyUrl } = settings.turnstile
@@ -144,8 +143,8 @@ export function composeIdentity(
     ...hooks,
     isCountry,
     countOpening: openingCounter(settings, infrastructure.limits),
-    captcha: secret ? createTurnstile({ secret: secret.reveal(), verifyUrl }) : noCaptcha,
-    breachedPasswords: breachCheckOf(settings, logger),
+    captcha: secret ? createTurnstile({ secret: secret.reveal(), verifyUrl }, infrastructure.dependencies) : noCaptcha,
+    breachedPasswords: breachCheckOf(settings, infrastructure.dependencies),
   }
   return createIdentity(ports, identitySettings(settings))
 }

@@ -21,7 +21,7 @@ import {
   openSites,
   type Tracing,
 } from '../gateway/index.ts'
-import type { Clock, Durations } from '../kernel/index.ts'
+import { oncePerReason } from '../platform/dependency-log.ts'
 import { outboxPage } from '../platform/mail/index.ts'
 import { replicaName } from '../platform/runtime/index.ts'
 import {
@@ -43,14 +43,14 @@ import {
   createTrafficMetrics,
   createWebhookMetrics,
 } from '../platform/telemetry/index.ts'
-import { type ClientSpans, openTracing, type Process } from '../platform/tracing/index.ts'
+import { openTracing, type Process } from '../platform/tracing/index.ts'
 import { findUnservedOperations } from './catalogue.ts'
 import { composeDomains } from './domains.ts'
 import { startSequencer } from './events/index.ts'
 import type { Loaded } from './extensions.ts'
 import { assertBackends, assertPresent, catalogueOf, withDomainLimits } from './extensions.ts'
 import { composeIdentity, purposePorts, ticketOperations } from './identity.ts'
-import { openInfrastructure } from './infrastructure.ts'
+import { openInfrastructure, type ProcessPorts } from './infrastructure.ts'
 import { type JobPace, type RunJob, startJobs } from './jobs.ts'
 import { findSplitLedger, splitLedgerWarning, watchLedger } from './ledger.ts'
 import { operationsBelow, passThroughOf } from './pass-through.ts'
@@ -90,13 +90,13 @@ export async function compose(
   configured: Configuration,
   role: Role,
   logger: Logger,
-  { clock, durations, pace }: { clock: Clock; durations: Durations; pace: JobPace },
+  { pace, ...ports }: Omit<ProcessPorts, 'logger' | 'spans'> & { pace: JobPace },
 ): Promise<Deployment> {
   await using building = new AsyncDisposableStack()
   const self = { version: packageVersion(), replica: replicaName() }
   const spans = await openTracing(configured, self, logger)
   building.defer(() => spans?.close())
-  const parts = await composeParts(loaded, configured, role, { logger, clock, durations, spans, self }, building)
+  const parts = await composeParts(loaded, configured, role, { logger, ...ports, spans, self }, building)
   const { isGateway, catalogue, settings, infrastructure, metrics, perimeter, identity, domains } = parts
   createMetricsOfParts(parts)
   if (settings.profile === 'production') {
@@ -181,7 +181,7 @@ async function composeParts(
   loaded: Loaded,
   configured: Configuration,
   role: Role,
-  ports: { logger: Logger; clock: Clock; durations: Durations; spans: ClientSpans | null; self: Process },
+  ports: ProcessPorts & { self: Process },
   building: AsyncDisposableStack,
 ): Promise<Parts> {
   const { logger, durations } = ports
@@ -208,7 +208,7 @@ async function composeParts(
   )
   const perimeter = createPerimeterMetrics(metrics.registry)
   // Identity and the domains depend on each other: registration opens workspaces, and operators end sessions.
-  const identity = await composeIdentity(settings, infrastructure, logger, {
+  const identity = await composeIdentity(settings, infrastructure, {
     openWorkspace: async (tx, opening) => domains.service('workspaces')?.openWithWallets(tx, opening),
     findTicketOperation: ticketOperations(catalogue.operations),
     purposes: purposePorts(operations, infrastructure.database, () => domains),
@@ -249,33 +249,35 @@ function createMetricsOfParts({ settings, infrastructure, logger, metrics, ident
     'code-mails': infrastructure.waitingCodeMails,
     background: infrastructure.background.waiting,
   })
+  const onFault = (message: string) =>
+    oncePerReason(infrastructure.durations, (error) => logger.warn({ err: error }, message))
   const operators = domains.service('operators')
   if (operators)
     createApprovalMetrics(metrics.registry, {
       count: operators.countPendingApprovals,
       clock: infrastructure.clock,
-      onFault: (error) => logger.warn({ err: error }, 'pending approvals could not be counted'),
+      onFault: onFault('pending approvals could not be counted'),
     })
   const apiKeys = domains.service('apiKeys')
   if (apiKeys)
     createApiKeyMetrics(metrics.registry, {
       count: apiKeys.countExpiring,
       clock: infrastructure.clock,
-      onFault: (error) => logger.warn({ err: error }, 'API keys could not be counted'),
+      onFault: onFault('API keys could not be counted'),
     })
   const exchanges = domains.service('exchanges')
   if (exchanges)
     createExchangeMetrics(metrics.registry, {
       readGains: exchanges.readGains,
       clock: infrastructure.clock,
-      onFault: (error) => logger.warn({ err: error }, 'exchange rates could not be read for metrics'),
+      onFault: onFault('exchange rates could not be read for metrics'),
     })
   const webhooks = domains.service('webhooks')
   if (webhooks)
     createWebhookMetrics(metrics.registry, {
       ...webhooks,
       clock: infrastructure.clock,
-      onFault: (error) => logger.warn({ err: error }, 'webhooks could not be counted'),
+      onFault: onFault('webhooks could not be counted'),
     })
   createBackgroundMetrics(metrics.registry, infrastructure.droppedTasks)
   createClockMetrics(metrics.registry, () => infrastructure.clockSkew?.aheadMs() ?? 0)
@@ -294,7 +296,7 @@ function buildBackends(parts: Parts, tracing: Tracing | null) {
     signer: identity.signer,
     clock: infrastructure.clock,
     durations: infrastructure.durations,
-    metrics: createUpstreamMetrics(metrics.registry, logger),
+    metrics: createUpstreamMetrics(metrics.registry, logger, infrastructure.dependencies),
     startAttempt: tracing?.startAttempt,
     catalogue,
     prefixes: passThrough.map(({ route, place }) => ({ operationId: route.operation.id, place })),

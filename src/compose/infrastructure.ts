@@ -1,12 +1,13 @@
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import type { Configuration } from '../config/index.ts'
+import { type Configuration, placeOf } from '../config/index.ts'
 import type { Catalogue } from '../contract/index.ts'
 import {
   assertWritable,
   type ClockSkew,
   createSnapshotReader,
   type Database,
+  isServerAway,
   type OpenDatabase,
   openDatabase,
   type ReadSnapshot,
@@ -14,7 +15,7 @@ import {
 } from '../database/index.ts'
 import type { Clock, Durations, Ids, Randomness, Words } from '../kernel/index.ts'
 import { type BackgroundWork, createBackgroundWork } from '../platform/background-work.ts'
-import { type Blobs, openBlobs, withBlobMetrics } from '../platform/blobs/index.ts'
+import { type Blobs, openBlobs, watchBlobs, withBlobMetrics } from '../platform/blobs/index.ts'
 import type { Cache } from '../platform/cache/index.ts'
 import {
   createKeyedDigest,
@@ -24,6 +25,7 @@ import {
   type PasswordHasher,
   type SecretBox,
 } from '../platform/crypto/index.ts'
+import { createDependencyLog, type DependencyLog } from '../platform/dependency-log.ts'
 import { createLimits, type Limits } from '../platform/limits/index.ts'
 import {
   createMailQueue,
@@ -38,10 +40,12 @@ import {
 } from '../platform/mail/index.ts'
 import type { PubSub } from '../platform/pubsub.ts'
 import { systemClock, systemIds, systemRandomness } from '../platform/runtime/index.ts'
+import { openWhenBack, type StoreWait } from '../platform/store-wait.ts'
 import { createBlobMetrics, createMailMetrics } from '../platform/telemetry/index.ts'
 import type { ClientSpans } from '../platform/tracing/index.ts'
 import { mailTextsOf, wordsOf } from './catalogue.ts'
 import type { Loaded } from './extensions.ts'
+import { migrateStore } from './migrations.ts'
 import { openSharedState, type SharedState } from './shared-state.ts'
 import { databaseTarget } from './store.ts'
 
@@ -61,7 +65,8 @@ export interface Infrastructure {
   clockSkew: ClockSkew | null
   /** Whether commands of the ledger can rely on the clock of the database instead of the one of this process. */
   usesDatabaseClock: boolean
-  probes: (SharedState['probes'][number] & { isReadOnly?(): boolean })[]
+  dependencies: DependencyLog
+  probes: (SharedState['probes'][number] & { isReadOnly?(): boolean; isOptional?: boolean })[]
   redisMemory: SharedState['redisMemory']
   cache: Cache
   pubsub: PubSub
@@ -83,22 +88,25 @@ export interface Infrastructure {
   passwords: PasswordHasher
 }
 
+export interface ProcessPorts {
+  logger: Logger
+  clock: Clock
+  durations: Durations
+  spans: ClientSpans | null
+  /** Null if a store that is away ends the start. */
+  whileAway: StoreWait['whileAway'] | null
+}
+
 /** With `allowReplicas`, other processes of this kind can run without Redis. */
 export async function openInfrastructure(
   settings: Configuration,
   catalogue: Catalogue,
   { domains, owners }: Loaded,
   allowReplicas: boolean,
-  {
-    logger,
-    clock,
-    durations,
-    registry,
-    spans = null,
-  }: { logger: Logger; clock: Clock; durations: Durations; registry: Registry; spans?: ClientSpans | null },
+  { logger, clock, durations, registry, spans, whileAway }: ProcessPorts & { registry: Registry },
   stack: AsyncDisposableStack,
 ): Promise<Infrastructure> {
-  const onConnectionBroken = (error: Error) => logger.warn({ err: error }, 'database connection lost')
+  const dependencies = createDependencyLog(logger, durations)
   let isDiskFull = false
   const onDiskFull = (isFull: boolean): void => {
     isDiskFull = isFull
@@ -106,7 +114,20 @@ export async function openInfrastructure(
     else logger.info('disk space available again: the embedded store is writable')
   }
   const texts = await mailTextsOf(domains)
-  const store = await openDatabase(databaseTarget(settings, onConnectionBroken, onDiskFull, spans))
+  const wait: StoreWait | null = whileAway && {
+    durations,
+    whileAway,
+    onAway: dependencies.failed,
+    onBack: (dependency) => logger.info({ dependency }, 'dependency works; the start continues'),
+  }
+  const target = databaseTarget(
+    settings,
+    (error) => dependencies.failed('database', error),
+    () => dependencies.works('database'),
+    onDiskFull,
+    spans,
+  )
+  const store = await openWhenBack('database', () => openDatabase(target), isServerAway, wait)
   stack.defer(() => store.close())
   await assertWritable(store.database)
   // A test moves its clock, and the embedded store has the clock of this process.
@@ -115,17 +136,21 @@ export async function openInfrastructure(
     ? await watchClockSkew({ database: store.database, clock, logger }, settings.database.maxClockSkewMs)
     : null
   stack.defer(() => clockSkew?.close())
-  const migrated = await store.migrate(owners)
+  const migrated = await migrateStore(store, owners, settings)
   if (migrated.length > 0) logger.info({ migrated }, 'schema migrated')
-  const shared = await openSharedState(settings, allowReplicas, { clock, logger, spans }, stack)
+  const shared = await openSharedState(settings, allowReplicas, { clock, logger, dependencies, spans, wait }, stack)
   const limits = createLimits(() => settings.limits.scale, clock, shared.counters)
   stack.defer(() => limits.close())
-  const blobs = withBlobMetrics(
-    await openBlobs(settings.files.storage, settings.dataDirectory),
-    createBlobMetrics(registry),
-  )
+  const opened = await openBlobs(settings.files.storage, settings.dataDirectory, dependencies)
+  const blobs = withBlobMetrics(opened, createBlobMetrics(registry))
   stack.defer(() => blobs.close())
-  const { queue, ...mail } = await createMailer(settings, texts, { database: store.database, clock }, logger, registry)
+  const usesBlobs = domains.some(
+    ({ name, needs = [] }) => needs.includes('blobs') && (allowReplicas || placeOf(settings, name) === 'in-process'),
+  )
+  const blobWatch = usesBlobs ? await watchBlobs(opened, dependencies) : null
+  stack.defer(() => blobWatch?.close())
+  const mailPorts = { database: store.database, clock, dependencies, registry }
+  const { queue, ...mail } = await createMailer(settings, texts, mailPorts, logger)
   stack.defer(() => mail.mailer.close())
   const background = createBackgroundWork(settings.background, logger, systemRandomness)
   stack.defer(async () => void (await Promise.all([background.close(), queue?.close()])))
@@ -139,10 +164,12 @@ export async function openInfrastructure(
     storeFailure: store.fatal,
     inSnapshot: createSnapshotReader(store, clock),
     blobs,
+    dependencies,
     probes: [
       { name: 'store', check: store.check, isReadOnly: () => isDiskFull },
       ...(clockSkew ? [{ name: 'clock', check: clockSkew.check }] : []),
       ...shared.probes,
+      ...(blobWatch ? [{ name: 'files', check: blobWatch.check, isOptional: true }] : []),
     ],
     clockSkew,
     redisMemory: shared.redisMemory,
@@ -169,21 +196,26 @@ export async function openInfrastructure(
   }
 }
 
+interface MailPorts {
+  database: Database
+  clock: Clock
+  dependencies: DependencyLog
+  registry: Registry
+}
+
 /** Several replicas share an outbox in the database, which needs no queue. */
 async function createMailer(
   settings: Configuration,
   texts: MailTexts,
-  { database, clock }: { database: Database; clock: Clock },
+  { database, clock, dependencies, registry }: MailPorts,
   logger: Logger,
-  registry: Registry,
 ) {
   const count = createMailMetrics(registry)
   const { from, timeoutMs } = settings.mail
   if (settings.smtpUrl) {
-    const mailer = withMailMetrics(
-      await openSmtpMailer({ url: settings.smtpUrl.reveal(), from, timeoutMs }, texts),
-      count,
-    )
+    const smtp = await openSmtpMailer({ url: settings.smtpUrl.reveal(), from, timeoutMs }, texts, dependencies)
+    void smtp.verify()
+    const mailer = withMailMetrics(smtp, count)
     // Separate from other background work, which must not delay codes.
     const queue = createBackgroundWork({ ...settings.background, spreadMs: 0 }, logger, systemRandomness)
     return { mailer, codeMails: createMailQueue(mailer, queue), queue, outbox: null }

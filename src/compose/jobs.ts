@@ -7,6 +7,7 @@ import type { Identity } from '../identity/index.ts'
 import { hours, minutes } from '../kernel/index.ts'
 import { cleanupJobs, ledgerCheckJob, verifyLedger, verifyRecentChanges } from '../ledger/index.ts'
 import { sealAuditLog } from '../platform/audit/index.ts'
+import { oncePerReason } from '../platform/dependency-log.ts'
 import { expiredEventCleanup } from '../platform/events/index.ts'
 import {
   createJobRunner,
@@ -72,6 +73,9 @@ export async function startJobs(parts: Parts, stack: AsyncDisposableStack): Prom
   declareJobKinds(infrastructure.database, allKindsOf(parts))
   const names = [...kinds, ...reactions.flat()].map(({ name }) => name)
   const metrics = createJobMetrics(registry, [queueFailureKind, ...names])
+  const onQueueFailure = oncePerReason(infrastructure.durations, (error) =>
+    logger.warn({ kind: queueFailureKind, err: error }, 'job failed'),
+  )
   const start = async (own: readonly JobKind[], settings: JobSettings = {}): Promise<RunJob> => {
     const runner = createJobRunner({
       ...infrastructure,
@@ -81,7 +85,8 @@ export async function startJobs(parts: Parts, stack: AsyncDisposableStack): Prom
       canRecur: () => infrastructure.clockSkew?.isWithin() ?? true,
       onFailure: ({ error, ...failure }) => {
         metrics.failed(failure.kind)
-        logger.warn({ ...failure, err: error }, 'job failed')
+        if (failure.kind === queueFailureKind) onQueueFailure(error)
+        else logger.warn({ ...failure, err: error }, 'job failed')
       },
       onDropped: ({ reason, ...job }) => {
         metrics.dropped(job.kind, reason)

@@ -3,11 +3,13 @@ import type { Configuration } from '../config/index.ts'
 import { acquireSingletonLock } from '../database/index.ts'
 import type { Clock } from '../kernel/index.ts'
 import { type Cache, createMemoryCache, createRedisCache } from '../platform/cache/index.ts'
+import type { DependencyLog } from '../platform/dependency-log.ts'
 import { createRedisCounters, type SharedCounters } from '../platform/limits/index.ts'
 
 import { createLocalPubSub, createRedisPubSub, type PubSub } from '../platform/pubsub.ts'
-import { openRedis } from '../platform/redis/index.ts'
+import { isRedisAway, openRedis } from '../platform/redis/index.ts'
 import { lookup } from '../platform/runtime/index.ts'
+import { openWhenBack, type StoreWait } from '../platform/store-wait.ts'
 import type { RedisMemory } from '../platform/telemetry/index.ts'
 import type { ClientSpans } from '../platform/tracing/index.ts'
 
@@ -30,6 +32,14 @@ const lockMessages = {
   taken: 'another gateway without Redis runs on this database; this one is not ready',
 }
 
+interface Ports {
+  clock: Clock
+  logger: Logger
+  dependencies: DependencyLog
+  spans: ClientSpans | null
+  wait: StoreWait | null
+}
+
 /**
  * Without REDIS_URL, a gateway starts only if no other one runs on its database. Domain services share no state and set
  * `allowReplicas`.
@@ -37,30 +47,30 @@ const lockMessages = {
 export async function openSharedState(
   settings: Configuration,
   allowReplicas: boolean,
-  { clock, logger, spans }: { clock: Clock; logger: Logger; spans: ClientSpans | null },
+  { clock, logger, dependencies, spans, wait }: Ports,
   stack: AsyncDisposableStack,
 ): Promise<SharedState> {
   const { redisUrl } = settings
   if (!redisUrl) return openLocalState(settings, allowReplicas, clock, logger, stack)
-  let isDown = false
-  const redis = await openRedis({
-    url: redisUrl.reveal(),
-    ...settings.redis,
-    trace: spans?.traceCommands(redisUrl.reveal()),
-    onError: (error) => {
-      if (!isDown) logger.warn({ err: error }, 'Redis connection lost')
-      isDown = true
-    },
-    onReady: () => {
-      if (isDown) logger.info('Redis connection restored')
-      isDown = false
-    },
-    onEvicting: (policy) =>
-      logger.warn(
-        { policy },
-        'Redis evicts keys when it is full, rate limit counters included; set maxmemory-policy noeviction',
-      ),
-  })
+  // Until then, the error that ends the start has the reason.
+  let isOpen = false
+  const open = () =>
+    openRedis({
+      url: redisUrl.reveal(),
+      ...settings.redis,
+      trace: spans?.traceCommands(redisUrl.reveal()),
+      onError: (error, part) => {
+        if (isOpen) dependencies.failed(part, error)
+      },
+      onReady: dependencies.works,
+      onEvicting: (policy) =>
+        logger.warn(
+          { policy },
+          'Redis evicts keys when it is full, rate limit counters included; set maxmemory-policy noeviction',
+        ),
+    })
+  const redis = await openWhenBack('redis', open, isRedisAway, wait)
+  isOpen = true
   stack.defer(() => redis.close())
   return {
     cache: createRedisCache(redis),

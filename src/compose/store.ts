@@ -1,18 +1,27 @@
 import type { Configuration } from '../config/index.ts'
-import type { DatabaseTarget } from '../database/index.ts'
+import { type DatabaseTarget, serverOf } from '../database/index.ts'
 import { lookup } from '../platform/runtime/index.ts'
 import type { ClientSpans } from '../platform/tracing/index.ts'
 
 export function databaseTarget(
   settings: Configuration,
-  onConnectionBroken: (error: Error) => void,
+  onFailure: (error: unknown) => void,
+  onWorking: () => void = () => undefined,
   onDiskFull: (isFull: boolean) => void = () => undefined,
   spans: ClientSpans | null = null,
 ): DatabaseTarget {
   const url = settings.databaseUrl?.reveal() ?? null
   const trace = spans?.traceStatements(url)
   return url !== null
-    ? { kind: 'postgres', url, ...settings.database, lookup, trace, onConnectionBroken }
+    ? {
+        kind: 'postgres',
+        url,
+        ...settings.database,
+        lookup,
+        trace,
+        onConnectionBroken: onFailure,
+        watch: { failed: onFailure, works: onWorking },
+      }
     : {
         kind: 'embedded',
         directory: settings.dataDirectory,
@@ -26,9 +35,7 @@ export function databaseTarget(
 /** Contains no credentials: `postgresql db:5432/portico`, or `embedded /var/lib/portico`. */
 export function storeName({ databaseUrl, dataDirectory }: Configuration): string {
   if (!databaseUrl) return `embedded ${dataDirectory}`
-  const { hostname, port, pathname, searchParams } = new URL(databaseUrl.reveal())
-  const host = searchParams.get('host') || hostname || 'localhost'
-  return `postgresql ${host}:${searchParams.get('port') || port || '5432'}${pathname}`
+  return `postgresql ${serverOf(databaseUrl.reveal())}`
 }
 
 /** Where this process keeps and sends its data, without credentials. */

@@ -72,6 +72,36 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   return driverMessages.some((message) => error.message.includes(message))
 }
 
+/** Whether the whole server is unavailable, and not only a statement, for example because of a lock. */
+export function isServerFailure(error: unknown): boolean {
+  const state = sqlState(error)
+  return state ? isReadOnly(error) || /^(08|53|57P|58)/.test(state) : isDatabaseUnavailable(error)
+}
+
+/** Whether a host cannot be reached now: its name, its port or its socket does not exist yet, or it does not respond. */
+export function isUnreachable(error: unknown): boolean {
+  const code = errorCode(error) ?? ''
+  // A Unix socket, and not a file such as a certificate.
+  if (code === 'ENOENT') return error instanceof Error && 'syscall' in error && error.syscall === 'connect'
+  return code !== 'ENOSPC' && systemErrors.has(code)
+}
+
+/** Connection exceptions, too many connections, a server that starts or shuts down. */
+const awayStates = /^(08(?!P01)|53300|57P0[123])/
+/** PgBouncer has no SQLSTATE for a server that is away. */
+const awayPooler = /login has been failing|cannot connect|connect failed|starting up|shutting down/
+const wrongLogin = /authentication|password|does not exist/
+const awayMessages = /timeout expired|Connection terminated/
+
+/** Whether a later attempt to connect can succeed without a change of the configuration. */
+export function isServerAway(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const state = sqlState(error)
+  if (state === '08P01') return awayPooler.test(error.message) && !wrongLogin.test(error.message)
+  if (state) return awayStates.test(state)
+  return isUnreachable(error) || awayMessages.test(error.message) || isServerAway(error.cause)
+}
+
 function isExhausted(cause: unknown): boolean {
   return cause instanceof Error && cause.message === poolExhausted
 }

@@ -9,11 +9,12 @@ export { type ClockSkew, watchClockSkew } from './clock-skew.ts'
 export { CommandGate, closedGate } from './command-gate.ts'
 export { hasEmbeddedStore, makeDirectory } from './embedded/data-directory.ts'
 export { freeBytes, vacuum } from './embedded/disk-space.ts'
-export { isDatabaseUnavailable, sqlState } from './errors.ts'
+export { isDatabaseUnavailable, isServerAway, isUnreachable, sqlState } from './errors.ts'
 export type { TraceStatement } from './lease.ts'
 export { assertNumbered, hasSchema, type Migration, type SchemaOwner, sqlMigration } from './migrator/migration.ts'
 export { assertWritable, type DatabaseTarget, openDatabase } from './open-database.ts'
 export type { OpenDatabase } from './port.ts'
+export { serverOf } from './postgres/open-postgres.ts'
 export { acquireSingletonLock } from './postgres/singleton-lock.ts'
 export {
   containsEmail,

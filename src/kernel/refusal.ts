@@ -95,11 +95,38 @@ export function rateLimited(waitMs: number, internal: string, by?: Omit<Exceeded
   return new Refusal('ACCESS.RATE_LIMITED', by ? { ...detail, limit: { ...by, resetMs: waitMs } } : detail)
 }
 
+/** A dependency, such as Redis or the file storage, does not work. Its log lines have the reason, but no stack. */
+export class DependencyFailure extends Error {}
+
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
+}
+
+/** The messages of an error and its causes, without the credentials of URLs. */
+export function describeError(error: unknown): string {
+  const messages: string[] = []
+  for (let each = error; each !== undefined && each !== null; each = each instanceof Error ? each.cause : undefined) {
+    const message = ownMessage(each)
+    if (!messages.some((known) => known.includes(message))) messages.push(message)
+  }
+  return messages.join(': ').replaceAll(/\/\/[^/@\s]*@/g, '//')
+}
+
+const maxReasonLength = 300
+
+/** Like `describeError`, in one line. */
+export function reasonOf(error: unknown): string {
+  return describeError(error).replaceAll(/\s+/g, ' ').trim().slice(0, maxReasonLength)
 }
 
 /** Returns the `code` of an error from Node, a library or the database, or undefined if there is none. */
 export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
+}
+
+/** If a host has several addresses, a failed connection is an AggregateError with an empty message. */
+function ownMessage(error: unknown): string {
+  return error instanceof AggregateError && error.message === ''
+    ? error.errors.map(messageOf).join(', ')
+    : messageOf(error)
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Logger } from 'pino'
+import type { DependencyLog } from './dependency-log.ts'
 import { fetchText } from './http-client.ts'
 
 export interface BreachCheck {
@@ -25,7 +25,7 @@ export const noBreachCheck: BreachCheck = { isBreached: async () => false }
  */
 export function createBreachCheck(
   { url, timeoutMs = 2_000 }: BreachCheckSettings,
-  log: Pick<Logger, 'warn'>,
+  dependencies: DependencyLog,
 ): BreachCheck {
   const range = async (prefix: string): Promise<string> => {
     const headers = { 'add-padding': 'true' }
@@ -42,11 +42,12 @@ export function createBreachCheck(
       const digest = createHash('sha1').update(password.normalize('NFKC')).digest('hex').toUpperCase()
       try {
         const lines = (await range(digest.slice(0, prefixDigits))).split(/\r?\n/)
+        dependencies.works('breach check')
         const line = lines.find((each) => each.toUpperCase().startsWith(`${digest.slice(prefixDigits)}:`))
         // Padding entries have a count of 0.
         return line !== undefined && Number(line.split(':')[1]) > 0
       } catch (error) {
-        log.warn({ err: error }, 'breach check unavailable; password accepted without it')
+        dependencies.failed('breach check', new Error('password accepted without it', { cause: error }))
         return false
       }
     },

@@ -1,3 +1,4 @@
+import type { Logger } from 'pino'
 import { z } from 'zod'
 import {
   areWithin,
@@ -11,6 +12,7 @@ import {
   type Ratio,
   toInstant,
 } from '../kernel/index.ts'
+import { createDependencyLog } from './dependency-log.ts'
 import { fetchText, parseJson } from './http-client.ts'
 
 /** A pair has one rate for both directions. */
@@ -92,8 +94,9 @@ const maxResponseBytes = 1_000_000
 export async function openRateProvider(
   settings: ProviderSettings,
   clock: Clock,
-  onFault: (error: unknown) => void,
+  logger: Pick<Logger, 'warn' | 'info'>,
 ): Promise<Rates> {
+  const dependencies = createDependencyLog(logger, clock)
   let known: Rate[] = []
   let isFetching = false
   /** A late response must not replace a newer one. */
@@ -102,8 +105,9 @@ export async function openRateProvider(
     isFetching = true
     try {
       known = await fetchRates(settings, clock)
+      dependencies.works('exchange rates')
     } catch (error) {
-      onFault(error)
+      dependencies.failed('exchange rates', error)
     }
     isFetching = false
   }

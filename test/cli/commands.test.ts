@@ -159,12 +159,16 @@ test('an unreachable PostgreSQL is reported by its variable, with the error of e
   const lookup = "async () => ['127.0.0.1', '127.0.0.2'].map((address) => ({ address, family: 4 }))"
   const twoAddresses = `data:text/javascript,import dns from 'node:dns'; dns.promises.lookup = ${lookup}`
   const DATABASE_URL = 'postgres://portico:hidden@store.test:1/portico'
-  const { code, out, err } = await run(process.execPath, ['--import', twoAddresses, 'bin/portico.js', 'migrate'], {
-    DATABASE_URL,
-  })
+  const { code, out, err } = await run(
+    process.execPath,
+    ['--import', twoAddresses, 'bin/portico.js', 'ledger', 'verify'],
+    {
+      DATABASE_URL,
+    },
+  )
   expect([code, out]).toEqual([1, ''])
   expect(err).toBe(
-    'portico: cannot connect to PostgreSQL (DATABASE_URL): connect ECONNREFUSED 127.0.0.1:1, connect ECONNREFUSED 127.0.0.2:1\n',
+    'portico: cannot connect to PostgreSQL at portico@store.test:1/portico (DATABASE_URL): connect ECONNREFUSED 127.0.0.1:1, connect ECONNREFUSED 127.0.0.2:1\n',
   )
 })
 
@@ -174,7 +178,7 @@ test('an unreadable certificate in DATABASE_URL is reported with its path: exit 
   })
   expect(code).toBe(1)
   expect(err).toBe(
-    "portico: cannot connect to PostgreSQL (DATABASE_URL): ENOENT: no such file or directory, open '/nowhere.pem'\n",
+    "portico: cannot connect to PostgreSQL at portico@127.0.0.1:1/portico (DATABASE_URL): ENOENT: no such file or directory, open '/nowhere.pem'\n",
   )
 })
 

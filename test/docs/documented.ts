@@ -21,7 +21,7 @@ export const documented: Documented[] = [
   {
     file: 'docs/quickstart.md',
     begins: 'curl -s http://127.0.0.1:9090/health/ready',
-    prints: /^\{"status":"ready","checks":\{"store":"ok","ledger":"ok"\}\}$/,
+    prints: /^\{"status":"ready","checks":\{"store":"ok","files":"ok","ledger":"ok"\}\}$/,
   },
   { file: 'docs/quickstart.md', begins: 'portico() {', prints: /"walletName":"Main USD"/ },
   {

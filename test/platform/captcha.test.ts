@@ -8,6 +8,8 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createBreachCheck } from '../../src/platform/breached-passwords.ts'
 import { createTurnstile } from '../../src/platform/captcha.ts'
+import { createDependencyLog } from '../../src/platform/dependency-log.ts'
+import { systemDurations } from '../../src/platform/runtime/index.ts'
 
 type Respond = (response: ServerResponse, request: IncomingMessage) => unknown
 
@@ -67,7 +69,10 @@ describe('the breach check', () => {
     respond = handler
     warned.length = 0
     const log = pino({}, { write: (line) => void warned.push(line) })
-    return [await createBreachCheck({ url, timeoutMs }, log).isBreached(candidate), warned.length]
+    return [
+      await createBreachCheck({ url, timeoutMs }, createDependencyLog(log, systemDurations)).isBreached(candidate),
+      warned.length,
+    ]
   }
   const respondWith =
     (body: string, status = 200): Respond =>

@@ -35,11 +35,10 @@ beforeEach(() => {
 })
 
 function open(settings = {}): Promise<Rates> {
-  return openRateProvider(
-    { url, refreshMs: 60_000, staleAfterMs: 10_000, timeoutMs: 20_000, ...settings },
-    clock,
-    (error) => faults.push(error),
-  )
+  return openRateProvider({ url, refreshMs: 60_000, staleAfterMs: 10_000, timeoutMs: 20_000, ...settings }, clock, {
+    warn: ({ reason }: { reason: string }) => void faults.push(reason),
+    info: () => undefined,
+  })
 }
 async function fetchOnce(handler: typeof respond, settings = {}): Promise<string[]> {
   respond = handler

@@ -1,5 +1,7 @@
 import type { Logger } from 'pino'
 import { Counter, Gauge, type Registry } from 'prom-client'
+import type { Refusal } from '../../kernel/index.ts'
+import type { DependencyLog } from '../../platform/dependency-log.ts'
 import { createBatchedHistogram } from '../../platform/telemetry/index.ts'
 
 /** 0 closed, 1 half open, 2 open. */
@@ -19,10 +21,16 @@ export interface UpstreamMetrics {
   watchBreaker(upstream: string, state: () => BreakerState): () => void
   /** Also logs the change. */
   reportCircuit(upstream: string, change: CircuitChange): void
+  /** `failure` is null after a reply. */
+  reportConnection(upstream: string, failure: Refusal | null): void
   changeInFlight(upstream: string, change: 1 | -1): void
 }
 
-export function createUpstreamMetrics(registry: Registry, logger?: Logger): UpstreamMetrics {
+export function createUpstreamMetrics(
+  registry: Registry,
+  logger?: Logger,
+  dependencies?: DependencyLog,
+): UpstreamMetrics {
   const attempts = createBatchedHistogram({
     name: 'portico_upstream_attempt_seconds',
     help: 'Duration of each attempt at an upstream, by outcome',
@@ -55,6 +63,10 @@ export function createUpstreamMetrics(registry: Registry, logger?: Logger): Upst
       }
       opened.inc({ upstream })
       logger?.warn({ upstream, failures, callers }, 'circuit opened')
+    },
+    reportConnection: (upstream, failure) => {
+      if (failure) dependencies?.failed(`service ${upstream}`, failure)
+      else dependencies?.works(`service ${upstream}`)
     },
     changeInFlight: (upstream, change) => void inFlight.set(upstream, (inFlight.get(upstream) ?? 0) + change),
   }

@@ -161,8 +161,7 @@ export function configuredRates(settings: unknown): ConfiguredRates {
 export async function openRates(settings: ExchangeSettings, clock: Clock, logger: Logger): Promise<Rates> {
   const { provider, rates } = settings
   if (!provider) return fixedRates(rates, clock)
-  const onFault = (error: unknown): void => logger.warn({ err: error }, 'exchange rates could not be fetched')
-  return openRateProvider({ ...provider, url: provider.url.reveal() }, clock, onFault)
+  return openRateProvider({ ...provider, url: provider.url.reveal() }, clock, logger)
 }
 
 function isSample({ source, target, rate }: ExchangeSettings['rates'][number]): boolean {

@@ -1,6 +1,7 @@
 import type { Registry } from 'prom-client'
 import type { Catalogue } from '../../contract/index.ts'
 import type { Identity } from '../../identity/index.ts'
+import { oncePerReason } from '../../platform/dependency-log.ts'
 import { type EventMapper, EventSequencer, outboxState } from '../../platform/events/index.ts'
 import { createEventMetrics } from '../../platform/telemetry/index.ts'
 import type { Domains } from '../domains.ts'
@@ -20,30 +21,25 @@ export async function startSequencer(
   { catalogue, infrastructure, identity, domains, logger, registry }: Parts,
   stack: AsyncDisposableStack,
 ): Promise<EventSequencer> {
-  const { database, ids, pubsub, clock } = infrastructure
+  const { database, ids, pubsub, clock, durations } = infrastructure
   const { consumers } = domains.events
   const mappers = [...domains.events.mappers, ...identity.events.map((each) => onlyDeclared(each, catalogue))]
-  let hasFailed = false
   const sequencer = new EventSequencer({
     database,
     ids,
     mappers,
     consumers,
     schemas: new Map([...catalogue.events].map(([type, { data }]) => [type, data])),
-    onSequenced: () => {
-      hasFailed = false
-      pubsub.publish('events-sequenced', '')
-    },
+    onSequenced: () => pubsub.publish('events-sequenced', ''),
     onSetAside: ({ source, error }) => logger.error({ source, err: error }, 'a change could not become events'),
-    onFault: (error) => {
-      if (!hasFailed) logger.warn({ err: error }, 'events could not be sequenced')
-      hasFailed = true
-    },
+    onFault: oncePerReason(durations, (error) => logger.warn({ err: error }, 'events could not be sequenced')),
   })
   createEventMetrics(registry, {
     read: () => outboxState(database, sequencer.sources),
     clock,
-    onFault: (error) => logger.warn({ err: error }, 'the outbox of events could not be read for metrics'),
+    onFault: oncePerReason(durations, (error) =>
+      logger.warn({ err: error }, 'the outbox of events could not be read for metrics'),
+    ),
   })
   stack.defer(() => sequencer.stop())
   await sequencer.start()

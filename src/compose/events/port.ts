@@ -2,6 +2,7 @@ import type { EventsPort } from '../../api/ports.ts'
 import type { EventTable } from '../../contract/events/event.ts'
 import { assertNoTransaction } from '../../database/index.ts'
 import type { Clock } from '../../kernel/index.ts'
+import { oncePerReason } from '../../platform/dependency-log.ts'
 import { EventTail, type EventTailPorts, endsOfFeed, eventsAfter, insertRecorded } from '../../platform/events/index.ts'
 
 interface Parts extends Omit<EventTailPorts, 'onFault'> {
@@ -14,7 +15,7 @@ interface Parts extends Omit<EventTailPorts, 'onFault'> {
 
 /** Returns the port of each domain that records events. All ports share a tail. */
 export function createEventPorts({ types, source, database, clock, logger, ...parts }: Parts) {
-  const onFault = (error: unknown) => logger.warn({ err: error }, 'events could not be read for streams')
+  const onFault = oncePerReason(clock, (error) => logger.warn({ err: error }, 'events could not be read for streams'))
   const tail = new EventTail({ ...parts, database, onFault })
   return (owner: string): EventsPort => ({
     types,

@@ -1,6 +1,6 @@
 import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely'
 import type { Pool, PoolClient } from 'pg'
-import { isReadOnly, isSilent, NoConnection, sqlState } from '../errors.ts'
+import { isReadOnly, isServerFailure, isSilent, NoConnection, sqlState } from '../errors.ts'
 import { isListQuery } from '../queries.ts'
 import { PipeliningClient } from './client.ts'
 import { Failover } from './failover.ts'
@@ -29,7 +29,14 @@ const ends = /^(commit|rollback)$/i
 /** feature_not_supported: a migration changed the columns of a statement that this connection has prepared. */
 const outdatedPlan = '0A000'
 
+/** Learns about each failure of the server and each acquired connection. */
+export interface ServerWatch {
+  failed(error: unknown): void
+  works(): void
+}
+
 interface Shared {
+  watch: ServerWatch
   /** `SET LOCAL …` statements of each transaction behind a pooler. Null on a direct connection. */
   preamble: string | null
   names: StatementNames | null
@@ -91,6 +98,7 @@ class GuardedClient implements PostgresPoolClient {
       },
       (error: unknown) => {
         this.#inFlight--
+        if (isServerFailure(error)) this.#shared.watch.failed(error)
         const state = sqlState(error)
         if (state === undefined || state === outdatedPlan || isReadOnly(error)) this.#isBroken = true
         if (isReadOnly(error) || isSilent(error)) this.#shared.failover.retireConnections()
@@ -135,17 +143,21 @@ class GuardedClient implements PostgresPoolClient {
   }
 }
 
-export function createGuardedPool(pool: Pool, preamble: string | null): PostgresPool {
+export function createGuardedPool(pool: Pool, preamble: string | null, watch: ServerWatch): PostgresPool {
   // A pooler may run the next transaction in another session, which lacks the prepared statements.
   const names = preamble === null ? new StatementNames() : null
-  const shared = { preamble, names, failover: new Failover(pool) }
+  const shared = { watch, preamble, names, failover: new Failover(pool) }
   return {
     options: pool.options,
     connect: async () => {
       try {
-        return new GuardedClient(await shared.failover.connect(), shared)
+        const client = await shared.failover.connect()
+        watch.works()
+        return new GuardedClient(client, shared)
       } catch (cause) {
-        throw new NoConnection(cause)
+        const error = new NoConnection(cause)
+        watch.failed(error)
+        throw error
       }
     },
     end: () => pool.end(),

@@ -1,11 +1,12 @@
 import type { LookupFunction } from 'node:net'
-import { Client, type ClientConfig, type Pool, types } from 'pg'
+import { Client, type ClientConfig, types } from 'pg'
 import { sqlState } from '../errors.ts'
 import { holdLimit, type TraceStatement } from '../lease.ts'
 import { migrate } from '../migrator/migrate.ts'
 import type { OpenDatabase, WithoutTimeouts } from '../port.ts'
 import { valueParsers } from '../tables.ts'
 import { ResolvingSocket } from './client.ts'
+import type { ServerWatch } from './guarded-pool.ts'
 import { openPool, runWithoutTimeouts } from './pool.ts'
 import { maxIdleMs, setIdleTimeout } from './session.ts'
 
@@ -21,6 +22,7 @@ export interface PostgresTarget {
   lookup?: LookupFunction
   trace?: TraceStatement | undefined
   onConnectionBroken(error: Error): void
+  watch?: ServerWatch
 }
 
 /** The URL can name the server or a pooler in transaction mode. */
@@ -39,7 +41,11 @@ export async function openPostgres(target: PostgresTarget): Promise<OpenDatabase
     lock_timeout: lockTimeoutMs,
     idle_in_transaction_session_timeout: maxIdleMs,
   }
-  const direct = await acceptsStartupParameters({ ...base, ...timeouts })
+  const cannotConnect = (cause: unknown) =>
+    new Error(`cannot connect to PostgreSQL at ${userOf(target.url)}${serverOf(target.url)} (DATABASE_URL)`, { cause })
+  const direct = await acceptsStartupParameters({ ...base, ...timeouts }).catch((error: unknown) => {
+    throw cannotConnect(error)
+  })
   const preamble = [
     `SET LOCAL statement_timeout = ${statementTimeoutMs}; SET LOCAL lock_timeout = ${lockTimeoutMs}`,
     setIdleTimeout(maxIdleMs),
@@ -48,10 +54,13 @@ export async function openPostgres(target: PostgresTarget): Promise<OpenDatabase
   const config = { ...base, max: target.poolSize, query_timeout: statementTimeoutMs * 2 }
   const lease = { limit: holdLimit(statementTimeoutMs), trace }
   const { pool, database, named } = direct
-    ? openPool({ ...config, ...timeouts }, null, onConnectionBroken, lease)
-    : openPool(config, preamble, onConnectionBroken, lease)
+    ? openPool({ ...config, ...timeouts }, null, onConnectionBroken, lease, target.watch)
+    : openPool(config, preamble, onConnectionBroken, lease, target.watch)
   try {
-    await assertEncoding(pool)
+    const { rows } = await pool.query<{ serverEncoding: string }>('SHOW server_encoding').catch((error: unknown) => {
+      throw cannotConnect(error)
+    })
+    assertEncoding(rows[0]?.serverEncoding)
   } catch (error) {
     await database.destroy()
     throw error
@@ -73,6 +82,18 @@ export async function openPostgres(target: PostgresTarget): Promise<OpenDatabase
   }
 }
 
+/** Contains no credentials: `db:5432/portico`. */
+export function serverOf(url: string): string {
+  const { hostname, port, pathname, searchParams } = new URL(url)
+  const host = searchParams.get('host') || hostname || 'localhost'
+  return `${host}:${searchParams.get('port') || port || '5432'}${pathname}`
+}
+
+function userOf(url: string): string {
+  const { username } = new URL(url)
+  return username === '' ? '' : `${decodeURIComponent(username)}@`
+}
+
 /** A pooler such as PgBouncer rejects or ignores timeouts as connection parameters. Each transaction then sets them. */
 async function acceptsStartupParameters(config: ClientConfig): Promise<boolean> {
   try {
@@ -90,14 +111,12 @@ async function acceptsStartupParameters(config: ClientConfig): Promise<boolean> 
     }
   } catch (error) {
     if (sqlState(error) === '08P01') return false
-    throw new Error('cannot connect to PostgreSQL (DATABASE_URL)', { cause: error })
+    throw error
   }
 }
 
 /** Other encodings cannot store names and remarks in some scripts. */
-async function assertEncoding(pool: Pool): Promise<void> {
-  const { rows } = await pool.query<{ serverEncoding: string }>('SHOW server_encoding')
-  const encoding = rows[0]?.serverEncoding
+function assertEncoding(encoding: string | undefined): void {
   if (encoding !== 'UTF8')
     throw new Error(
       `the database of DATABASE_URL has the encoding ${encoding}; create one with ENCODING 'UTF8' TEMPLATE template0 instead`,

@@ -5,7 +5,7 @@ import { ColumnCompiler } from '../column-names.ts'
 import { type LeaseOptions, LeasingDriver, type TraceStatement } from '../lease.ts'
 import type { Database, Tables } from '../tables.ts'
 import { PipeliningClient, ResolvingSocket } from './client.ts'
-import { createGuardedPool } from './guarded-pool.ts'
+import { createGuardedPool, type ServerWatch } from './guarded-pool.ts'
 import { sessionPreamble, transactionPreamble, withoutTimeoutsPreamble } from './session.ts'
 
 /** `preamble` is null on a direct connection. */
@@ -14,13 +14,14 @@ export function openPool(
   preamble: string | null,
   onConnectionBroken: (error: Error) => void,
   { limit: defaultLimit, trace }: LeaseOptions,
+  watch: ServerWatch = { failed: () => undefined, works: () => undefined },
 ) {
   const all = { ...config, Client: PipeliningClient, pipeline: true }
   const pool = new Pool(preamble === null ? { ...all, onConnect: (client) => client.query(sessionPreamble) } : all)
   // The pool would report the errors of idle connections a second time.
   pool.on('error', () => undefined)
   pool.on('connect', (client) => client.on('error', onConnectionBroken))
-  const guarded = createGuardedPool(pool, preamble === null ? null : `${transactionPreamble}; ${preamble}`)
+  const guarded = createGuardedPool(pool, preamble === null ? null : `${transactionPreamble}; ${preamble}`, watch)
   const adapter = new PostgresAdapter()
   const named = (port: string, limit = defaultLimit) =>
     new Kysely<Tables>({

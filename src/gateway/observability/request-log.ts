@@ -3,7 +3,8 @@ import type { Logger } from 'pino'
 import { pinoHttp } from 'pino-http'
 import type { LogField } from '../../config/index.ts'
 import type { Catalogue } from '../../contract/index.ts'
-import type { Instant, Refusal } from '../../kernel/index.ts'
+import { type Instant, type Refusal, reasonOf } from '../../kernel/index.ts'
+import { isKnownCondition } from '../../platform/dependency-log.ts'
 import type { Call } from '../pipeline/call.ts'
 import type { ClosedSocket } from '../sockets/relay.ts'
 import type { bytesOf } from './bytes.ts'
@@ -51,7 +52,7 @@ export function createRequestLog(
     }
     const { internal, upstreamCode } = refusal.detail
     const refused = { ...fields, code: refusal.code, internal, upstreamCode }
-    if (isServerError(catalogue, refusal)) logger.error({ ...refused, err: refusal.cause ?? refusal }, 'request failed')
+    if (isServerError(catalogue, refusal)) logger.error({ ...refused, ...faultFields(refusal) }, 'request failed')
     else logger.info(refused, isAbandoned ? 'request abandoned' : 'request refused')
   }
 }
@@ -134,6 +135,12 @@ function requestFields(
 
 function roundMs(ms: number): number {
   return Math.round(ms * 100) / 100
+}
+
+/** The stack is for faults. A failed dependency would repeat it in each line of an outage. */
+function faultFields(refusal: Refusal) {
+  const error = refusal.cause ?? refusal
+  return isKnownCondition(refusal) ? { reason: reasonOf(error) } : { err: error }
 }
 
 function isServerError(catalogue: Pick<Catalogue, 'statusOf'>, { code, detail }: Refusal): boolean {

@@ -1,5 +1,6 @@
 import express, { type ErrorRequestHandler, type Express, type Response } from 'express'
 import type { Logger } from 'pino'
+import { reasonOf } from '../../kernel/index.ts'
 import { setDeadline } from '../../platform/runtime/index.ts'
 import { createReadinessMetrics, type Metrics } from '../../platform/telemetry/index.ts'
 import { closeIfBodyUnread } from '../http/connection.ts'
@@ -13,6 +14,8 @@ export interface Probe {
   check(): Promise<unknown>
   /** Whether only reads work. They still do, so the replica stays ready. */
   isReadOnly?(): boolean
+  /** Only some operations need this dependency. Without it, the replica is degraded, but stays ready. */
+  isOptional?: boolean
 }
 
 export interface OutboxPage {
@@ -45,7 +48,9 @@ export function createOperationsApp(parts: OperationsParts): Express {
   const isAllowedHost = createHostCheck(parts.allowedHosts)
   const checks = shareRun(() => Promise.all(parts.probes.map(runProbe)))
   createReadinessMetrics(parts.metrics.registry, async () =>
-    Object.fromEntries((await checks.recent()).map(([name, state]) => [name, state === 'ok' || state === 'read-only'])),
+    Object.fromEntries(
+      (await checks.recent()).map(({ name, state }) => [name, state === 'ok' || state === 'read-only']),
+    ),
   )
   // Match only one spelling of a path. Otherwise a proxy rule that blocks `/mail` would also have to block `/MAIL` and
   // `/mail/`.
@@ -55,10 +60,10 @@ export function createOperationsApp(parts: OperationsParts): Express {
     response.set(parts.securityHeaders)
     next()
   })
-  // Load balancers check health without a Host, or under another name.
+  // Load balancers check health without a Host, or under another name. They get no reasons, which can contain addresses.
   app.get('/health/live', (_request, response) => void response.json({ status: 'live' }))
-  app.get('/health/ready', async (_request, response) =>
-    sendReadiness(await checks.now(), parts.isDraining(), response),
+  app.get('/health/ready', async (request, response) =>
+    sendReadiness(await checks.now(), parts.isDraining(), isAllowedHost(request.headers.host), response),
   )
   app.use((request, response, next) => {
     if (isAllowedHost(request.headers.host)) next()
@@ -79,22 +84,35 @@ export function createOperationsApp(parts: OperationsParts): Express {
   return app
 }
 
-function sendReadiness(results: readonly [string, ProbeState][], draining: boolean, response: Response): void {
-  const checks = Object.fromEntries(results)
-  const ready = !draining && Object.values(checks).every((state) => state !== 'failed')
-  response.status(ready ? 200 : 503).json({ status: draining ? 'draining' : ready ? 'ready' : 'unready', checks })
+function sendReadiness(
+  results: readonly ProbeResult[],
+  draining: boolean,
+  showsReasons: boolean,
+  response: Response,
+): void {
+  const ready = !draining && results.every(({ state }) => state !== 'failed')
+  const failed = results.flatMap(({ name, reason }) => (reason === undefined ? [] : [[name, reason]]))
+  response.status(ready ? 200 : 503).json({
+    status: draining ? 'draining' : ready ? 'ready' : 'unready',
+    checks: Object.fromEntries(results.map(({ name, state }) => [name, state])),
+    ...(showsReasons && failed.length > 0 && { reasons: Object.fromEntries(failed) }),
+  })
 }
 
-type ProbeState = 'ok' | 'read-only' | 'failed'
+interface ProbeResult {
+  name: string
+  state: 'ok' | 'read-only' | 'degraded' | 'failed'
+  reason?: string
+}
 
-async function runProbe({ name, check, isReadOnly }: Probe): Promise<[string, ProbeState]> {
+async function runProbe({ name, check, isReadOnly, isOptional = false }: Probe): Promise<ProbeResult> {
   const timeout = Promise.withResolvers<never>()
   const timer = setDeadline(() => timeout.reject(new Error('probe timed out')), probeTimeoutMs)
   try {
     await Promise.race([check(), timeout.promise])
-    return [name, isReadOnly?.() ? 'read-only' : 'ok']
-  } catch {
-    return [name, 'failed']
+    return { name, state: isReadOnly?.() ? 'read-only' : 'ok' }
+  } catch (error) {
+    return { name, state: isOptional ? 'degraded' : 'failed', reason: reasonOf(error) }
   } finally {
     clearTimeout(timer)
   }

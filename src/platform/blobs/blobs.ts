@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type Readable, Transform } from 'node:stream'
+import { isUnreachable } from '../../database/index.ts'
+import { DependencyFailure, isRecord } from '../../kernel/index.ts'
 import { countStreamedBytes } from '../runtime/index.ts'
 
 /** Both ends are inclusive, as in HTTP. */
@@ -19,6 +21,8 @@ export interface Blobs {
   get(key: string, range?: ByteRange, signal?: AbortSignal): Promise<Readable | undefined>
   /** Does nothing if the blob does not exist. */
   delete(key: string): Promise<void>
+  /** Rejects if the folder cannot be written, or the bucket cannot be read. */
+  check(): Promise<void>
   close(): Promise<void>
 }
 
@@ -31,7 +35,7 @@ export function assertBlobKey(key: string): string {
 }
 
 /** Unreachable, too slow, full, or access denied. */
-export class BlobsUnavailable extends Error {
+export class BlobsUnavailable extends DependencyFailure {
   constructor(cause: unknown) {
     super(cause instanceof Error ? `blobs: ${cause.message}` : 'blobs', { cause })
     this.name = 'BlobsUnavailable'
@@ -41,6 +45,12 @@ export class BlobsUnavailable extends Error {
 /** The request then fails with 503. */
 export function isBlobStoreUnavailable(error: unknown): boolean {
   return error instanceof BlobsUnavailable
+}
+
+/** Whether the storage does not respond now. A missing bucket or a wrong key needs a change of the configuration. */
+export function isBlobStoreAway(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  return isUnreachable(error) || error.name === 'TimeoutError' || isServerError(error) || isBlobStoreAway(error.cause)
 }
 
 export interface ByteMeter {
@@ -68,4 +78,10 @@ export function createByteMeter(assertSize: (size: number) => void = () => undef
     },
   })
   return { through, size: () => size, sha256: () => hash.digest('hex') }
+}
+
+/** The SDK's form of a response. */
+function isServerError(error: Error): boolean {
+  const response: unknown = '$metadata' in error ? error.$metadata : undefined
+  return isRecord(response) && typeof response.httpStatusCode === 'number' && response.httpStatusCode >= 500
 }

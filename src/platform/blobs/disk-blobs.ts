@@ -1,4 +1,4 @@
-import { createReadStream } from 'node:fs'
+import { constants, createReadStream } from 'node:fs'
 import { access, open, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
@@ -47,6 +47,14 @@ export function createDiskBlobs(directory: string, minimumFreeBytes = defaultMin
     delete: async (key) => {
       await rm(pathOf(key), { force: true })
       await rm(pathOf(key) + partial, { force: true })
+    },
+    check: async () => {
+      try {
+        await makeDirectory(directory)
+        await access(directory, constants.W_OK)
+      } catch (cause) {
+        throw new Error(`the folder ${directory} (PORTICO_DATA_DIR) cannot be written`, { cause })
+      }
     },
     close: async () => undefined,
   }

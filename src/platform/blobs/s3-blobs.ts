@@ -1,5 +1,5 @@
 import { PassThrough, pipeline, Readable } from 'node:stream'
-import { DeleteObjectCommand, GetObjectCommand, S3Client } from '@aws-sdk/client-s3'
+import { DeleteObjectCommand, GetObjectCommand, HeadBucketCommand, S3Client } from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
 import { isRecord } from '../../kernel/index.ts'
 import { lookup } from '../runtime/index.ts'
@@ -92,8 +92,24 @@ export function createS3Blobs(settings: S3Settings): Blobs {
         if (!isMissing(error)) throw error
       }
     },
+    check: async () => {
+      try {
+        await client.send(new HeadBucketCommand({ Bucket }), { abortSignal: AbortSignal.timeout(timeoutMs) })
+      } catch (cause) {
+        throw new Error(`the bucket ${Bucket} (files.storage.bucket) cannot be used${reasonOfStatus(cause)}`, { cause })
+      }
+    },
     close: async () => client.destroy(),
   }
+}
+
+/** A response to HEAD has no body, so the error has no reason. */
+function reasonOfStatus(error: unknown): string {
+  const response: unknown = error instanceof Error && '$metadata' in error ? error.$metadata : undefined
+  const status = isRecord(response) ? response.httpStatusCode : undefined
+  if (status === 404) return ': it does not exist'
+  if (status === 403) return ': access denied; check the credentials, and grant s3:ListBucket'
+  return status === 301 || status === 400 ? ': it is in another region (files.storage.region)' : ''
 }
 
 /** Destroys a body if no bytes arrive for `timeoutMs` while the reader is waiting. */

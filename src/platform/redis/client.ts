@@ -7,6 +7,9 @@ import { lookup } from '../runtime/index.ts'
 /** Runs a command, in a span if its caller is traced. `script` is the SHA-1 of a script. */
 export type TraceCommand = <T>(command: string, script: string | undefined, run: () => Promise<T>) => Promise<T>
 
+/** Each has its own connection. */
+export type RedisPart = 'redis' | 'redis pub/sub'
+
 /** Times are in milliseconds. */
 export interface RedisTarget {
   url: string
@@ -15,11 +18,11 @@ export interface RedisTarget {
   connectTimeoutMs: number
   commandTimeoutMs: number
   trace?: TraceCommand | undefined
-  /** Called when the connection breaks. The client then reconnects, without a limit on attempts. */
-  onError(error: Error): void
-  /** Called for the first connection and after each reconnection. */
-  onReady(): void
-  /** Called after `onReady` if Redis evicts keys when it is full. */
+  /** Called for each failed connection and command. The client reconnects, without a limit on attempts. */
+  onError(error: Error, part: RedisPart): void
+  /** Called for each connection and successful command. */
+  onReady(part: RedisPart): void
+  /** Called after each connection if Redis evicts keys when it is full. */
   onEvicting(policy: string): void
 }
 
@@ -107,12 +110,15 @@ export function createClient(target: RedisTarget): Redis | Cluster {
   })
 }
 
+const closedEarly =
+  'the connection closed before it was ready; for TLS, use rediss://, and for a cluster, check `CLUSTER INFO`'
+
 /** Rejects if the first attempt fails. ioredis alone would silently retry forever if a cluster is not ready. */
 export function connectOnce(client: Redis | Cluster): Promise<void> {
   return new Promise((resolve, reject) => {
     client.connect().then(resolve, reject)
-    const message = 'the connection closed before it was ready; for a cluster, check `CLUSTER INFO`'
-    client.once('close', () => reject(new Error(message)))
+    const error = Object.assign(new Error(closedEarly), { code: 'ECONNRESET' })
+    client.once('close', () => reject(error))
   })
 }
 

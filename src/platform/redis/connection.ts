@@ -1,10 +1,12 @@
 import { hash } from 'node:crypto'
 import type { Cluster, Redis } from 'ioredis'
+import { isUnreachable } from '../../database/index.ts'
+import { DependencyFailure } from '../../kernel/index.ts'
 import { withTimeout } from '../runtime/index.ts'
 import type { RedisTarget } from './client.ts'
 
 /** Unreachable, too slow, out of memory, or failing over. */
-export class RedisUnavailable extends Error {
+export class RedisUnavailable extends DependencyFailure {
   constructor(cause: unknown) {
     super(cause instanceof Error ? `Redis: ${cause.message}` : 'Redis', { cause })
     this.name = 'RedisUnavailable'
@@ -16,6 +18,15 @@ const quotedArguments = /, with args beginning with:.*/
 /** The request then fails with 503. */
 export function isRedisUnavailable(error: unknown): boolean {
   return error instanceof RedisUnavailable
+}
+
+/** Redis is loading its data, has too many clients, or has no master yet. */
+const awayReplies = /^(LOADING|MASTERDOWN|CLUSTERDOWN|ERR max number of clients)|Failed to refresh slots cache/
+
+/** Whether a later attempt to connect can succeed without a change of the configuration. */
+export function isRedisAway(error: unknown): boolean {
+  if (!isError(error)) return false
+  return isUnreachable(error) || awayReplies.test(error.message) || isRedisAway(error.cause)
 }
 
 export interface Script {
@@ -51,6 +62,8 @@ const heartbeatMs = 15_000
 /** A busy Redis is silent, too. */
 const minCheckIntervalMs = 4_000
 
+const pubSub = 'redis pub/sub'
+
 /** Opens two connections, because a subscribed one cannot run other commands. */
 export async function openRedis(target: RedisTarget): Promise<RedisConnection> {
   const { connectOnce, createClient, replaceSilentConnections } = await import('./client.ts')
@@ -66,27 +79,41 @@ export async function openRedis(target: RedisTarget): Promise<RedisConnection> {
       })
     return target.trace ? target.trace(name, name === 'EVALSHA' ? String(values[0]) : undefined, run) : run()
   }
-  const command = (...parts: CommandParts): Promise<unknown> => send(...parts).catch(unavailable)
-  const script: RedisConnection['script'] = (text, keys, values) =>
-    runScript(send, text, keys, values).catch(unavailable)
-
-  // The error of `connect` states only that the connection is closed.
+  // The errors of `connect` and of commands state only that the connection is closed.
   let lastError: Error | undefined
-  const onError = (error: Error): void => {
-    lastError = withoutArguments(error)
-    target.onError(lastError)
+  let isOpen = false
+  const track = async <T>(sent: Promise<T>): Promise<T> => {
+    try {
+      const reply = await sent
+      lastError = undefined
+      target.onReady('redis')
+      return reply
+    } catch (error) {
+      const reason = isReply(error) ? withoutArguments(error) : (lastError ?? toError(error))
+      target.onError(reason, 'redis')
+      throw new RedisUnavailable(reason)
+    }
   }
-  client.on('error', onError)
+  const command = (...parts: CommandParts): Promise<unknown> => track(send(...parts))
+  const script: RedisConnection['script'] = (text, keys, values) => track(runScript(send, text, keys, values))
+  client.on('error', (error) => {
+    // A cluster reports only that no node responded as expected.
+    lastError = withoutArguments('lastNodeError' in error && isError(error.lastNodeError) ? error.lastNodeError : error)
+    target.onError(lastError, 'redis')
+  })
+  const onSubscriberError = (error: Error): void => target.onError(withoutArguments(error), pubSub)
   client.on('ready', async () => {
-    target.onReady()
+    if (isOpen) lastError = undefined
+    target.onReady('redis')
     const policy = await readEvictionPolicy(send)
     if (policy) target.onEvicting(policy)
   })
-  subscriber.on('error', onError)
+  subscriber.on('error', onSubscriberError)
   subscriber.on('message', (channel: string, text: string) => listeners.get(channel)?.(text))
   const subscribeAll = () => {
     const channels = [...listeners.keys()]
-    if (subscriber.status === 'ready' && channels.length > 0) subscriber.subscribe(...channels).catch(onError)
+    if (subscriber.status !== 'ready' || channels.length === 0) return
+    subscriber.subscribe(...channels).then(() => target.onReady(pubSub), onSubscriberError)
   }
   subscriber.on('ready', subscribeAll)
   let checkedAt = Number.NEGATIVE_INFINITY
@@ -97,7 +124,10 @@ export async function openRedis(target: RedisTarget): Promise<RedisConnection> {
     if (subscriber.status !== 'ready' || channels.length === 0 || now - checkedAt < minCheckIntervalMs) return
     checkedAt = now
     const reply = subscriber.subscribe(...channels)
-    withTimeout(reply, target.commandTimeoutMs, () => subscriber.disconnect(true)).catch(() => undefined)
+    withTimeout(reply, target.commandTimeoutMs, () => subscriber.disconnect(true)).then(
+      () => target.onReady(pubSub),
+      onSubscriberError,
+    )
   }
   const heartbeat = setInterval(checkSubscriber, heartbeatMs).unref()
 
@@ -110,14 +140,20 @@ export async function openRedis(target: RedisTarget): Promise<RedisConnection> {
     await Promise.all([connectOnce(client), connectOnce(subscriber)])
     // For example, the database number does not exist. Otherwise, database 0 would be used.
     if (lastError) throw lastError
+    isOpen = true
   } catch (cause) {
     await close()
-    throw new Error('cannot connect to Redis (REDIS_URL)', { cause: lastError ?? cause })
+    const { username, host } = new URL(target.url)
+    const user = username === '' ? '' : `${decodeURIComponent(username)}@`
+    throw new Error(`cannot connect to Redis at ${user}${host} (REDIS_URL)`, { cause: lastError ?? cause })
   }
   return {
     command,
     script,
-    memory: () => readMemory(client, target.commandTimeoutMs).catch(unavailable),
+    memory: () =>
+      readMemory(client, target.commandTimeoutMs).catch((error: unknown) => {
+        throw new RedisUnavailable(error)
+      }),
     check: async () => void (await script(readyScript, ['portico:ready'], [])),
     subscribe: (channel, listener) => {
       listeners.set(channel, listener)
@@ -127,16 +163,23 @@ export async function openRedis(target: RedisTarget): Promise<RedisConnection> {
   }
 }
 
-function unavailable(cause: unknown): never {
-  throw new RedisUnavailable(withoutArguments(cause))
+function isError(error: unknown): error is Error {
+  return error instanceof Error
+}
+
+/** The name of this class of ioredis is its only mark. */
+function isReply(error: unknown): error is Error {
+  return isError(error) && error.name === 'ReplyError'
+}
+
+function toError(error: unknown): Error {
+  return isError(error) ? error : new Error(String(error))
 }
 
 /** Redis quotes arguments in the error of an unknown command. They may include a password. */
-function withoutArguments<E>(error: E): E {
-  if (error instanceof Error) {
-    error.message = error.message.replace(quotedArguments, '')
-    if (error.stack) error.stack = error.stack.replace(quotedArguments, '')
-  }
+function withoutArguments(error: Error): Error {
+  error.message = error.message.replace(quotedArguments, '')
+  if (error.stack) error.stack = error.stack.replace(quotedArguments, '')
   return error
 }
 

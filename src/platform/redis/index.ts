@@ -5,6 +5,7 @@
 
 export type { TraceCommand } from './client.ts'
 export {
+  isRedisAway,
   isRedisUnavailable,
   openRedis,
   type RedisConnection,

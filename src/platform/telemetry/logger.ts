@@ -1,5 +1,6 @@
 import { type DestinationStream, type Logger, levels, pino, stdSerializers, symbols } from 'pino'
-import { errorCode, toIso } from '../../kernel/index.ts'
+import { errorCode, reasonOf, toIso } from '../../kernel/index.ts'
+import { isKnownCondition } from '../dependency-log.ts'
 import { systemClock } from '../runtime/index.ts'
 import { LogSink } from './log-sink.ts'
 import { createPrettyFormatter } from './pretty-line.ts'
@@ -85,7 +86,8 @@ function isoTime(): () => string {
 function errorFields(error: unknown): unknown {
   if (!(error instanceof Error)) return error
   const { type, message, stack } = stdSerializers.err(error)
-  return { type, message, stack, code: errorCode(error) }
+  const code = errorCode(error)
+  return isKnownCondition(error) ? { type, message: reasonOf(error), code } : { type, message, stack, code }
 }
 
 /** The batching of sonic-boom copies the whole buffer for each line. */

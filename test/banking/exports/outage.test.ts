@@ -44,6 +44,7 @@ async function runExportDuring(outageMs: number): Promise<{ status: string; trie
     },
     get: (key, range) => stored.get(key, range),
     delete: (key) => stored.delete(key),
+    check: () => stored.check(),
     close: () => stored.close(),
   }
   const ports = {

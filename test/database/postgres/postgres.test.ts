@@ -64,10 +64,11 @@ test('a server that never responds: fails within connectTimeoutMs', async () => 
   const silent = createServer((socket) => void sockets.add(socket))
   await once(silent.listen(0, '127.0.0.1'), 'listening')
   const address = silent.address()
-  const url = `postgres://a@127.0.0.1:${typeof address === 'object' ? address?.port : 0}/a`
+  const place = `127.0.0.1:${typeof address === 'object' ? address?.port : 0}/a`
+  const url = `postgres://a:hidden@${place}`
   const start = performance.now()
   expect(await failure(openPostgres({ ...target(url), connectTimeoutMs: 200 }))).toMatchObject({
-    message: 'cannot connect to PostgreSQL (DATABASE_URL)',
+    message: `cannot connect to PostgreSQL at a@${place} (DATABASE_URL)`,
   })
   expect(performance.now() - start).toBeLessThan(10_000)
   for (const socket of sockets) socket.destroy()

@@ -7,7 +7,7 @@ import type { LogField } from '../../../src/config/index.ts'
 import { bankingCatalogue, statusOf } from '../../../src/contract/index.ts'
 import { createRequestLog, type FinishedRequest } from '../../../src/gateway/index.ts'
 import { createPageLog } from '../../../src/gateway/observability/request-log.ts'
-import { Refusal, type RefusalDetail, toInstant } from '../../../src/kernel/index.ts'
+import { type Code, Refusal, type RefusalDetail, toInstant } from '../../../src/kernel/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { arrivedCall, headersOf } from '../../harness/call.ts'
 import { captureLog } from '../../harness/log.ts'
@@ -104,7 +104,7 @@ test('the line of a refusal has the code of an upstream that was not relayed', (
   })
 })
 
-function refusedBy(code: 'SYSTEM.INTERNAL_ERROR' | 'SYSTEM.NOT_IMPLEMENTED' | 'STATE.CONFLICT', detail: RefusalDetail) {
+function refusedBy(code: Code, detail: RefusalDetail) {
   const refusal = new Refusal(code, detail)
   return lineOf({ refusal, status: statusOf(refusal.code) })
 }
@@ -118,6 +118,31 @@ test('a refusal is logged with its reason; only a server error is logged as an e
   })
   const cause = new Error('the disk')
   expect(refusedBy('SYSTEM.INTERNAL_ERROR', { cause })).toMatchObject({ level: 'error', err: { message: 'the disk' } })
+})
+
+test.each<[Code, RefusalDetail, string]>([
+  [
+    'SYSTEM.UNAVAILABLE',
+    { cause: new Error('no connection', { cause: new Error('refused') }) },
+    'no connection: refused',
+  ],
+  ['SYSTEM.UNAVAILABLE', { internal: 'the circuit of the upstream is open' }, 'the circuit of the upstream is open'],
+  ['SYSTEM.UPSTREAM_TIMEOUT', { internal: 'total deadline' }, 'total deadline'],
+  [
+    'SYSTEM.UPSTREAM_INVALID_RESPONSE',
+    { cause: new TypeError('fetch failed', { cause: new Error('TLS') }) },
+    'fetch failed: TLS',
+  ],
+])('a known condition is logged without a stack: %s with %j', (code, detail, reason) => {
+  const line = refusedBy(code, detail)
+  expect(line).toMatchObject({ level: 'error', code, reason })
+  expect(line).not.toHaveProperty('err')
+  expect(JSON.stringify(line).length).toBeLessThan(500)
+})
+
+test('a fault behind another code keeps its stack', () => {
+  const cause = new TypeError('undefined is not a function')
+  expect(refusedBy('SYSTEM.UPSTREAM_INVALID_RESPONSE', { cause })).toMatchObject({ err: { stack: expect.any(String) } })
 })
 
 test.each([

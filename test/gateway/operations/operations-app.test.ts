@@ -45,7 +45,10 @@ test.each([
     'content-type': expect.stringMatching(/; charset=utf-8$/),
   })
   expect(response.headers).not.toHaveProperty('x-powered-by')
-  expect(response.text).not.toMatch(/planted|at .*\.ts:|node_modules/)
+  // Readiness shows the reason of a failed check, but no stack.
+  expect(response.text).not.toMatch(
+    path === '/health/ready' ? /at .*\.ts:|node_modules/ : /planted|at .*\.ts:|node_modules/,
+  )
 })
 
 test('its pages load nothing and cannot be framed', async () => {
@@ -78,6 +81,33 @@ test.each([
   const response = await request(app).get('/metrics').set('host', host)
   expect(response.status).toBe(status)
   if (status === 421) expect(response.body).toEqual({ status: 'failed' })
+})
+
+test('readiness shows the reason of each failed check, without credentials and only for an allowed Host', async () => {
+  const fail = (message: string) => () => Promise.reject(new Error(message))
+  const probes = [
+    ...parts.probes,
+    { name: 'files', isOptional: true, check: fail('cannot open https://user:secret@s3/') },
+  ]
+  const ready = request(createOperationsApp({ ...parts, probes })).get('/health/ready')
+  expect((await ready).body).toEqual({
+    status: 'unready',
+    checks: { store: 'ok', cache: 'failed', files: 'degraded' },
+    reasons: { cache: 'planted: no answer at 10.0.0.7', files: 'cannot open https://s3/' },
+  })
+  const other = await request(createOperationsApp({ ...parts, probes }))
+    .get('/health/ready')
+    .set('host', 'a.example')
+  expect([other.status, Object.keys(other.body)]).toEqual([503, ['status', 'checks']])
+})
+
+test('a failed check of an optional dependency leaves the replica ready', async () => {
+  const probes = [{ name: 'files', isOptional: true, check: () => Promise.reject(new Error('no bucket')) }]
+  const { status, body } = await request(createOperationsApp({ ...parts, probes })).get('/health/ready')
+  expect([status, body]).toEqual([
+    200,
+    { status: 'ready', checks: { files: 'degraded' }, reasons: { files: 'no bucket' } },
+  ])
 })
 
 test('a draining process is not ready, even if all probes succeed', async () => {

@@ -23,7 +23,7 @@ const opened = await openInfrastructure(
   bankingCatalogue,
   loaded,
   false,
-  { logger, clock: systemClock, durations: systemDurations, registry: new Registry() },
+  { logger, clock: systemClock, durations: systemDurations, registry: new Registry(), spans: null, whileAway: null },
   stack,
 )
 const hashed = opened.passwords.hash(password)
@@ -31,7 +31,7 @@ const beyond = { ...opened, passwords: { ...opened.passwords, hash: () => hashed
 function unused() {
   return Promise.reject(new Error('no registration and no recovery here'))
 }
-const identity = await composeIdentity(settings, beyond, logger, {
+const identity = await composeIdentity(settings, beyond, {
   openWorkspace: unused,
   findTicketOperation: () => undefined,
   suspendCredentials: unused,

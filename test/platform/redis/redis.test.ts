@@ -393,7 +393,8 @@ describe('a Redis outage', needsRedis(server), () => {
   })
 
   test('openRedis: the error names REDIS_URL and has the cause', async () => {
-    const refused = await failure(open('redis://127.0.0.1:1'))
-    expect(refused).toMatchObject({ message: 'cannot connect to Redis (REDIS_URL)', cause: { code: 'ECONNREFUSED' } })
+    const refused = await failure(open('redis://ana:hidden@127.0.0.1:1'))
+    const message = 'cannot connect to Redis at ana@127.0.0.1:1 (REDIS_URL)'
+    expect(refused).toMatchObject({ message, cause: { code: 'ECONNREFUSED' } })
   })
 })

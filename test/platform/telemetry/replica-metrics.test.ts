@@ -77,6 +77,7 @@ test('portico_blob_seconds: failures of the store differ from those of a client'
       put: fails(new Error('the client broke off')),
       get: fails(new BlobsUnavailable(new Error('gone'))),
       delete: async () => undefined,
+      check: async () => undefined,
       close: async () => undefined,
     },
     createBlobMetrics(registry),

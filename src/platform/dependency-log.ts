@@ -1,0 +1,84 @@
+import type { Logger } from 'pino'
+import { isDatabaseUnavailable } from '../database/index.ts'
+import { DependencyFailure, type Durations, Refusal, reasonOf } from '../kernel/index.ts'
+
+/** Logs one line per dependency and change of the reason for its failure: stores, mail server, services and others. */
+export interface DependencyLog {
+  failed(dependency: string, error: unknown): void
+  works(dependency: string): void
+}
+
+/** Between the last failure and the line that the dependency works again, because single commands can succeed. */
+const settleMs = 5_000
+
+/** Clients alternate between reasons, such as a refused connection and a closed one. */
+const repeatMs = 60_000
+
+/** Messages can contain ports and ids. */
+const maxReasons = 20
+
+interface Outage {
+  reason: string
+  failedAt: number
+  /** When each reason was logged. */
+  logged: Map<string, number>
+}
+
+export function createDependencyLog(
+  logger: Pick<Logger, 'warn' | 'info'>,
+  durations: Pick<Durations, 'now'>,
+): DependencyLog {
+  const outages = new Map<string, Outage>()
+  return {
+    failed: (dependency, error) => {
+      const now = durations.now()
+      const outage = outages.get(dependency) ?? { reason: '', failedAt: now, logged: new Map<string, number>() }
+      outages.set(dependency, outage)
+      outage.failedAt = now
+      const reason = reasonOf(error)
+      if (reason === outage.reason) return
+      outage.reason = reason
+      const loggedAt = outage.logged.get(reason)
+      if (loggedAt === undefined ? outage.logged.size >= maxReasons : now - loggedAt < repeatMs) return
+      outage.logged.set(reason, now)
+      logger.warn({ dependency, reason }, 'dependency failed')
+    },
+    works: (dependency) => {
+      const outage = outages.get(dependency)
+      if (!outage || durations.now() - outage.failedAt < settleMs) return
+      outages.delete(dependency)
+      logger.info({ dependency }, 'dependency works again')
+    },
+  }
+}
+
+/** A fault that is reported at each poll calls `log` once, and again if its reason changes or has not occurred for a minute. */
+export function oncePerReason(
+  { now }: Pick<Durations, 'now'>,
+  log: (error: unknown) => void,
+): (error: unknown) => void {
+  let last = { reason: '', at: 0 }
+  return (error) => {
+    const current = { reason: reasonOf(error), at: now() }
+    const isRepeated = current.reason === last.reason && current.at - last.at < repeatMs
+    last = current
+    if (!isRepeated) log(error)
+  }
+}
+
+/** Whether an error has a known condition: a failed dependency, a timeout or a refusal. Every other one is a fault. */
+export function isKnownCondition(error: unknown): boolean {
+  if (error instanceof Refusal) return error.code !== 'SYSTEM.INTERNAL_ERROR' && !isProgrammingError(error.cause)
+  if (!(error instanceof Error)) return false
+  return (
+    error instanceof DependencyFailure ||
+    error.name === 'TimeoutError' ||
+    isDatabaseUnavailable(error) ||
+    isKnownCondition(error.cause)
+  )
+}
+
+/** `fetch` also throws a TypeError, with the failure as its cause. */
+function isProgrammingError(error: unknown): boolean {
+  return [TypeError, RangeError, ReferenceError].some((kind) => error instanceof kind && error.cause === undefined)
+}
