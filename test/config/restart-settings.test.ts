@@ -31,6 +31,7 @@ test.each<[string[], object]>([
       'files.storage.region',
       'files.storage.forcePathStyle',
       'files.storage.prefix',
+      'files.storage.shared',
     ],
     { files: { storage: { kind: 's3', bucket: 'portico' } } },
   ],
