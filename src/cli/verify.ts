@@ -1,31 +1,54 @@
+import { z } from 'zod'
 import { loadConfiguration } from '../config/index.ts'
+import { auditHeadPattern } from '../kernel/index.ts'
 import { verifyLedger } from '../ledger/index.ts'
-import { type ChainBreak, verifyAuditLog } from '../platform/audit/index.ts'
-import type { Command } from './command.ts'
+import { type ChainBreak, findHead, formatHead, parseHead, verifyAuditLog } from '../platform/audit/index.ts'
+import { type Command, parseOptions } from './command.ts'
 import { progressBar, withSpinner } from './progress.ts'
 import { withExistingStore } from './store.ts'
+
+const VerifyOptions = z.object({
+  head: z
+    .string()
+    .regex(auditHeadPattern, '--head must be sequence:hash, as `audit verify` prints it')
+    .transform(parseHead)
+    .optional(),
+})
 
 export const auditVerify: Command = {
   name: 'audit verify',
   summary: 'verify the hash chain of the audit log',
   help: [
-    'Exit code 0 if every sealed entry is unchanged, 1 otherwise. Prints the first entry that breaks the chain. Changes',
-    'nothing. Does not check the newest entries, which are not sealed yet. The embedded store can be used by one process',
-    'only: stop the gateway first.',
+    '  --head sequence:hash     head that an earlier run printed; the log must still have this entry',
+    '',
+    'Exit code 0 if every sealed entry is unchanged, 1 otherwise. Prints the head, which is the number and the hash of the',
+    'last entry, or else the first entry that breaks the chain. Note the head outside the store. Changes nothing. Does',
+    'not check the newest entries, which are not sealed yet. The embedded store can be used by one process only: stop',
+    'the gateway first.',
   ].join('\n'),
-  options: {},
-  run: async (_values, { domains, variables, stdout, stderr }) => {
+  options: { head: { type: 'string' } },
+  run: async (values, { domains, variables, stdout, stderr }) => {
+    const { head: expected } = parseOptions(VerifyOptions, values)
     const settings = loadConfiguration(variables, domains)
     const showProgress = progressBar(stderr)
-    const { entriesChecked, broken } = await withExistingStore(settings, ({ database }) =>
-      verifyAuditLog(database, ({ sequence }, total) => showProgress(sequence, total)),
-    )
-    if (!broken) stdout.write(`intact: ${entriesChecked} entries\n`)
-    else
-      stdout.write(
-        `${stderr.isTTY ? '\n' : ''}BROKEN: ${describeBreak(broken)}; the ${entriesChecked} entries before it are intact\n`,
+    const newLine = stderr.isTTY ? '\n' : ''
+    return withExistingStore(settings, async ({ database }) => {
+      const { entriesChecked, broken, head } = await verifyAuditLog(database, ({ sequence }, total) =>
+        showProgress(sequence, total),
       )
-    return broken ? 1 : 0
+      if (broken) {
+        const where = describeBreak(broken)
+        stdout.write(`${newLine}BROKEN: ${where}; the ${entriesChecked} entries before it are intact\n`)
+        return 1
+      }
+      const place = expected ? await findHead(database, expected, head) : 'FOUND'
+      if (place === 'FOUND') stdout.write(`intact: ${entriesChecked} entries\n`)
+      else if (place === 'MISSING')
+        stdout.write(`${newLine}INCOMPLETE: the log ends at ${head.sequence}, but the head is ${expected?.sequence}\n`)
+      else stdout.write(`${newLine}REPLACED: entry ${expected?.sequence} has another hash than the head\n`)
+      stdout.write(`head: ${formatHead(head)}\n`)
+      return place === 'FOUND' ? 0 : 1
+    })
   },
 }
 

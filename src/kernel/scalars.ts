@@ -181,6 +181,9 @@ export function isInDomains(email: string, domains: readonly string[]): boolean 
   return domains.map(toDnsName).some((domain) => name === domain || name.endsWith(`.${domain}`))
 }
 
+/** The number and the hexadecimal hash of an audit entry, as `sequence:hash`. */
+export const auditHeadPattern = /^(0|[1-9]\d{0,14}):([0-9a-f]{64})$/
+
 /** One plain mailbox, without characters that could start another header, recipient or display name. */
 const mailboxPattern = /^[^\s<>()[\]\\,;:"@\p{Cc}]{1,64}@[^\s<>()[\]\\,;:"@\p{Cc}]{1,253}$/u
 

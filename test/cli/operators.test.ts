@@ -291,7 +291,18 @@ portals: { CONSUMER: ${portal('a')}, SYSTEM: ${portal('b')} }
     await withDatabase((database) => sealAuditLog(database))
     const intact = await portico(['audit', 'verify'])
     expect(intact, intact.err).toMatchObject({ code: 0 })
-    expect(intact.out).toMatch(/^intact: \d+ entries\n$/)
+    const [, count = '', hash = ''] = /^intact: (\d+) entries\nhead: \1:([0-9a-f]{64})\n$/.exec(intact.out) ?? []
+    expect(await portico(['audit', 'verify', '--head', `${count}:${hash}`])).toEqual(intact)
+    expect(await portico(['audit', 'verify', '--head', `${Number(count) + 89}:${hash}`])).toMatchObject({
+      code: 1,
+      out: `INCOMPLETE: the log ends at ${count}, but the head is ${Number(count) + 89}\nhead: ${count}:${hash}\n`,
+    })
+    expect(await portico(['audit', 'verify', '--head', `1:${hash}`])).toMatchObject({
+      code: 1,
+      out: `REPLACED: entry 1 has another hash than the head\nhead: ${count}:${hash}\n`,
+    })
+    for (const head of [count, `${count}:${hash}0`, `-1:${hash}`, `0${count}:${hash}`])
+      expect(await portico(['audit', 'verify', `--head=${head}`]), head).toMatchObject({ code: 2, out: '' })
     const id = await withDatabase(async (database) => {
       await sql`ALTER TABLE audit_log DISABLE TRIGGER USER`.execute(database)
       await sql`UPDATE audit_log SET detail = '{}' WHERE sequence = 1`.execute(database)

@@ -22,6 +22,7 @@ import { Account } from '../../contract/shared-schemas.ts'
 import {
   accountPortal,
   accountStatus,
+  auditHeadPattern,
   auditOutcome,
   type ConfirmedTexts,
   operation,
@@ -227,10 +228,18 @@ const AuditEntry = z.object({
 })
 
 const ChainVerification = z.object({
-  intact: z.boolean(),
+  intact: z.boolean().meta({ description: 'False also if the log lacks the entry of `head`, or has another one.' }),
   entriesChecked: z.int().meta({ description: 'Intact entries, including those before `firstSequence`.' }),
   firstSequence: z.int().meta({ description: 'Number of the first entry that this check has read.' }),
   firstBrokenSequence: z.int().nullable(),
+  head: z.string().nullable().meta({
+    description:
+      'Number and hash of the last entry, as `sequence:hash`. Null if the chain is broken. Note it elsewhere.',
+  }),
+  expectedHead: z.enum(['FOUND', 'MISSING', 'DIFFERENT']).nullable().meta({
+    description:
+      'Whether the log has the entry of the query parameter `head`. Null without it, and if the chain is broken.',
+  }),
   checkedAt: timestamp,
 })
 
@@ -274,6 +283,11 @@ export const verifyAuditLog = operation({
       .enum(['ALL', 'NEW'])
       .default('ALL')
       .meta({ description: 'NEW checks only the entries behind those that this gateway has verified within a day.' }),
+    head: z
+      .string()
+      .regex(auditHeadPattern)
+      .optional()
+      .meta({ description: 'A head that was noted earlier, as `sequence:hash`. The log must still have its entry.' }),
   }),
   reply: ChainVerification,
 })

@@ -7,17 +7,16 @@ import {
   type HandlerTable,
   mapPage,
   type Request,
-  toIso,
   type Words,
 } from '../../kernel/index.ts'
 import { toListParameters } from '../../ledger/index.ts'
-import { AuditVerifier, auditContextOf } from '../../platform/audit/index.ts'
+import { AuditVerifier, auditContextOf, parseHead } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import { LedgerCheck, type LedgerPorts, listOrderPostings } from './ledger-check.ts'
 import type { AccountCommand } from './rules.ts'
 import { type AccountPorts, changeAccountStatus, listAccounts, readAccount, terminateSessions } from './service.ts'
 import { listAuditLog } from './store.ts'
-import { toAuditView, toInvariantsView, toPostingView } from './view.ts'
+import { toAuditView, toInvariantsView, toPostingView, toVerificationView } from './view.ts'
 
 type StatusRequest =
   | Request<typeof contract.approveAccount>
@@ -56,10 +55,9 @@ export function createAuditHandlers({ database, clock, words }: AuditPorts): Han
       return mapPage(entries, (row) => toAuditView(words, row, locale))
     },
     verifyAuditLog: async ({ query }) => {
-      const { entriesChecked, firstSequence, broken, checkedAt } = await verifier.verify(query.scope)
-      const firstBrokenSequence = broken?.sequence ?? null
-      const intact = broken === null
-      return { intact, entriesChecked, firstSequence, firstBrokenSequence, checkedAt: toIso(checkedAt) }
+      const verification = await verifier.verify(query.scope)
+      const expected = query.head === undefined ? null : parseHead(query.head)
+      return toVerificationView(verification, expected && (await verifier.find(expected, verification)))
     },
   })
 }

@@ -8,6 +8,7 @@ import {
   type Words,
 } from '../../kernel/index.ts'
 import type { Posting } from '../../ledger/index.ts'
+import { type AuditVerifier, formatHead, type HeadPlace } from '../../platform/audit/index.ts'
 import type { LedgerReport } from './ledger-check.ts'
 import type { AuditRow } from './store.ts'
 
@@ -27,6 +28,21 @@ export function toAuditView(words: Words, row: AuditRow, locale: Locale) {
     detail: toRecord(row.detail),
     previousHash: toHex(row.previousHash),
     hash: toHex(row.hash),
+  }
+}
+
+export function toVerificationView(
+  { entriesChecked, firstSequence, broken, head, checkedAt }: Awaited<ReturnType<AuditVerifier['verify']>>,
+  expectedHead: HeadPlace | null,
+) {
+  return {
+    intact: broken === null && (expectedHead ?? 'FOUND') === 'FOUND',
+    entriesChecked,
+    firstSequence,
+    firstBrokenSequence: broken?.sequence ?? null,
+    head: head ? formatHead(head) : null,
+    expectedHead,
+    checkedAt: toIso(checkedAt),
   }
 }
 

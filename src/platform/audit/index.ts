@@ -4,6 +4,7 @@
  * Depends on the kernel and the database.
  */
 
+export { findHead, formatHead, type HeadPlace, parseHead } from './head.ts'
 export {
   type AuditContext,
   auditContextOf,

@@ -70,6 +70,9 @@ export interface Head {
   hash: Uint8Array
 }
 
+/** Before the first entry. */
+export const start: Head = { sequence: 0, hash: new Uint8Array(32) }
+
 export interface SealedEntry {
   sequence: number
   previousHash: Uint8Array

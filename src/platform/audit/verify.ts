@@ -1,8 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Database } from '../../database/index.ts'
 import { addMs, type Clock, type Instant } from '../../kernel/index.ts'
+import { findHead, type HeadPlace } from './head.ts'
 import { hashEntry } from './seal.ts'
-import { type Head, readHead, type SealedEntry, sealedEntries, unlinkedEntry } from './store.ts'
+import { type Head, readHead, type SealedEntry, sealedEntries, start, unlinkedEntry } from './store.ts'
 
 export interface ChainBreak {
   /** 0 if the head is missing. */
@@ -12,19 +13,14 @@ export interface ChainBreak {
   reason: 'missing' | 'changed' | 'unlinked'
 }
 
-/** `broken` is null if the chain is intact. */
-export interface ChainVerdict {
-  entriesChecked: number
-  broken: ChainBreak | null
-}
+/** An intact chain has a head, which is its last entry. */
+type ChainVerdict = { entriesChecked: number } & ({ broken: null; head: Head } | { broken: ChainBreak; head?: never })
 
 /** `verified` is the last intact entry. */
 type OnProgress = (verified: Head, total: number) => void
 
 /** Parsing and hashing this many entries takes about two milliseconds, in which no request is served. */
 const batchSize = 100
-
-const start: Head = { sequence: 0, hash: new Uint8Array(32) }
 
 /** Ignores entries that are not sealed yet. Reads only the entries behind `after`, which counts as intact. */
 export async function verifyAuditLog(
@@ -40,7 +36,7 @@ export async function verifyAuditLog(
 /** `NEW` reads only the entries behind those that this process has verified within a day. */
 type VerificationScope = 'ALL' | 'NEW'
 
-interface Verification extends ChainVerdict {
+type Verification = ChainVerdict & {
   /** The number of the first entry that was read. */
   firstSequence: number
   /** The start of the run. */
@@ -90,6 +86,11 @@ export class AuditVerifier {
     return { ...verdict, firstSequence: after.sequence + 1, checkedAt }
   }
 
+  /** Null if the chain is broken. */
+  async find(expected: Head, { head }: ChainVerdict): Promise<HeadPlace | null> {
+    return head ? findHead(this.#ports.database, expected, head) : null
+  }
+
   #verifiedAt(now: Instant): { last: Head; since: Instant } | null {
     const verified = this.#verified
     return verified && now >= verified.since && now < addMs(verified.since, verifiedForMs) ? verified : null
@@ -116,7 +117,7 @@ async function verifyChain(database: Database, head: Head, after: Head, onProgre
   const broken = areEqual(hash, head.hash)
     ? await findUnlinkedEntry(database)
     : ({ sequence, bizId: null, reason: 'unlinked' } as const)
-  return { entriesChecked: sequence, broken }
+  return broken ? { entriesChecked: sequence, broken } : { entriesChecked: sequence, broken, head }
 }
 
 function checkEntry(entry: SealedEntry, sequence: number, previous: Uint8Array): ChainBreak | null {
