@@ -38,6 +38,7 @@ const descriptions: Readonly<Record<keyof typeof methods, string>> = {
   ConsumerMethods: 'Methods of the CONSUMER portal.',
   SystemMethods: 'Methods of the SYSTEM portal.',
   ApiMethods: 'Methods for machines with an API key.',
+  SystemApiMethods: 'Methods for machines with an API key of operators.',
 }
 
 const common = `Every call can also refuse with ${quoted(commonRefusals)}.`
@@ -58,7 +59,7 @@ export interface Page<Item> {
 }
 `
 
-const interfaces = ['ConsumerMethods', 'SystemMethods', 'ApiMethods'] as const
+const interfaces = ['ConsumerMethods', 'SystemMethods', 'ApiMethods', 'SystemApiMethods'] as const
 
 export function methodDeclarations(): string {
   return [

@@ -53,6 +53,7 @@ export const methods = {
   ConsumerMethods: methodsOn(portalChains.CONSUMER),
   SystemMethods: methodsOn(portalChains.SYSTEM),
   ApiMethods: methodsOn(['api']),
+  SystemApiMethods: methodsOn(['systemApi']),
 } as const satisfies Record<string, readonly Method[]>
 
 const workspaceNotes: Readonly<Record<Operation['policy']['workspace'], string | null>> = {

@@ -3,7 +3,12 @@ import { resultOf } from '../client/declarations.ts'
 import { type Method, methods } from '../client/methods.ts'
 import { cell, generatedFrom, table } from './markdown.ts'
 
-const clients = { CONSUMER: methods.ConsumerMethods, SYSTEM: methods.SystemMethods, API: methods.ApiMethods }
+const clients = {
+  CONSUMER: methods.ConsumerMethods,
+  SYSTEM: methods.SystemMethods,
+  API: methods.ApiMethods,
+  'SYSTEM API': methods.SystemApiMethods,
+}
 
 /** The first client that has the method describes it. */
 const all = new Map<string, Method>()
@@ -23,6 +28,7 @@ uses \`workspaceId\`, and the type that it returns. An editor shows the refusals
 | CONSUMER | \`createClient({ portal: 'CONSUMER', … })\` |
 | SYSTEM | \`createClient({ portal: 'SYSTEM', … })\` |
 | API | \`createApiClient({ … })\`. The API key determines the workspace. |
+| SYSTEM API | \`createSystemApiClient({ … })\`, with an API key of operators. |
 
 \`required\`: a call without \`workspaceId\` does not compile. \`optional\`: the default is the account's default workspace.
 \`readOwnSession\` has no default: without \`workspaceId\`, the permissions of a member are an empty list.

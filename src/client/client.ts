@@ -4,11 +4,11 @@ import * as browserSessions from '../identity/browser-sessions/contract.ts'
 import * as login from '../identity/login/contract.ts'
 import * as mfa from '../identity/mfa/contract.ts'
 import * as channel from '../identity/secure-channel/contract.ts'
-import type { Portal } from '../kernel/index.ts'
+import type { ChainId, Portal } from '../kernel/index.ts'
 import { createSecureChannel } from './channel/handshake.ts'
 import { listRoutes, type NamedRoute, routesOf } from './contract/routes.ts'
 import { buildSocketProtocols, type SocketOptions } from './headers.ts'
-import type { ApiMethods, ConsumerMethods, SystemMethods } from './methods.ts'
+import type { ApiMethods, ConsumerMethods, SystemApiMethods, SystemMethods } from './methods.ts'
 import { createMethods, GatewayCaller } from './operation-caller.ts'
 import type { OperationCaller, OperationsOf } from './operation-types.ts'
 import { type ApiClientOptions, type ClientOptions, resolveOptions, type SessionMode } from './options.ts'
@@ -102,9 +102,34 @@ export type ApiClient<Added extends readonly object[] = []> = ApiMethods &
 export function createApiClient<const Added extends readonly object[] = []>(
   options: ApiClientOptions<Added>,
 ): ApiClient<Added> {
-  const settings = resolveOptions({ ...options, seal: 'none' })
   const routes = listRoutes(['api'], options.contract)
-  const caller = new GatewayCaller<'api'>({
+  const caller = machineCaller<'api'>(routes, options)
+  return Object.assign(createMethods<ApiMethods & OperationsOf<'api', Added[number]>>(routes, caller), {
+    answer: caller.answer,
+    events: <const Type extends PorticoEvent['type']>(options: EventsOptions<Type> = {}) =>
+      followEvents(feedOf(routes, caller), options),
+  })
+}
+
+/** The methods of the systemApi chain, and `answer`. */
+export type SystemApiClient<Added extends readonly object[] = []> = SystemApiMethods &
+  OperationsOf<'systemApi', Added[number]> &
+  OperationCaller<'systemApi'>
+
+/** Creates the client of the systemApi chain, for machines with an API key of operators. */
+export function createSystemApiClient<const Added extends readonly object[] = []>(
+  options: ApiClientOptions<Added>,
+): SystemApiClient<Added> {
+  const routes = listRoutes(['systemApi'], options.contract)
+  const caller = machineCaller<'systemApi'>(routes, options)
+  return Object.assign(createMethods<SystemApiMethods & OperationsOf<'systemApi', Added[number]>>(routes, caller), {
+    answer: caller.answer,
+  })
+}
+
+function machineCaller<C extends ChainId>(routes: readonly NamedRoute[], options: ApiClientOptions<readonly object[]>) {
+  const settings = resolveOptions({ ...options, seal: 'none' })
+  return new GatewayCaller<C>({
     settings,
     routeOf: routesOf(routes),
     transport: createTransport(settings, parts),
@@ -113,11 +138,6 @@ export function createApiClient<const Added extends readonly object[] = []>(
     tokens: () => ({ current: async () => options.apiKey, replace: async () => false }),
     channels: () => null,
     stepUp: null,
-  })
-  return Object.assign(createMethods<ApiMethods & OperationsOf<'api', Added[number]>>(routes, caller), {
-    answer: caller.answer,
-    events: <const Type extends PorticoEvent['type']>(options: EventsOptions<Type> = {}) =>
-      followEvents(feedOf(routes, caller), options),
   })
 }
 

@@ -9,7 +9,9 @@ export {
   type ClientFrame,
   createApiClient,
   createClient,
+  createSystemApiClient,
   type Operations,
+  type SystemApiClient,
 } from './client.ts'
 export { type ClientCode, type ErrorCode, isPorticoError, isRefusal, PorticoError } from './errors.ts'
 export type * from './methods.ts'

@@ -27,3 +27,6 @@ export interface SystemMethods extends OperationsOf<'system' | 'self', Module> {
 
 /** Methods for machines with an API key. */
 export interface ApiMethods extends OperationsOf<'api', Module> {}
+
+/** Methods for machines with an API key of operators. */
+export interface SystemApiMethods extends OperationsOf<'systemApi', Module> {}

@@ -38,7 +38,10 @@ type Query<S extends z.ZodType, In = Plain<z.input<S>>, Out = z.output<S>> = {
   [K in keyof In]: K extends keyof Out ? (number extends Out[K] ? In[K] | number : In[K]) : In[K]
 }
 
-type ParamName<O extends Operation, N, C extends ChainId> = C extends 'api'
+/** The chains of API keys. */
+type MachineChain = 'api' | 'systemApi'
+
+type ParamName<O extends Operation, N, C extends ChainId> = C extends MachineChain
   ? O['machineParams'] extends Readonly<Record<string, string>>
     ? N extends keyof O['machineParams']
       ? O['machineParams'][N]
@@ -52,7 +55,7 @@ type ParamsPart<O extends Operation, C extends ChainId> = [keyof OperationTypes<
   ? unknown
   : { params: Params<O, C> }
 /** An API key determines the workspace. */
-type WorkspacePart<O extends Operation, C extends ChainId> = C extends 'api'
+type WorkspacePart<O extends Operation, C extends ChainId> = C extends MachineChain
   ? unknown
   : [O['policy']['workspace']] extends ['required']
     ? WorkspaceCallOptions
@@ -123,7 +126,7 @@ export interface Answer<T> {
   isTotalEstimated: boolean
 }
 
-/** Calls any operation of the client's portal, or of the api chain. */
+/** Calls any operation of the client's portal, or of its machine chain. */
 export interface OperationCaller<C extends ChainId = 'consumer'> {
   answer<O extends Operation>(operation: O, args: Args<O, C>): Promise<Answer<Result<O>>>
 }

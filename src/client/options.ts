@@ -129,11 +129,11 @@ export interface ClientOptions<P extends Portal, Added extends readonly object[]
   storage?: Storage
 }
 
-/** Options for machines, which use `/api/v1/consumer`. */
+/** Options for machines, which use `/api/v1/consumer` or, with an API key of operators, `/api/v1/system`. */
 export interface ApiClientOptions<Added extends readonly object[] = []> extends CommonOptions {
   /** Contract modules of additional domains. */
   contract?: Added
-  /** An API key, which determines the workspace of each call. */
+  /** An API key. That of a workspace determines the workspace of each call. */
   apiKey: string
 }
 

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { type Configuration, ConfigurationError, type PassThroughPrefix } from '../config/index.ts'
 import type { Catalogue } from '../contract/index.ts'
 import type { PrefixRoute } from '../gateway/index.ts'
-import { type ChainId, chains, findChain, type Operation, rateGroups } from '../kernel/index.ts'
+import { type ChainId, chains, findChain, needsApiKey, type Operation, rateGroups } from '../kernel/index.ts'
 
 export interface PassThrough {
   route: PrefixRoute
@@ -41,7 +41,9 @@ export function passThroughOf(
 
 function prefixErrors(place: PassThroughPrefix, others: readonly PassThroughPrefix[], catalogue: Catalogue) {
   const { prefix } = place
-  if (!chainOf(prefix)) return ['prefix: must be below a chain, such as /web/v1/consumer/legacy']
+  const chainId = chainOf(prefix)
+  if (!chainId) return ['prefix: must be below a chain, such as /web/v1/consumer/legacy']
+  if (needsApiKey(chains[chainId])) return [`prefix: cannot be below ${chains[chainId].prefix}; use another chain`]
   const shadowed = catalogue.operations.flatMap(({ id, method, path, chains: ids }) =>
     ids
       .map((chainId) => chains[chainId].prefix + path)

@@ -24,6 +24,7 @@ import {
   assertDeclaredPermissions,
   collectPermissions,
   joinDeclarations,
+  operatorKeyErrors,
   type PermissionList,
   type PermissionRow,
 } from './permissions.ts'
@@ -263,6 +264,7 @@ function assertPassedAndConfirmed(domains: Contracts, report: ReportError): void
     for (const [name, operation] of operationsIn(contract)) {
       const errors = [
         ...passThroughErrors(operation),
+        ...operatorKeyErrors(operation).map((message) => ['chains', message] as const),
         ...confirmsErrors(operation).map((message) => ['confirms', message] as const),
         ...purposeErrors(operation).map((message) => ['purpose', message] as const),
       ]

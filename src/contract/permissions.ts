@@ -1,5 +1,15 @@
 import * as z from 'zod'
-import { invalid, operationsIn, type Permission, type ReportError, type RoleType, throwError } from '../kernel/index.ts'
+import {
+  chains,
+  invalid,
+  needsApiKey,
+  type Operation,
+  operationsIn,
+  type Permission,
+  type ReportError,
+  type RoleType,
+  throwError,
+} from '../kernel/index.ts'
 import { uniqueList } from './fields.ts'
 
 /** `field` is the path of the name in the owner's declaration, such as `codes.LOAN.NOT_ELIGIBLE`. */
@@ -111,6 +121,19 @@ export function assertDeclaredPermissions(
         report({ owner, message: `operations.${name}.policy.permission: ${cause}`, declared: operation })
       }
     }
+}
+
+/** The permissions that API keys of operators can hold. They act without a person, so they only read. */
+export const operatorKeyPermissions = ['audit:read'] as const satisfies readonly Permission[]
+
+/** Returns what an operation on the machine chain of operators must not be: only permissions limit its callers. */
+export function operatorKeyErrors({ method, chains: ids, policy }: Operation): string[] {
+  if (!ids.some((id) => needsApiKey(chains[id]))) return []
+  const { caller, workspace, permission, stepUp } = policy
+  const isHeld = operatorKeyPermissions.some((code) => code === permission)
+  return method === 'GET' && caller === 'account' && workspace === 'none' && isHeld && stepUp === false
+    ? []
+    : [`on systemApi must be a read of operators that requires one of ${operatorKeyPermissions.join(', ')}`]
 }
 
 /** OpenAPI takes the codes from the catalogue. */

@@ -251,8 +251,8 @@ export interface Chain {
   /** `code`: the access code determines the portal. `token`: the token determines the portal. */
   portal: Portal | 'code' | 'token'
   /**
-   * `portal` requires an access code and the edge headers. `self` requires a token. `machine` requires an API key or a
-   * token.
+   * `portal` requires an access code and the edge headers. `self` requires a token. `machine` requires an API key or, on
+   * the CONSUMER portal, a token.
    */
   perimeter: 'portal' | 'self' | 'machine'
   envelope: string
@@ -264,9 +264,15 @@ export const chains = {
   shared: { prefix: '/web/v1', portal: 'code', perimeter: 'portal', envelope: '2.0.0' },
   self: { prefix: '/web/v1/users/self', portal: 'token', perimeter: 'self', envelope: '1.3.0' },
   api: { prefix: '/api/v1/consumer', portal: 'CONSUMER', perimeter: 'machine', envelope: '2.0.0' },
+  systemApi: { prefix: '/api/v1/system', portal: 'SYSTEM', perimeter: 'machine', envelope: '2.0.0' },
 } as const satisfies Record<string, Chain>
 
 export type ChainId = keyof typeof chains
+
+/** Whether only API keys authenticate. An operator's token must not work without the perimeter of the portal. */
+export function needsApiKey({ perimeter, portal }: Chain): boolean {
+  return perimeter === 'machine' && portal === 'SYSTEM'
+}
 
 export function portalOfChain({ portal }: Chain): Portal | null {
   return portal === 'code' || portal === 'token' ? null : portal

@@ -3,7 +3,7 @@ import type { Catalogue } from '../contract/index.ts'
 import { isSealable, takesTicket } from '../contract/policies.ts'
 import { canDemandStepUp } from '../contract/step-up-purpose.ts'
 import { operationMarks } from '../documents/marks.ts'
-import { type Chain, type ChainId, chains, confirmedNames, type Operation } from '../kernel/index.ts'
+import { type Chain, type ChainId, chains, confirmedNames, needsApiKey, type Operation } from '../kernel/index.ts'
 import { nullData } from './components.ts'
 import type { Envelopes } from './envelopes.ts'
 import { type Example, type Examples, toExample } from './examples.ts'
@@ -49,6 +49,11 @@ export const securitySchemes: Record<string, JsonObject> = {
     type: 'http',
     scheme: 'bearer',
     description: 'An API key of a workspace, for the machine chain `/api/v1/consumer`.',
+  },
+  operatorApiKey: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'An API key of operators, for the machine chain `/api/v1/system`.',
   },
 }
 
@@ -125,6 +130,7 @@ function confirmsSentence(operation: Operation): string {
 function listSecurity(catalogue: Catalogue, operation: Operation, chain: Chain): JsonObject[] {
   const { policy, describesCaller } = operation
   const isAnonymous = policy.caller === 'anonymous'
+  if (needsApiKey(chain)) return [{ operatorApiKey: [] }]
   if (chain.perimeter === 'machine') return isAnonymous ? [] : [{ accessToken: [], clientHash: [] }, { apiKey: [] }]
   const accessCodes = listAccessCodes(catalogue, chain)
   const credentials = [

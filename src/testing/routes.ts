@@ -62,9 +62,9 @@ export function isWrite(route: Route): boolean {
 }
 
 /** Whether the route is a command of people with a JSON reply. */
-export function isCommand({ chainId, operation: { method, body, reply, policy } }: Route): boolean {
+export function isCommand({ chain, operation: { method, body, reply, policy } }: Route): boolean {
   return (
-    chainId !== 'api' &&
+    chain.perimeter !== 'machine' &&
     method !== 'GET' &&
     policy.caller === 'account' &&
     !policy.permission?.endsWith(':read') &&

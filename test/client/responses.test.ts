@@ -273,10 +273,14 @@ describe('the default options', () => {
     const sealed = catalogue.filter((operation) => shouldSeal(operation, 'sensitive', undefined)).map(({ id }) => id)
     expect(sealed.toSorted()).toEqual([
       'apiKeys.create',
+      'apiKeys.createForOperators',
       'apiKeys.deleteAny',
+      'apiKeys.deleteOfOperators',
       'apiKeys.disableAny',
+      'apiKeys.disableOfOperators',
       'apiKeys.enable',
       'apiKeys.enableAny',
+      'apiKeys.enableOfOperators',
       'auth.loginComplete',
       'auth.loginInitiate',
       'auth.mfaSend',

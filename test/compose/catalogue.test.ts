@@ -23,7 +23,7 @@ test.each<[string, Parameters<typeof findUnservedOperations>[2]['backends'], str
 test.each(['CONSUMER', 'SYSTEM'] as const)('catalogueOfPortal: only operations that %s can call', (portal) => {
   const limited = catalogueOfPortal(bankingCatalogue, portal)
   const chainsOf = (operations: typeof limited.operations) => new Set(operations.flatMap(({ chains }) => chains))
-  const own = portal === 'CONSUMER' ? ['consumer', 'shared', 'self', 'api'] : ['system', 'shared', 'self']
+  const own = portal === 'CONSUMER' ? ['consumer', 'shared', 'self', 'api'] : ['system', 'shared', 'self', 'systemApi']
   expect(chainsOf(limited.operations)).toEqual(new Set(own))
   expect(limited.permissionTable.operator.length > 0).toBe(portal === 'SYSTEM')
   const ids = new Set(limited.operations.map(({ id }) => id))

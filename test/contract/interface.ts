@@ -189,6 +189,8 @@ export const additions = [
   'GET /api/v1/consumer/events',
   'GET /web/v1/consumer/events/stream',
   'GET /api/v1/consumer/events/stream',
+  'GET /api/v1/system/audit-log',
+  'GET /api/v1/system/audit-log/verify',
   'GET /web/v1/consumer/webhooks',
   'GET /web/v1/consumer/webhooks/available-types',
   'GET /web/v1/consumer/webhooks/{}',

@@ -70,6 +70,11 @@ describe('policies', () => {
       'account:read': ['operators.listAccounts', 'operators.readAccount'],
       'account:suspend': ['operators.reactivateAccount', 'operators.suspendAccount'],
       'api-key:end': ['apiKeys.deleteAny', 'apiKeys.disableAny', 'apiKeys.enableAny', 'apiKeys.listAll'],
+      'operator-key:manage': [
+        ...['apiKeys.createForOperators', 'apiKeys.deleteOfOperators'],
+        ...['apiKeys.disableOfOperators', 'apiKeys.enableOfOperators'],
+      ],
+      'operator-key:read': ['apiKeys.listOfOperators'],
       'operator:manage': ['proposals.proposePermissions', 'proposals.revokePermissions'],
       'operator:read': ['proposals.confirm', 'proposals.list', 'proposals.listOperators', 'proposals.reject'],
       'recovery:manage': ['proposals.proposeOwner', 'proposals.resetFactor'],
@@ -253,11 +258,9 @@ describe('policies', () => {
   it('the operations that require step-up', () => {
     const steppedUp = catalogue.filter((operation) => operation.policy.stepUp === true).map(({ id }) => id)
     expect(steppedUp.toSorted(), editHere).toEqual([
-      'apiKeys.create',
-      'apiKeys.deleteAny',
-      'apiKeys.disableAny',
-      'apiKeys.enable',
-      'apiKeys.enableAny',
+      ...['apiKeys.create', 'apiKeys.createForOperators', 'apiKeys.deleteAny', 'apiKeys.deleteOfOperators'],
+      ...['apiKeys.disableAny', 'apiKeys.disableOfOperators', 'apiKeys.enable', 'apiKeys.enableAny'],
+      'apiKeys.enableOfOperators',
       'exchanges.confirmRate',
       'exchanges.setRate',
       'exchanges.unsetRate',
@@ -389,7 +392,7 @@ describe('policies', () => {
   it('only portal chains can refuse a portal mismatch or a sealed body', () => {
     for (const { operation, chain } of routes) {
       const implied = listImpliedRefusals(operation, chain)
-      const portal = chain !== 'api' && chain !== 'self'
+      const portal = !['api', 'systemApi', 'self'].includes(chain)
       expect(implied.includes('ACCESS.PORTAL_MISMATCH')).toBe(portal)
       if (!portal) expect(implied).not.toContain('SECURE_CHANNEL.INVALID_PAYLOAD')
     }

@@ -34,6 +34,7 @@ describe('the fields that a step-up confirms', () => {
     const declared = demanding.filter(({ confirms }) => confirms).map(({ id, confirms }) => [id, confirms?.join(' ')])
     expect(Object.fromEntries(declared)).toEqual({
       'apiKeys.create': 'apiKeyName permissionCodes ipAllowlist expiresAt',
+      'apiKeys.createForOperators': 'apiKeyName permissionCodes ipAllowlist expiresAt',
       'apiKeys.delete': 'apiKeyBizId',
       'apiKeys.disable': 'apiKeyBizId',
       'apiKeys.enable': 'apiKeyBizId',

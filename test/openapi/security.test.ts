@@ -27,6 +27,7 @@ describe.each(routes)('$chain $operation.id', ({ chain, operation }) => {
         shared: behind(consumer, system),
         self: [...behind({}), ...byTicket],
         api: [{ accessToken: [], clientHash: [] }, { apiKey: [] }],
+        systemApi: [{ operatorApiKey: [] }],
       }[chain],
     )
   })
@@ -35,8 +36,8 @@ describe.each(routes)('$chain $operation.id', ({ chain, operation }) => {
 describe('the document', () => {
   it('has headers as security schemes, with the value that the development gateway accepts', () => {
     const schemes = objectAt(document, 'components', 'securitySchemes')
-    const names = ['consumerAccessCode', 'systemAccessCode', 'clientHash', 'accessToken', 'sessionCookie', 'apiKey']
-    expect(Object.keys(schemes)).toEqual(names)
+    const names = ['consumerAccessCode', 'systemAccessCode', 'clientHash', 'accessToken', 'sessionCookie']
+    expect(Object.keys(schemes)).toEqual([...names, 'apiKey', 'operatorApiKey'])
     const accessCode = { type: 'apiKey', in: 'header', name: 'X-PORTAL-ACCESS-CODE' }
     expect(schemes.consumerAccessCode).toMatchObject({ ...accessCode, 'x-example': 'consumer-dev' })
     expect(schemes.systemAccessCode).toMatchObject({ ...accessCode, 'x-example': 'system-dev' })

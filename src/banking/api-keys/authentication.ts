@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { operatorKeyPermissions } from '../../contract/permissions.ts'
 import { type Database, isDatabaseUnavailable } from '../../database/index.ts'
 import {
   type AccountId,
@@ -14,8 +15,22 @@ import {
   type WorkspaceId,
 } from '../../kernel/index.ts'
 import type { KeyedDigest } from '../../platform/crypto/index.ts'
-import { type ApiKeySettings, accessOf, isAllowedFrom, replacesWhitelist, statusAt } from './rules.ts'
 import {
+  type OperatorKeyId,
+  operatorKeyByPrefix,
+  recordOperatorUse,
+  replaceOperatorDigest,
+} from './operator-keys/store.ts'
+import {
+  type ApiKeySettings,
+  accessOf,
+  isAllowedFrom,
+  operatorKeySettings,
+  replacesWhitelist,
+  statusAt,
+} from './rules.ts'
+import {
+  type ApiKeyId,
   type ApiKeyScope,
   type KeyWithCreator,
   keyByPrefix,
@@ -24,10 +39,14 @@ import {
   replaceDigest,
 } from './store.ts'
 
-/** The first part identifies the key and is public. The second part is 32 random bytes. */
-const shape = /^(ptk_[0-9a-f]{12})_([A-Za-z0-9_-]{43})$/
+/** The first part identifies the key and its owner kind, and is public. The second part is 32 random bytes. */
+const shape = /^((ptk|pok)_[0-9a-f]{12})_([A-Za-z0-9_-]{43})$/
+
+/** Keys of a workspace, and keys of operators. */
+export type KeyKind = 'ptk' | 'pok'
 
 export interface PresentedKey {
+  kind: KeyKind
   prefix: string
   secret: string
 }
@@ -40,11 +59,11 @@ export interface NewKey {
   secretDigest: Uint8Array
 }
 
-export function generateKey(randomness: Randomness, digest: KeyedDigest): NewKey {
-  const prefix = `ptk_${Buffer.from(randomness.bytes(6)).toString('hex')}`
+export function generateKey(kind: KeyKind, randomness: Randomness, digest: KeyedDigest): NewKey {
+  const prefix = `${kind}_${Buffer.from(randomness.bytes(6)).toString('hex')}`
   const secret = Buffer.from(randomness.bytes(32)).toString('base64url')
   const key = `${prefix}_${secret}`
-  const secretDigest = keyDigest(digest, { prefix, secret })
+  const secretDigest = keyDigest(digest, { kind, prefix, secret })
   return { keyPrefix: prefix, key, keyLast4: key.slice(-4), secretDigest }
 }
 
@@ -64,13 +83,15 @@ export class LastUseRecorder {
     this.#onFault = onFault
   }
 
-  record(key: ApiKeyScope, clientIp: string, at: Instant): void {
+  record(key: ApiKeyScope | { bizId: OperatorKeyId }, clientIp: string, at: Instant): void {
     const before = this.#recordedAt.get(key.bizId)
     if (before !== undefined && at - before < precisionMs) return
     this.#recordedAt.set(key.bizId, at)
-    const writing = recordUse(this.#database, key, clientIp, at)
-      .catch(this.#onFault)
-      .finally(() => this.#pending.delete(writing))
+    const written =
+      'workspaceBizId' in key
+        ? recordUse(this.#database, key, clientIp, at)
+        : recordOperatorUse(this.#database, key.bizId, clientIp, at)
+    const writing = written.catch(this.#onFault).finally(() => this.#pending.delete(writing))
     this.#pending.add(writing)
   }
 
@@ -127,10 +148,29 @@ export class ApiKeyAuthentication {
     )
   }
 
-  /** Returns undefined synchronously for other tokens. Throws ACCESS.TOKEN_INVALID for an invalid key. */
-  authenticate(credential: Credential): Promise<{ caller: Caller; workspace: WorkspaceAccess }> | undefined {
+  /**
+   * Returns undefined synchronously for other tokens. Throws ACCESS.TOKEN_INVALID for an invalid key. Keys of operators
+   * have no workspace.
+   */
+  authenticate(credential: Credential): Promise<{ caller: Caller; workspace: WorkspaceAccess | null }> | undefined {
     const presented = parseKey(credential.token)
-    return presented && this.#authenticateKey(presented, credential)
+    if (!presented) return undefined
+    return presented.kind === 'pok'
+      ? this.#authenticateOperatorKey(presented, credential)
+      : this.#authenticateKey(presented, credential)
+  }
+
+  async #authenticateOperatorKey(presented: PresentedKey, credential: Credential) {
+    const { database, settings } = this.#ports
+    const found = await operatorKeyByPrefix(database, presented.prefix)
+    const ports = { ...this.#ports, settings: operatorKeySettings(settings) }
+    const key = await assertValidKey(ports, found, presented, credential)
+    await this.#renewDigest(key, presented, (renewed) => replaceOperatorDigest(database, key, renewed))
+    this.#lastUse.record(key, credential.clientIp, ports.clock.now())
+    const held = operatorKeyPermissions.filter(
+      (code) => key.permissionCodes.includes(code) && key.creatorPermissions.includes(code),
+    )
+    return { caller: { ...toCaller(key), permissions: new Set(held) }, workspace: null }
   }
 
   async #authenticateKey(presented: PresentedKey, credential: Credential) {
@@ -143,18 +183,22 @@ export class ApiKeyAuthentication {
     const caller = toCaller(key)
     if (isStreamOpen)
       return { caller, workspace: accessOf(await members.stay(caller, key.workspaceBizId), key.permissionCodes) }
-    await this.#renewDigest(key, presented)
+    await this.#renewDigest(key, presented, (renewed) => replaceDigest(database, key, renewed))
     const creator = await members.enter(caller, key.workspaceBizId)
     this.#lastUse.record(key, credential.clientIp, this.#ports.clock.now())
     return { caller, workspace: accessOf(creator, key.permissionCodes) }
   }
 
   /** Replaces a digest under a previous secret key, so that the previous key can be removed. */
-  async #renewDigest(key: KeyWithCreator, presented: PresentedKey): Promise<void> {
-    const { database, digest } = this.#ports
-    if (digest.isCurrent(key.secretDigest)) return
+  async #renewDigest(
+    { secretDigest }: AuthenticatedKey,
+    presented: PresentedKey,
+    replace: (renewed: Uint8Array) => Promise<void>,
+  ): Promise<void> {
+    const { digest } = this.#ports
+    if (digest.isCurrent(secretDigest)) return
     try {
-      await replaceDigest(database, key, keyDigest(digest, presented))
+      await replace(keyDigest(digest, presented))
     } catch (error) {
       // A read-only store can still serve reads.
       if (!isDatabaseUnavailable(error)) throw error
@@ -167,23 +211,29 @@ function keyDigest(digest: KeyedDigest, { prefix, secret }: PresentedKey): Uint8
 }
 
 function parseKey(text: string): PresentedKey | undefined {
-  const [, prefix, secret] = shape.exec(text) ?? []
-  return prefix === undefined || secret === undefined ? undefined : { prefix, secret }
+  const [, prefix, kind, secret] = shape.exec(text) ?? []
+  if (prefix === undefined || secret === undefined) return undefined
+  return { kind: kind === 'pok' ? 'pok' : 'ptk', prefix, secret }
 }
 
-async function assertValidKey(
+/** A key of either kind. */
+type AuthenticatedKey = Omit<KeyWithCreator, 'workspaceBizId' | 'bizId'> & { bizId: ApiKeyId | OperatorKeyId }
+
+async function assertValidKey<Key extends AuthenticatedKey>(
   ports: AuthenticationPorts,
-  key: KeyWithCreator | undefined,
+  key: Key | undefined,
   presented: PresentedKey,
   { portal, clientIp, isStreamOpen = false }: Credential,
-): Promise<KeyWithCreator> {
+): Promise<Key> {
   if (!key) throw denied('unknown API key')
   if (!ports.digest.matches(key.secretDigest, 'api-key', presented.prefix, presented.secret))
     throw denied('wrong API key secret')
   const status = statusAt(key, ports.clock.now(), ports.settings)
   if (status !== 'ACTIVE') throw denied(`the API key is ${status}`)
   if (key.creatorStatus !== 'ACTIVE') throw denied('the creator of the API key is not active')
-  if (portal !== null && key.creatorPortal !== portal) throw denied('the API key belongs to another portal')
+  const ownPortal: Portal = presented.kind === 'pok' ? 'SYSTEM' : 'CONSUMER'
+  if (key.creatorPortal !== ownPortal || (portal !== null && portal !== ownPortal))
+    throw denied('the API key belongs to another portal')
   await assertAddress(ports, key, clientIp, isStreamOpen)
   return key
 }
@@ -194,7 +244,7 @@ function denied(internal: string): Refusal {
 
 async function assertAddress(
   ports: AuthenticationPorts,
-  key: KeyWithCreator,
+  key: AuthenticatedKey,
   clientIp: string,
   isStreamOpen: boolean,
 ): Promise<void> {
@@ -205,7 +255,7 @@ async function assertAddress(
     return ports.assertAddressAllowed({ portal, accountId, ipWhitelistEnabled }, clientIp, isStreamOpen)
 }
 
-function toCaller(key: KeyWithCreator): Caller {
+function toCaller(key: AuthenticatedKey): Caller {
   return {
     accountId: key.creatorId,
     portal: key.creatorPortal,

@@ -15,7 +15,7 @@ import {
 } from '../../contract/fields.ts'
 import { listQuery, page } from '../../contract/lists.ts'
 
-import { type Permissions, permissionCodes } from '../../contract/permissions.ts'
+import { operatorKeyPermissions, type Permissions, permissionCodes } from '../../contract/permissions.ts'
 import { member, operator } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 
@@ -23,7 +23,10 @@ export const summary = 'API keys, which authenticate machines on the API chain.'
 
 export const permissions = {
   workspace: { 'api-key': { sortOrder: 500, actions: ['read', 'manage'], peopleOnly: ['manage'], powers: ['manage'] } },
-  operator: { 'api-key': { sortOrder: 1500, actions: ['end'], powers: ['end'] } },
+  operator: {
+    'api-key': { sortOrder: 1500, actions: ['end'], powers: ['end'] },
+    'operator-key': { sortOrder: 1800, actions: ['read', 'manage'], powers: ['manage'] },
+  },
 } as const satisfies Permissions
 
 export const apiKeyStatus = codedFamily('apiKeyStatus', {
@@ -225,4 +228,68 @@ export const deleteAnyApiKey = operation({
   path: '/api-keys/{api_key_id}/delete',
   emits: deleteApiKey.emits,
   summary: 'Delete an API key of any workspace permanently',
+})
+
+const OperatorApiKey = ApiKey.omit({ workspaceBizId: true })
+
+const manageOperatorKeys = {
+  method: 'POST',
+  chains: ['system'],
+  policy: { ...operator, permission: 'operator-key:manage', stepUp: true },
+  reply: OperatorApiKey,
+} as const
+const changeOperatorKey = {
+  ...manageOperatorKeys,
+  body: z.strictObject({ reason }),
+  refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT'],
+} as const
+
+export const listOperatorApiKeys = operation({
+  id: 'apiKeys.listOfOperators',
+  method: 'GET',
+  path: '/operator-api-keys',
+  chains: ['system'],
+  summary: 'List the API keys of operators',
+  policy: { ...operator, permission: 'operator-key:read' },
+  query: listQuery(['createdAt', 'updatedAt'], { apiKeyStatus: filters.apiKeyStatus }),
+  body: 'none',
+  reply: page(OperatorApiKey),
+  refuses: [],
+})
+
+export const createOperatorApiKey = operation({
+  ...manageOperatorKeys,
+  id: 'apiKeys.createForOperators',
+  path: '/operator-api-keys',
+  summary: 'Create an API key of operators',
+  description:
+    'Returns the secret once. The key is disabled until another operator enables it. It reads on `/api/v1/system`, with those of its permissions that its creator still has.',
+  confirms: ['apiKeyName', 'permissionCodes', 'ipAllowlist', 'expiresAt'],
+  body: ApiKeyRequest.extend({
+    permissionCodes: uniqueList(z.enum(operatorKeyPermissions), operatorKeyPermissions.length).min(1),
+    expiresAt: instant.meta({ description: 'At most 365 days from now' }),
+  }),
+  reply: OperatorApiKey.extend({ secret: z.string() }),
+  refuses: ['STATE.CONFLICT'],
+})
+
+export const enableOperatorApiKey = operation({
+  ...changeOperatorKey,
+  id: 'apiKeys.enableOfOperators',
+  path: '/operator-api-keys/{api_key_id}/enable',
+  summary: 'Enable an API key that another operator created',
+})
+
+export const disableOperatorApiKey = operation({
+  ...changeOperatorKey,
+  id: 'apiKeys.disableOfOperators',
+  path: '/operator-api-keys/{api_key_id}/disable',
+  summary: 'Disable an API key of operators',
+})
+
+export const deleteOperatorApiKey = operation({
+  ...changeOperatorKey,
+  id: 'apiKeys.deleteOfOperators',
+  path: '/operator-api-keys/{api_key_id}/delete',
+  summary: 'Delete an API key of operators permanently',
 })

@@ -1,6 +1,7 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import { type Database, type Tx, timestamptz } from '../../database/index.ts'
 import { type AccountId, addMs, days, type Instant, toDate, type WorkspaceId } from '../../kernel/index.ts'
+import type { OperatorKeyId } from './operator-keys/store.ts'
 import { type WarningDays, warningDays } from './rules.ts'
 import type { ApiKeyScope } from './store.ts'
 
@@ -23,6 +24,22 @@ export function listKeysToWarnOf(database: Database, expiry: Expiry, limit: numb
     .execute()
 }
 
+export function listOperatorKeysToWarnOf(database: Database, expiry: Expiry): Promise<{ bizId: OperatorKeyId }[]> {
+  return database.selectFrom('operator_api_keys').select('bizId').where(needsWarning(expiry)).orderBy('bizId').execute()
+}
+
+/** As `claimWarning`. */
+export async function claimOperatorWarning(tx: Tx, id: OperatorKeyId, expiry: Expiry): Promise<boolean> {
+  const claimed = await tx
+    .updateTable('operator_api_keys')
+    .set({ warnedDays: stageOf(expiry) })
+    .where('bizId', '=', id)
+    .where(needsWarning(expiry))
+    .returning('bizId')
+    .executeTakeFirst()
+  return claimed !== undefined
+}
+
 /** Marks a key as warned of. Returns false if another replica was faster, or if the key has changed. */
 export async function claimWarning(tx: Tx, { workspaceBizId, bizId }: ApiKeyScope, expiry: Expiry): Promise<boolean> {
   const claimed = await tx
@@ -37,10 +54,14 @@ export async function claimWarning(tx: Tx, { workspaceBizId, bizId }: ApiKeyScop
 }
 
 /** Returns the number of active keys that end within each number of days. */
-export async function countExpiringKeys(database: Database, expiry: Expiry): Promise<Map<WarningDays, number>> {
+export async function countExpiringKeys(
+  database: Database,
+  table: 'api_keys' | 'operator_api_keys',
+  expiry: Expiry,
+): Promise<Map<WarningDays, number>> {
   const within = (number: WarningDays) => sql<number>`count(*) FILTER (WHERE ${endsWithin(expiry, number)})`
   const counts = await database
-    .selectFrom('api_keys')
+    .selectFrom(table)
     .select([within(last).as('last'), within(middle).as('middle'), within(first).as('first')])
     .where('apiKeyStatus', '=', 'ACTIVE')
     .where(endsWithin(expiry, first))

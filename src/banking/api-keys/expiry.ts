@@ -15,6 +15,7 @@ import {
 import { enqueueJobs, type JobKind } from '../../platform/jobs/index.ts'
 import type { Mailer } from '../../platform/mail/index.ts'
 import { claimWarning, type Expiry, isActiveMember, listKeysToWarnOf, workspaceNameOf } from './expiry-store.ts'
+import { warnOfOperatorKeys } from './operator-keys/notices.ts'
 import { type ApiKeySettings, endOfLife, statusAt } from './rules.ts'
 import { keyById } from './store.ts'
 
@@ -46,7 +47,10 @@ export function expiryWarningJob(ports: WarningPorts): JobKind {
     name: 'apiKeys.warnOfExpiry',
     attempts: 1,
     everyMs: hours(1),
-    work: (_payload, { signal }) => warnOfExpiry(ports, signal),
+    work: async (_payload, { signal }) => {
+      await warnOfOperatorKeys(ports)
+      await warnOfExpiry(ports, signal)
+    },
   }
 }
 

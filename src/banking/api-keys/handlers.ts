@@ -12,6 +12,8 @@ import {
 import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import { type ApiKeyEnding, type EndingPorts, enableEndedKey, endApiKey } from './operator-commands.ts'
+import { changeOperatorKey, createOperatorKey, listOperatorKeys } from './operator-keys/service.ts'
+import type { OperatorKeyRow } from './operator-keys/store.ts'
 import { type ApiKeyCommand, replacesWhitelist } from './rules.ts'
 import {
   type ApiKeyServicePorts,
@@ -22,7 +24,7 @@ import {
   readApiKey,
 } from './service.ts'
 import type { ApiKeyRow } from './store.ts'
-import { toApiKeyView } from './view.ts'
+import { toApiKeyView, toOperatorKeyView } from './view.ts'
 
 type StatusRequest =
   | Request<typeof contract.enableApiKey>
@@ -30,6 +32,11 @@ type StatusRequest =
   | Request<typeof contract.deleteApiKey>
 
 type EndingRequest = Request<typeof contract.disableAnyApiKey> | Request<typeof contract.deleteAnyApiKey>
+
+type OperatorKeyRequest =
+  | Request<typeof contract.enableOperatorApiKey>
+  | Request<typeof contract.disableOperatorApiKey>
+  | Request<typeof contract.deleteOperatorApiKey>
 
 export type HandlerPorts = ApiKeyServicePorts & EndingPorts & { words: Words }
 
@@ -50,6 +57,15 @@ export function createHandlers(ports: HandlerPorts): HandlerTable {
   const end = async (request: EndingRequest, ending: ApiKeyEnding) => {
     const input = { id: bizId<'apiKey'>(request.params.api_key_id), ending, reason: request.body.reason }
     return toView(await endApiKey(ports, input, auditContextOf(request)), request)
+  }
+
+  const toOperatorView = (row: OperatorKeyRow, { receivedAt, locale }: RequestContext) =>
+    toOperatorKeyView(ports, row, receivedAt, locale)
+
+  const changeOperator = async (request: OperatorKeyRequest, command: ApiKeyCommand) => {
+    const input = { id: bizId<'operatorApiKey'>(request.params.api_key_id), command, reason: request.body.reason }
+    const context = { caller: request.caller, auditContext: auditContextOf(request) }
+    return toOperatorView(await changeOperatorKey(ports, input, context), request)
   }
 
   return createHandlerTable(contract, {
@@ -85,6 +101,22 @@ export function createHandlers(ports: HandlerPorts): HandlerTable {
       return toView(await enableEndedKey(ports, input, auditContextOf(request)), request)
     },
     deleteAnyApiKey: (request) => end(request, 'delete'),
+    listOperatorApiKeys: async (request) => {
+      const keys = await listOperatorKeys(ports, toApiKeyQuery(request.query), request.receivedAt)
+      return mapPage(keys, (row) => toOperatorView(row, request))
+    },
+    createOperatorApiKey: async (request) => {
+      const { apiKeyName, permissionCodes, ipAllowlist = [], expiresAt } = request.body
+      const input = { apiKeyName, permissionCodes, ipAllowlist, expiresAt: parseInstant(expiresAt) }
+      const { row, key } = await createOperatorKey(ports, input, {
+        caller: request.caller,
+        auditContext: auditContextOf(request),
+      })
+      return { ...toOperatorView(row, request), secret: key }
+    },
+    enableOperatorApiKey: (request) => changeOperator(request, 'enable'),
+    disableOperatorApiKey: (request) => changeOperator(request, 'disable'),
+    deleteOperatorApiKey: (request) => changeOperator(request, 'delete'),
   })
 }
 
@@ -94,7 +126,7 @@ function toApiKeyQuery({
   startTime,
   endTime,
   ...paging
-}: Request<typeof contract.listApiKeys>['query']) {
+}: Omit<Request<typeof contract.listApiKeys>['query'], 'keyPrefix'> & { keyPrefix?: string | undefined }) {
   return {
     ...paging,
     status,

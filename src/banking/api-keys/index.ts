@@ -9,7 +9,8 @@ import { expiryMailJob, expiryWarningJob, type WarningPorts } from './expiry.ts'
 import { countExpiringKeys } from './expiry-store.ts'
 import { createHandlers, type HandlerPorts } from './handlers.ts'
 import { type EndingMailPorts, type EndingPorts, endingMailJob } from './operator-commands.ts'
-import { apiKeySettings } from './rules.ts'
+import { operatorNoticeJob } from './operator-keys/notices.ts'
+import { apiKeySettings, operatorKeySettings } from './rules.ts'
 import { keyedColumns, migrations } from './schema.ts'
 import { type ApiKeyServicePorts, suspendApiKeys } from './service.ts'
 
@@ -47,10 +48,15 @@ export function createApiKeys(ports: ApiKeyPorts): ApiKeys {
     handlers: createHandlers(ports),
     events: [apiKeyEvents(ports)],
     jobs: [expiryWarningJob(ports)],
-    mailJobs: [endingMailJob(ports), expiryMailJob(ports)],
+    mailJobs: [endingMailJob(ports), expiryMailJob(ports), operatorNoticeJob(ports)],
     authenticate: (credential) => authentication.authenticate(credential),
-    countExpiring: () =>
-      countExpiringKeys(ports.database, { at: ports.clock.now(), maxLifeMs: ports.settings.maxLifeMs }),
+    countExpiring: async () => {
+      const [{ database, settings }, at] = [ports, ports.clock.now()]
+      const counts = await countExpiringKeys(database, 'api_keys', { at, maxLifeMs: settings.maxLifeMs })
+      const { maxLifeMs } = operatorKeySettings(settings)
+      const ofOperators = await countExpiringKeys(database, 'operator_api_keys', { at, maxLifeMs })
+      return new Map([...counts].map(([within, count]) => [within, count + (ofOperators.get(within) ?? 0)]))
+    },
     settle: () => lastUse.settle(),
   }
 }
@@ -76,7 +82,10 @@ export default domain({
   ownerNotices,
   mails: {
     directory: new URL('./mails/', import.meta.url),
-    templates: { 'key-expiry': ['key', 'workspace', 'time', 'url'] },
+    templates: {
+      'key-expiry': ['key', 'workspace', 'time', 'url'],
+      'operator-key': ['change', 'key', 'operator', 'time', 'url'],
+    },
   },
   migrations,
   keyedColumns,

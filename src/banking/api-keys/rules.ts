@@ -33,6 +33,13 @@ export const apiKeySettings = z.strictObject({
 
 export type ApiKeySettings = z.output<typeof apiKeySettings>
 
+const maxOperatorLifeMs = days(365)
+
+/** Keys of operators always expire. */
+export function operatorKeySettings(settings: ApiKeySettings): ApiKeySettings & { maxLifeMs: number } {
+  return { ...settings, maxLifeMs: Math.min(settings.maxLifeMs ?? maxOperatorLifeMs, maxOperatorLifeMs) }
+}
+
 /** Returns null if the key never expires. */
 export function expiryOf(requested: Instant | null, at: Instant, { maxLifeMs }: ApiKeySettings): Instant | null {
   const latest = maxLifeMs === null ? null : addMs(at, maxLifeMs)

@@ -1,3 +1,4 @@
+import type { Generated } from 'kysely'
 import { type NullableTimestamp, sqlMigration, type Timestamp } from '../../database/index.ts'
 
 import type { AccountId, BizId, WorkspaceId } from '../../kernel/index.ts'
@@ -32,9 +33,28 @@ export interface ApiKeysTable {
   updatedAt: Timestamp
 }
 
+/** As in `ApiKeysTable`, but outside of workspaces. */
+export interface OperatorApiKeysTable
+  extends Pick<
+    ApiKeysTable,
+    'apiKeyName' | 'keyPrefix' | 'keyLast4' | 'secretDigest' | 'apiKeyStatus' | 'permissionCodes' | 'ipAllowlist'
+  > {
+  bizId: BizId<'operatorApiKey'>
+  expiresAt: Timestamp
+  lastUsedAt: NullableTimestamp
+  lastUsedIp: string | null
+  createdBy: AccountId
+  /** The operator who enabled the key last. */
+  enabledBy: AccountId | null
+  warnedDays: Generated<number | null>
+  createdAt: Timestamp
+  updatedAt: Timestamp
+}
+
 declare module '../../database/tables.ts' {
   interface Tables {
     api_keys: ApiKeysTable
+    operator_api_keys: OperatorApiKeysTable
   }
 }
 
@@ -45,6 +65,13 @@ export const keyedColumns: KeyedColumns = {
     {
       label: 'API keys',
       table: 'api_keys',
+      column: 'secretDigest',
+      expiresAt: 'expiresAt',
+      ended: { column: 'apiKeyStatus', status: 'DELETED' },
+    },
+    {
+      label: 'API keys of operators',
+      table: 'operator_api_keys',
       column: 'secretDigest',
       expiresAt: 'expiresAt',
       ended: { column: 'apiKeyStatus', status: 'DELETED' },
@@ -128,4 +155,28 @@ export const migrations = [
       ],
     ),
   ),
+  sqlMigration('008-operator-keys', [
+    `CREATE TABLE operator_api_keys (
+      biz_id uuid PRIMARY KEY,
+      api_key_name text NOT NULL,
+      key_prefix text NOT NULL UNIQUE,
+      key_last4 text NOT NULL,
+      secret_digest bytea NOT NULL,
+      api_key_status text NOT NULL CHECK (api_key_status IN ('ACTIVE', 'DISABLED', 'SUSPENDED', 'DELETED')),
+      permission_codes text[] NOT NULL,
+      ip_allowlist text[] NOT NULL,
+      expires_at timestamptz NOT NULL,
+      last_used_at timestamptz,
+      last_used_ip text,
+      created_by uuid NOT NULL REFERENCES accounts,
+      enabled_by uuid REFERENCES accounts,
+      warned_days integer,
+      created_at timestamptz NOT NULL,
+      updated_at timestamptz NOT NULL
+    )`,
+    `CREATE UNIQUE INDEX operator_api_keys_name ON operator_api_keys (lower(api_key_name))
+      WHERE api_key_status <> 'DELETED'`,
+    `CREATE INDEX operator_api_keys_creator ON operator_api_keys (created_by)`,
+    `CREATE INDEX operator_api_keys_enabler ON operator_api_keys (enabled_by) WHERE enabled_by IS NOT NULL`,
+  ]),
 ]

@@ -21,6 +21,7 @@ import {
 import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
 import type { KeyedDigest } from '../../platform/crypto/index.ts'
 import { generateKey } from './authentication.ts'
+import { suspendOperatorKeysOf } from './operator-keys/store.ts'
 import {
   type ApiKeyCommand,
   type ApiKeySettings,
@@ -123,7 +124,7 @@ export async function createApiKey(
     await members.assertMayGrant(tx, { caller, access, at: auditContext.at }, input.permissionCodes)
     if ((await countKeys(tx, access.id)) >= settings.maxPerWorkspace)
       throw conflict('the workspace has the maximum number of API keys')
-    const { key, ...secret } = generateKey(randomness, digest)
+    const { key, ...secret } = generateKey('ptk', randomness, digest)
     const owner = { bizId: ids.next<'apiKey'>(), workspaceBizId: access.id, createdBy: auditContext.accountId }
     const row = await insertKey(tx, { ...input, ...secret, ...owner, expiresAt }, auditContext.at)
     if (!row) throw conflict('another API key has this name', 'apiKeyName')
@@ -138,8 +139,8 @@ export async function createApiKey(
 }
 
 /** Also suspends disabled keys. */
-export function suspendApiKeys(tx: Tx, { accountId, at }: RecoveredAccount): Promise<number> {
-  return suspendKeysOf(tx, accountId, at)
+export async function suspendApiKeys(tx: Tx, { accountId, at }: RecoveredAccount): Promise<number> {
+  return (await suspendKeysOf(tx, accountId, at)) + (await suspendOperatorKeysOf(tx, accountId, at))
 }
 
 /**

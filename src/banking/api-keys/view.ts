@@ -1,6 +1,7 @@
 import { type Instant, type Locale, toIso, toIsoOrNull, type Words } from '../../kernel/index.ts'
 import { apiKeyStatus } from './contract.ts'
-import { type ApiKeySettings, endOfLife, expiresSoon, statusAt } from './rules.ts'
+import type { OperatorKeyRow } from './operator-keys/store.ts'
+import { type ApiKeySettings, endOfLife, expiresSoon, operatorKeySettings, statusAt } from './rules.ts'
 import type { ApiKeyRow } from './store.ts'
 
 interface ViewPorts {
@@ -9,10 +10,17 @@ interface ViewPorts {
 }
 
 /** Returns an API key as clients see it, without its secret. The status EXPIRED depends on `at`. */
-export function toApiKeyView({ words, settings }: ViewPorts, row: ApiKeyRow, at: Instant, locale: Locale) {
+export function toApiKeyView(ports: ViewPorts, row: ApiKeyRow, at: Instant, locale: Locale) {
+  return { ...toKeyView(ports, row, at, locale), workspaceBizId: row.workspaceBizId }
+}
+
+export function toOperatorKeyView({ words, settings }: ViewPorts, row: OperatorKeyRow, at: Instant, locale: Locale) {
+  return toKeyView({ words, settings: operatorKeySettings(settings) }, row, at, locale)
+}
+
+function toKeyView({ words, settings }: ViewPorts, row: ApiKeyRow | OperatorKeyRow, at: Instant, locale: Locale) {
   return {
     bizId: row.bizId,
-    workspaceBizId: row.workspaceBizId,
     apiKeyName: row.apiKeyName,
     keyPrefix: row.keyPrefix,
     keyLast4: row.keyLast4,

@@ -245,7 +245,7 @@ const ChainVerification = z.object({
 
 const readAudit = {
   method: 'GET',
-  chains: ['system'],
+  chains: ['system', 'systemApi'],
   policy: { ...operator, permission: 'audit:read' },
   body: 'none',
   refuses: [],

@@ -10,7 +10,7 @@ import {
   type Words,
 } from '../../kernel/index.ts'
 import { toListParameters } from '../../ledger/index.ts'
-import { AuditVerifier, auditContextOf, parseHead } from '../../platform/audit/index.ts'
+import { AuditVerifier, auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import { LedgerCheck, type LedgerPorts, listOrderPostings } from './ledger-check.ts'
 import type { AccountCommand } from './rules.ts'
@@ -56,8 +56,7 @@ export function createAuditHandlers({ database, clock, words }: AuditPorts): Han
     },
     verifyAuditLog: async ({ query }) => {
       const verification = await verifier.verify(query.scope)
-      const expected = query.head === undefined ? null : parseHead(query.head)
-      return toVerificationView(verification, expected && (await verifier.find(expected, verification)))
+      return toVerificationView(verification, query.head ? await verifier.find(query.head, verification) : null)
     },
   })
 }

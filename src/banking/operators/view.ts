@@ -8,7 +8,7 @@ import {
   type Words,
 } from '../../kernel/index.ts'
 import type { Posting } from '../../ledger/index.ts'
-import { type AuditVerifier, formatHead, type HeadPlace } from '../../platform/audit/index.ts'
+import type { AuditVerifier } from '../../platform/audit/index.ts'
 import type { LedgerReport } from './ledger-check.ts'
 import type { AuditRow } from './store.ts'
 
@@ -33,14 +33,14 @@ export function toAuditView(words: Words, row: AuditRow, locale: Locale) {
 
 export function toVerificationView(
   { entriesChecked, firstSequence, broken, head, checkedAt }: Awaited<ReturnType<AuditVerifier['verify']>>,
-  expectedHead: HeadPlace | null,
+  expectedHead: Awaited<ReturnType<AuditVerifier['find']>>,
 ) {
   return {
     intact: broken === null && (expectedHead ?? 'FOUND') === 'FOUND',
     entriesChecked,
     firstSequence,
     firstBrokenSequence: broken?.sequence ?? null,
-    head: head ? formatHead(head) : null,
+    head,
     expectedHead,
     checkedAt: toIso(checkedAt),
   }

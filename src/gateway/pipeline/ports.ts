@@ -94,8 +94,8 @@ export interface AuthenticationPort {
   sessionCookie(credential: CookieCredential): MaybePromise<Caller>
   /** Throws ACCESS.TICKET_INVALID unless the caller's session has the ticket. Only one request can spend it. */
   ticket(use: TicketUse): Promise<SpentTicket>
-  /** Undefined if the token is not an API key. */
-  apiKey(credential: Credential): Promise<{ caller: Caller; workspace: WorkspaceAccess }> | undefined
+  /** Undefined if the token is not an API key. The keys of operators have no workspace. */
+  apiKey(credential: Credential): Promise<{ caller: Caller; workspace: WorkspaceAccess | null }> | undefined
 }
 
 /** A command that needs a step-up for its purpose. */

@@ -18,7 +18,11 @@ const folderNames: Record<ChainId, string> = {
   shared: 'Both portals',
   self: 'Own account',
   api: 'Machines',
+  systemApi: 'Machines of operators',
 }
+
+/** The variables of API keys. */
+const machineTokens: Partial<Record<ChainId, string>> = { api: 'apiKey', systemApi: 'operatorApiKey' }
 
 /** The members of a reply that later requests need. */
 const storedMembers: Readonly<Record<string, readonly string[]>> = {
@@ -82,7 +86,7 @@ function toItem(document: JsonObject, request: DocumentedRequest, options: Colle
   const { chainId, method, operation } = request
   const { id, policy } = isJsonObject(operation['x-portico']) ? operation['x-portico'] : {}
   const stored = (storedMembers[String(id)] ?? []).map((name) => `'${name}', '${variableOn(chainId, name)}'`)
-  const token = chainId === 'api' ? 'apiKey' : variableOn(chainId, 'accessToken')
+  const token = machineTokens[chainId] ?? variableOn(chainId, 'accessToken')
   const isAnonymous = isJsonObject(policy) && policy.caller === 'anonymous'
   const { header: contentType = [], ...body } = bodyOf(document, request)
   return {

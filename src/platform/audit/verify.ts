@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Database } from '../../database/index.ts'
 import { addMs, type Clock, type Instant } from '../../kernel/index.ts'
-import { findHead, type HeadPlace } from './head.ts'
+import { findHead, formatHead, type HeadPlace, parseHead } from './head.ts'
 import { hashEntry } from './seal.ts'
 import { type Head, readHead, type SealedEntry, sealedEntries, start, unlinkedEntry } from './store.ts'
 
@@ -36,7 +36,9 @@ export async function verifyAuditLog(
 /** `NEW` reads only the entries behind those that this process has verified within a day. */
 type VerificationScope = 'ALL' | 'NEW'
 
-type Verification = ChainVerdict & {
+interface Verification extends Pick<ChainVerdict, 'entriesChecked' | 'broken'> {
+  /** The last entry, as `sequence:hash`. Null if the chain is broken. */
+  head: string | null
   /** The number of the first entry that was read. */
   firstSequence: number
   /** The start of the run. */
@@ -83,12 +85,19 @@ export class AuditVerifier {
       },
       after,
     )
-    return { ...verdict, firstSequence: after.sequence + 1, checkedAt }
+    const { entriesChecked, broken, head } = verdict
+    return {
+      entriesChecked,
+      broken,
+      head: head ? formatHead(head) : null,
+      firstSequence: after.sequence + 1,
+      checkedAt,
+    }
   }
 
-  /** Null if the chain is broken. */
-  async find(expected: Head, { head }: ChainVerdict): Promise<HeadPlace | null> {
-    return head ? findHead(this.#ports.database, expected, head) : null
+  /** `expected` is `sequence:hash`. Null if the chain is broken. */
+  async find(expected: string, { head }: Verification): Promise<HeadPlace | null> {
+    return head === null ? null : findHead(this.#ports.database, parseHead(expected), parseHead(head))
   }
 
   #verifiedAt(now: Instant): { last: Head; since: Instant } | null {

@@ -12,7 +12,9 @@ const maxAttempts = 3
 /** Equal requests with one X-Request-Id or Idempotency-Key have one effect and one reply, also concurrently. Another input is refused. */
 export function registerIdempotency(routes: readonly Route[], { runner, world }: Suite): void {
   const { test, assertEqual } = runner
-  for (const route of routes.filter(({ operation, chainId }) => operation.policy.idempotent && chainId !== 'api'))
+  for (const route of routes.filter(
+    ({ operation, chain }) => operation.policy.idempotent && chain.perimeter !== 'machine',
+  ))
     test(`${route.name}: takes effect once per X-Request-Id; another input is 422 REQUEST.ID_REUSED`, async () => {
       const place = await world().openPlace()
       const sample = await world().sampleIn(place, route)

@@ -20,7 +20,7 @@ export function registerReplies(
   canSucceed: (route: Route) => boolean = () => true,
 ): void {
   const { test, assertEqual } = runner
-  for (const route of routes.filter(({ chainId }) => chainId !== 'api')) {
+  for (const route of routes.filter(({ chain }) => chain.perimeter !== 'machine')) {
     const { operation, name } = route
     const { id, reply: schema, body } = operation
     if (typeof schema === 'string' || body === 'multipart') continue

@@ -61,8 +61,9 @@ function read(id: string, within = workspace, as = owner) {
 }
 async function use(token: string, clientIp = '203.0.113.7') {
   const authenticated = keys.authenticate({ token, portal: 'CONSUMER', clientIp })
-  if (!authenticated) throw new Error('not an API key')
-  return authenticated
+  const { caller, workspace } = (await authenticated) ?? {}
+  if (!caller || !workspace) throw new Error('not an API key of a workspace')
+  return { caller, workspace }
 }
 
 test.each<Permission[]>([['role:manage'], ['wallet:read', '*:*'], ['wallet:read', 'loan:read']])(

@@ -15,6 +15,7 @@ const masks: Readonly<Record<string, string>> = {
   publicKey: '<publicKey>',
   keyId: '<keyId>',
   keyPrefix: 'ptk_3f9a1c5e7b20',
+  head: '19:4f0c7d5b1f3c9a86e2d7b4a1905c3e8f6a2b1d0c9e8f7a6b5c4d3e2f1a0b9c8d',
   keyLast4: 'x7Qd',
   password: 'correct horse battery staple',
   newPassword: 'correct horse battery staple 2',

@@ -76,6 +76,7 @@ describe('postmanCollection', () => {
       'Both portals',
       'Own account',
       'Machines',
+      'Machines of operators',
     ])
     const operations = bankingCatalogue.operations.flatMap(({ chains }) => chains)
     expect(all()).toHaveLength(operations.length)

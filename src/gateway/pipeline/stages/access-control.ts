@@ -7,6 +7,7 @@ import {
   type Durations,
   type Instant,
   type MaybePromise,
+  needsApiKey,
   type Operation,
   type Permission,
   type Portal,
@@ -50,6 +51,7 @@ export function authenticateStage(parts: AuthenticationParts, source: SessionSou
     const credential = toCredential(call, readBearerToken(call), resolveClient, source)
     const byKey = call.chain.perimeter === 'machine' ? authentication.apiKey(credential) : undefined
     if (byKey) return byKey.then(({ caller, workspace }) => setCaller(call, caller, workspace))
+    if (needsApiKey(call.chain)) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'not an API key' })
     return thenSync(authentication.accessToken(credential), (caller) => setCaller(call, caller, null))
   }
 }

@@ -118,11 +118,12 @@ export function createSiteLimit(
 }
 
 /**
- * The API keys of an account share a separate counter. Otherwise a leaked key could use up the limit and prevent its
- * own revocation.
+ * The API keys of a member share a separate counter, and those of operators have one each. Otherwise a leaked key could
+ * use up the limit and prevent its own revocation.
  */
-export function spenderOf({ accountId, apiKeyId }: Caller): string {
-  return apiKeyId === null ? accountId : `${accountId}:keys`
+export function spenderOf({ accountId, portal, apiKeyId }: Pick<Caller, 'accountId' | 'portal' | 'apiKeyId'>): string {
+  if (apiKeyId === null) return accountId
+  return portal === 'SYSTEM' ? `${accountId}:${apiKeyId}` : `${accountId}:keys`
 }
 
 /** Groups without an account rule share the general limit. */

@@ -1,0 +1,111 @@
+import { assertFound, type Caller, conflict, denied, type Instant, invalid, type Page } from '../../../kernel/index.ts'
+import { type AuditContext, recordSuccess } from '../../../platform/audit/index.ts'
+import { generateKey } from '../authentication.ts'
+import { type ApiKeyCommand, assertStatus, expiryOf, operatorKeySettings, statusAt, statusChanges } from '../rules.ts'
+import type { ApiKeyServicePorts } from '../service.ts'
+import { queueOperatorNotices } from './notices.ts'
+import {
+  countOperatorKeys,
+  insertOperatorKey,
+  listOperatorKeys as listKeys,
+  lockKeys,
+  lockOperator,
+  lockOperatorKey,
+  type OperatorKeyId,
+  type OperatorKeyQuery,
+  type OperatorKeyRow,
+  operatorById,
+  setOperatorKeyStatus,
+} from './store.ts'
+
+/*
+ * API keys of operators. A key gives its holder permissions without a person, so two operators decide: one creates the
+ * key, and another one enables it.
+ */
+
+type Ports = Pick<
+  ApiKeyServicePorts,
+  'database' | 'transaction' | 'ids' | 'randomness' | 'digest' | 'settings' | 'assertSessionOpen'
+>
+
+interface Context {
+  caller: Caller
+  auditContext: AuditContext
+}
+
+export function listOperatorKeys(ports: Ports, query: OperatorKeyQuery, at: Instant): Promise<Page<OperatorKeyRow>> {
+  return listKeys(ports.database, query, { at, maxLifeMs: operatorKeySettings(ports.settings).maxLifeMs })
+}
+
+export interface CreateOperatorKeyInput {
+  apiKeyName: string
+  permissionCodes: string[]
+  ipAllowlist: string[]
+  /** Undefined for a time outside the years 1 to 9999. */
+  expiresAt: Instant | undefined
+}
+
+/** The key is disabled. The returned `key` contains the secret and cannot be read again later. */
+export function createOperatorKey(
+  ports: Ports,
+  input: CreateOperatorKeyInput,
+  context: Context,
+): Promise<{ row: OperatorKeyRow; key: string }> {
+  const { ids, randomness, digest, settings } = ports
+  const { at, accountId: createdBy } = context.auditContext
+  const expiresAt = input.expiresAt && expiryOf(input.expiresAt, at, operatorKeySettings(settings))
+  if (!expiresAt) throw invalid('expiresAt')
+  return ports.transaction(async (tx) => {
+    await lockKeys(tx)
+    await ports.assertSessionOpen(tx, context.caller)
+    const actor = await lockActor(tx, context)
+    assertHolds(actor, input.permissionCodes)
+    if ((await countOperatorKeys(tx)) >= settings.maxPerWorkspace) throw conflict('the maximum number of keys exists')
+    const { key, ...secret } = generateKey('pok', randomness, digest)
+    const stored = { ...input, ...secret, bizId: ids.next<'operatorApiKey'>(), createdBy, expiresAt }
+    const row = await insertOperatorKey(tx, stored, at)
+    if (!row) throw conflict('another API key has this name', 'apiKeyName')
+    const detail = { permissions: input.permissionCodes.join(',') }
+    await recordSuccess(tx, context.auditContext, { workspaceId: null, targetId: row.bizId, detail })
+    await queueOperatorNotices(tx, ids, { key: row, change: 'create', operator: actor.email }, at)
+    return { row, key }
+  })
+}
+
+/** Throws ACCESS.PERMISSION_DENIED to enable a key that the same person created, or with a permission the caller lacks. */
+export function changeOperatorKey(
+  ports: Ports,
+  { id, command, reason }: { id: OperatorKeyId; command: ApiKeyCommand; reason: string },
+  context: Context,
+): Promise<OperatorKeyRow> {
+  const { at, accountId } = context.auditContext
+  return ports.transaction(async (tx) => {
+    await lockKeys(tx)
+    if (command === 'enable') await ports.assertSessionOpen(tx, context.caller)
+    const actor = await lockActor(tx, context)
+    const key = assertFound(await lockOperatorKey(tx, id), 'no such API key of operators')
+    assertStatus(statusAt(key, at, operatorKeySettings(ports.settings)), command)
+    if (command === 'enable') {
+      assertHolds(actor, key.permissionCodes)
+      const creator = await operatorById(tx, key.createdBy)
+      if (creator?.personKey === actor.personKey) throw denied('another operator must enable the API key')
+    }
+    const enabled = command === 'enable' ? { enabledBy: accountId } : {}
+    const changed = await setOperatorKeyStatus(tx, id, { apiKeyStatus: statusChanges[command].to, ...enabled }, at)
+    await recordSuccess(tx, context.auditContext, { workspaceId: null, targetId: id, detail: { reason } })
+    await queueOperatorNotices(tx, ports.ids, { key: changed, change: command, operator: actor.email }, at)
+    return changed
+  })
+}
+
+/** The permission may have been revoked since the request was authorized. */
+async function lockActor(tx: Parameters<typeof lockOperator>[0], { auditContext }: Context) {
+  const actor = await lockOperator(tx, auditContext.accountId)
+  if (!actor?.permissions.includes('operator-key:manage')) throw denied('lacks operator-key:manage, or is not active')
+  return actor
+}
+
+/** Nobody grants what they lack. */
+function assertHolds({ permissions }: { permissions: readonly string[] }, codes: readonly string[]): void {
+  if (!codes.every((code) => permissions.includes(code))) throw denied('the operator lacks a permission of the key')
+}
