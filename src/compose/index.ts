@@ -44,6 +44,7 @@ import {
   createWebhookMetrics,
 } from '../platform/telemetry/index.ts'
 import { openTracing, type Process } from '../platform/tracing/index.ts'
+import { startAuditExport } from './audit/export.ts'
 import { findUnservedOperations } from './catalogue.ts'
 import { composeDomains } from './domains.ts'
 import { startSequencer } from './events/index.ts'
@@ -99,6 +100,7 @@ export async function compose(
   const parts = await composeParts(loaded, configured, role, { logger, ...ports, spans, self }, building)
   const { isGateway, catalogue, settings, infrastructure, metrics, perimeter, identity, domains } = parts
   createMetricsOfParts(parts)
+  if (isGateway) await startAuditExport(settings, infrastructure, { logger, registry: metrics.registry })
   if (settings.profile === 'production') {
     await assertNoSeededAccounts(infrastructure)
     if (isGateway) await reportWeakenedRules(settings, loaded.domains, infrastructure, logger)

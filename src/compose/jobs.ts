@@ -20,6 +20,7 @@ import {
 import { expiredCommandCleanup } from '../platform/service-commands/index.ts'
 import { createJobMetrics } from '../platform/telemetry/index.ts'
 import type { ClientSpans } from '../platform/tracing/index.ts'
+import { auditExportJobs } from './audit/export.ts'
 import type { Domains } from './domains.ts'
 import { explained } from './events/reactions.ts'
 import type { Infrastructure } from './infrastructure.ts'
@@ -137,6 +138,7 @@ function kindsOf({ settings, infrastructure, logger, isGateway, identity, domain
   const tidy: JobKind['work'] = (_payload, { signal }) => vacuum(infrastructure.database, signal)
   return [
     { name: 'audit.seal', attempts: 1, everyMs: sealEveryMs, work: seal },
+    ...(isGateway ? auditExportJobs(settings, infrastructure, logger) : []),
     failedJobCleanup({ ...infrastructure, ...settings.jobs }),
     expiredEventCleanup({
       ...infrastructure,

@@ -16,6 +16,9 @@ export function crossFieldErrors(settings: Settings): string[] {
     portals.CONSUMER.selfRegistration === 'closed' ||
       portals.CONSUMER.mfa.mailCodes !== 'never' ||
       'portals.CONSUMER.mfa.mailCodes: never needs portals.CONSUMER.selfRegistration: closed',
+    typeof settings.audit.export.to === 'string' ||
+      settings.audit.export.secret !== null ||
+      'audit.export.secret: must be set, because audit.export.to is a URL',
     ...hostErrors(settings),
     ...tlsErrors(settings),
     ...audienceErrors(settings),

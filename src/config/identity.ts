@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { httpUrl, lifetimeMs, positive, Secret, secretPrefix } from './values.ts'
+import { httpUrl, lifetimeMs, positive, secret, secretPrefix } from './values.ts'
 
 /** Domains add their settings. */
 export const accessSettings = z.strictObject({
@@ -162,11 +162,6 @@ export const mfa = z.strictObject({
       'Binding of step-ups. With `purpose`, a step-up allows one command: the operation with the amount, payee, role or member that the user confirmed. With `session`, it allows every operation of the session until it expires.',
     ),
 })
-
-const secret = z
-  .string()
-  .min(1)
-  .transform((text) => new Secret(text))
 
 export const turnstile = z.strictObject({
   secret: secret.nullable().describe('Secret key of the Cloudflare Turnstile widget. `null` disables the CAPTCHA.'),

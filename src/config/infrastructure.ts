@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { days } from '../kernel/index.ts'
-import { httpUrl, lifetimeMs, timeoutMs } from './values.ts'
+import { parseWebhookSecret } from '../platform/webhooks/index.ts'
+import { httpUrl, lifetimeMs, secret, secretUrl, timeoutMs } from './values.ts'
 
 /** Fields of a request's log line that a deployment can add. Headers with secrets are not among them. */
 const logFields = [
@@ -57,6 +58,27 @@ export const databaseSettings = z.strictObject({
     .describe(
       'Whether the production profile can use the embedded store if `DATABASE_URL` is unset. The embedded store serves only one process. In production, it writes every commit to disk.',
     ),
+})
+
+export const auditSettings = z.strictObject({
+  export: z
+    .strictObject({
+      to: z
+        .union([z.enum(['off', 'stdout']), z.literal(false).transform(() => 'off' as const), secretUrl], {
+          error: '`off`, `stdout`, or a URL that begins with http:// or https://',
+        })
+        .describe(
+          'Where the gateway sends each sealed entry of the audit log: in order, at least once. `stdout` writes a line of JSON to standard output, at any log level. A URL gets `POST` requests, which are signed as webhooks are. Production requires `https`, except on a loopback address. A change is recorded in the audit log.',
+        ),
+      secret: secret
+        .refine(
+          (value) => parseWebhookSecret(value.reveal()) !== undefined,
+          'must be `whsec_` and 24 to 64 bytes in base64',
+        )
+        .nullable()
+        .describe('Secret that signs the requests to the URL in `to`: `whsec_` and 24 to 64 random bytes in base64.'),
+    })
+    .describe('Export of the audit log to another system, which can then prove that a copy lacks entries.'),
 })
 
 export const redisSettings = z.strictObject({

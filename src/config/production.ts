@@ -61,10 +61,11 @@ const connections = [
   ['money.exchange.provider', 'url'],
   ['passwords.breachCheck', 'url'],
   ['turnstile', 'verifyUrl'],
+  ['audit.export', 'to'],
 ] as const
 
-/** Sections without `acceptPlain`, because their services are public or on this machine. */
-const publicServices: ReadonlySet<string> = new Set(['passwords.breachCheck', 'turnstile'])
+/** Sections without `acceptPlain`, because their services are public, on this machine, or get what must stay secret. */
+const publicServices: ReadonlySet<string> = new Set(['passwords.breachCheck', 'turnstile', 'audit.export'])
 
 /** The AWS SDK uses the first of them that is set, unless `files.storage.endpoint` is set. */
 const storageEndpoints = ['AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL'] as const

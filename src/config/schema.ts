@@ -5,6 +5,7 @@ import type { SecretKeys } from './environment/secret-keys.ts'
 import * as identity from './identity.ts'
 import { accessSettings } from './identity.ts'
 import {
+  auditSettings,
   databaseSettings,
   eventSettings,
   explainSettings,
@@ -62,6 +63,7 @@ export const schema = z.strictObject({
     .describe(
       'Log on standard output. Each request is logged at level `info`, and each server error at level `error`.',
     ),
+  audit: auditSettings,
   reference: z
     .strictObject({
       enabled: z

@@ -120,6 +120,11 @@ export function isOrigin(text: string): boolean {
 
 export const baseUrl = httpUrl.refine(isBare, 'a URL without a query or fragment')
 
+export const secret = z
+  .string()
+  .min(1)
+  .transform((text) => new Secret(text))
+
 /** The query may contain a key. */
 export const secretUrl = httpUrl.transform((text) => new Secret(text))
 

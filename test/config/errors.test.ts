@@ -105,15 +105,14 @@ test('an unknown setting at the top level: the error names it', () => {
 })
 
 /** docs/decisions/0056 */
-test.each([
-  ['audit', { audit: { sealEveryMs: 2_000 } }],
-  ['identity', { identity: { sweepEveryMs: 600_000 } }],
-])('the removed section %s: the error names it', (name, settings) => {
-  expect(errorsOf(JSON.stringify(settings))).toEqual([expect.stringMatching(`^Unrecognized key: "${name}"`)])
+test('the removed section identity: the error names it', () => {
+  const settings = { identity: { sweepEveryMs: 600_000 } }
+  expect(errorsOf(JSON.stringify(settings))).toEqual([expect.stringMatching('^Unrecognized key: "identity"')])
 })
 
 /** docs/decisions/0056 */
 test.each<[section: string, keys: string[]]>([
+  ['audit', ['sealEveryMs']],
   ['requests', ['uploadBytesPerSecond', 'maxHeaders', 'maxDepth', 'maxListDepth']],
   ['limits', ['ipv6Prefix']],
   ['login.knownDevices', ['max', 'reservedCodes']],

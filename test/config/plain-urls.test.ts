@@ -60,6 +60,7 @@ const settingsWithUrl: Readonly<Record<string, object>> = {
     ],
   },
   'assertion.jwksUrl': { assertion: { jwksUrl: plain } },
+  'audit.export.to': { audit: { export: { to: plain, secret: `whsec_${'A'.repeat(32)}` } } },
 }
 
 /** Returns the paths of all URLs in a JSON schema. */

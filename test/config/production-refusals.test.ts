@@ -36,6 +36,15 @@ describe('production', () => {
     expect(errorsOf({ ...settings, publicUrl: 'HTTPS://portal.example' }, variables)).toEqual([])
   })
 
+  const siem = 'https://siem.example/x'
+  const exportTo = (to: string, secret: string | null = `whsec_${'A'.repeat(32)}`) => ({ export: { to, secret } })
+
+  test('accepts audit.export to standard output, to https and to a loopback address', () => {
+    for (const to of ['off', 'stdout', siem, 'http://127.0.0.1:8088/x'])
+      expect(errorsOf({ ...settings, audit: exportTo(to) }, variables), to).toEqual([])
+    expect(JSON.stringify(load({ ...settings, audit: exportTo(siem) }, variables).audit)).not.toMatch(/siem|whsec/)
+  })
+
   const [developmentCode = ''] = developmentAccessCodeHashes
   const consumer = { ...settings.portals, CONSUMER: { accessCodes: ['a'.repeat(64), developmentCode] } }
   const leading = (links: object) => ({ portals: { ...settings.portals, SYSTEM: { ...codes('b'.repeat(64)), links } } })
@@ -309,6 +318,9 @@ describe('production', () => {
       },
       variables,
     ],
+    ['audit.export.to: must be https in production', { audit: exportTo('http://siem.example/x') }, variables],
+    ['audit.export.secret: must be set, because audit.export.to is a URL', { audit: exportTo(siem, null) }, variables],
+    ['audit.export.secret: must be `whsec_` and 24 to 64 bytes in base64', { audit: exportTo(siem, 'x') }, variables],
     ['mail.from: is the development address', { mail: { from: 'no-reply@portico.test' } }, variables],
     ['PORTICO_SECRET_KEY: is the development key', {}, { ...variables, PORTICO_SECRET_KEY: base64(developmentKey()) }],
     ['SMTP_URL: must be set in production; codes are sent by mail', {}, { PORTICO_SECRET_KEY, DATABASE_URL }],

@@ -68,7 +68,8 @@ export const documented: Documented[] = [
     adds: ({ url }) => ` ${url}`,
     prints: /EMAIL offered.*replay {4}SECURE_CHANNEL\.INVALID_PAYLOAD.*closed {4}SECURE_CHANNEL\.INVALID_PAYLOAD/s,
   },
-  ...['pg_dump', 'portico audit verify', 'pg_restore', 'portico migrate'].map((begins) => ({
+  { file: 'docs/guides/export-the-audit-log.md', begins: 'echo "whsec_', prints: /^whsec_[A-Za-z0-9+/]{43}=$/m },
+  ...['   pg_dump', 'portico audit verify', '   pg_restore', '   portico migrate'].map((begins) => ({
     file: 'docs/guides/backup-and-restore.md',
     begins,
     notRun: 'it needs a PostgreSQL server: test/docs/restore.test.ts runs every block of the page',

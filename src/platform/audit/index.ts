@@ -4,7 +4,8 @@
  * Depends on the kernel and the database.
  */
 
-export { findHead, formatHead, type HeadPlace, parseHead } from './head.ts'
+export { auditExportJob, exportAuditLog, type SendEntries, sendToWebhook, toLines } from './export.ts'
+export { findHead, formatHead, parseHead } from './head.ts'
 export {
   type AuditContext,
   auditContextOf,
@@ -17,5 +18,5 @@ export {
 } from './record.ts'
 export { sealAuditLog } from './seal.ts'
 export { type AuditedSetting, recordSetting } from './setting.ts'
-export { insertAuditEntry } from './store.ts'
+export { insertAuditEntry, readExportLag } from './store.ts'
 export { AuditVerifier, type ChainBreak, verifyAuditLog } from './verify.ts'

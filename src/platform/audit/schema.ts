@@ -26,10 +26,17 @@ interface AuditChainTable {
   hash: Uint8Array
 }
 
+interface AuditExportTable {
+  isOnly: Generated<boolean>
+  /** The last entry that left the store. */
+  sequence: number
+}
+
 declare module '../../database/tables.ts' {
   interface Tables {
     audit_log: AuditLogTable
     audit_chain: AuditChainTable
+    audit_export: AuditExportTable
   }
 }
 
@@ -118,4 +125,11 @@ export const migrations = [
     `DROP INDEX audit_log_at`,
   ]),
   sqlMigration('003-requests', [`CREATE INDEX IF NOT EXISTS audit_log_request ON audit_log (request_id, at)`]),
+  sqlMigration('004-export', [
+    `CREATE TABLE audit_export (
+      is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
+      sequence bigint NOT NULL
+    )`,
+    `INSERT INTO audit_export (sequence) VALUES (0)`,
+  ]),
 ]

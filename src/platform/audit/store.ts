@@ -172,6 +172,35 @@ export async function sealedEntries(database: Database, after: number, limit: nu
   return rows.map(({ sequence, previousHash, hash, ...entry }) => ({ sequence, previousHash, hash, content: entry }))
 }
 
+export async function readExported(database: Database): Promise<number> {
+  return (await database.selectFrom('audit_export').select('sequence').executeTakeFirstOrThrow()).sequence
+}
+
+/** Returns false if another replica has advanced the position. */
+export async function advanceExported(database: Database, from: number, to: number): Promise<boolean> {
+  const advanced = await database
+    .updateTable('audit_export')
+    .set({ sequence: to })
+    .where('sequence', '=', from)
+    .returning('sequence')
+    .executeTakeFirst()
+  return advanced !== undefined
+}
+
+/** The number of sealed entries that have not left the store, and when the first of them was written. */
+export async function readExportLag(database: Database): Promise<{ entries: number; oldestAt: Instant | null }> {
+  const { sequence, exported } = await database
+    .selectFrom('audit_chain')
+    .innerJoin('audit_export', 'audit_export.isOnly', 'audit_chain.isOnly')
+    .select(['audit_chain.sequence', 'audit_export.sequence as exported'])
+    .executeTakeFirstOrThrow()
+  const oldest = database
+    .selectFrom('audit_log')
+    .select('at')
+    .where('sequence', '=', exported + 1)
+  return { entries: sequence - exported, oldestAt: (await oldest.executeTakeFirst())?.at ?? null }
+}
+
 function firstSealed(database: Database) {
   return database
     .selectFrom('audit_log')

@@ -1,7 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Logger } from 'pino'
 import { Counter, Gauge, type Registry } from 'prom-client'
+import type { Clock, Instant } from '../../kernel/index.ts'
 import type { DropReason } from '../jobs/index.ts'
+import { pollForGauge } from './polled-gauge.ts'
 
 export interface LedgerMetrics {
   /** `wholeAt` is the last check of the whole ledger, or null. */
@@ -109,4 +111,31 @@ export function createRejectionReport(logger: Logger, registry: Registry): (reas
     rejections.inc()
     logger.error({ operation, err: reason }, 'unhandled rejection')
   }
+}
+
+interface AuditExportPorts {
+  readLag(): Promise<{ entries: number; oldestAt: Instant | null }>
+  clock: Clock
+  onFault(error: unknown): void
+}
+
+export function createAuditExportMetrics(registry: Registry, { readLag, ...ports }: AuditExportPorts): void {
+  const registers = [registry]
+  const collect = pollForGauge(ports, async () => {
+    const { entries, oldestAt } = await readLag()
+    waiting.set(entries)
+    seconds.set(oldestAt === null ? 0 : Math.max(0, ports.clock.now() - oldestAt) / 1_000)
+  })
+  const seconds = new Gauge({
+    name: 'portico_audit_export_lag_seconds',
+    help: 'Age of the oldest sealed audit entry that has not been exported',
+    registers,
+    collect,
+  })
+  const waiting = new Gauge({
+    name: 'portico_audit_export_lag_entries',
+    help: 'Sealed audit entries that have not been exported',
+    registers,
+    collect,
+  })
 }

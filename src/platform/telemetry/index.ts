@@ -7,6 +7,7 @@
 export { createApiKeyMetrics } from './api-key-metrics.ts'
 export { createApprovalMetrics } from './approval-metrics.ts'
 export {
+  createAuditExportMetrics,
   createBackgroundMetrics,
   createJobMetrics,
   createLedgerMetrics,
@@ -16,7 +17,7 @@ export {
 } from './background-metrics.ts'
 export { createEventMetrics } from './event-metrics.ts'
 export { createExchangeMetrics } from './exchange-metrics.ts'
-export { createLogger } from './logger.ts'
+export { createLogger, writeLines } from './logger.ts'
 export { createPerimeterMetrics, type PerimeterMetrics } from './perimeter-metrics.ts'
 export {
   type BlobMetrics,

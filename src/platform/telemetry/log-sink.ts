@@ -52,6 +52,24 @@ export class LogSink {
     this.#sink.write(text)
   }
 
+  /**
+   * Resolves once everything up to the text is written. Rejects if the destination does not accept it, and if the signal is
+   * aborted first.
+   */
+  writeThrough(text: string, signal: AbortSignal): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const refuse = (): void => reject(new Error('the destination of the log does not accept data'))
+    const listeners = { drain: resolve, error: refuse, drop: refuse }
+    for (const [name, listener] of Object.entries(listeners)) this.#sink.once(name, listener)
+    signal.addEventListener('abort', refuse)
+    if (signal.aborted) refuse()
+    this.write(text)
+    return promise.finally(() => {
+      for (const [name, listener] of Object.entries(listeners)) this.#sink.off(name, listener)
+      signal.removeEventListener('abort', refuse)
+    })
+  }
+
   /** A libuv thread would end with the process, usually before it has written the text. */
   end(text: string): void {
     this.#isEnding = true

@@ -46,9 +46,19 @@ export function createLogger(level: string, file?: string, format: LogFormat = '
   const formatters = { level: (label: string) => ({ level: label }) }
   const options = { level, base: null, timestamp: isoTime(), formatters, serializers: { err: errorFields } }
   const formatLine = isPretty ? createPrettyFormatter(process.stdout) : undefined
-  const logger = pino(options, createBatchedDestination(sink, formatLine))
+  const logger = pino(options, new BatchedDestination(sink, formatLine))
   speedUpPlainLines(logger)
   return logger
+}
+
+/**
+ * Writes lines to the destination of a logger, at any log level. Resolves once it has accepted them. Rejects otherwise;
+ * then they may be written later. No line of the log can be between the parts of such a line.
+ */
+export async function writeLines(logger: Logger, lines: string, signal: AbortSignal): Promise<void> {
+  const destination: unknown = Reflect.get(logger, symbols.streamSym)
+  if (!(destination instanceof BatchedDestination)) throw new TypeError('not a logger of createLogger')
+  await destination.writeThrough(lines, signal)
 }
 
 function isAsJson(value: unknown): value is AsJson {
@@ -91,21 +101,33 @@ function errorFields(error: unknown): unknown {
 }
 
 /** The batching of sonic-boom copies the whole buffer for each line. */
-function createBatchedDestination(sink: LogSink, format?: (line: string) => string): DestinationStream {
-  let batch = ''
-  const flush = (): void => {
-    if (batch === '') return
-    const text = batch
-    batch = ''
-    sink.write(text)
+class BatchedDestination implements DestinationStream {
+  readonly #sink: LogSink
+  readonly #format: ((line: string) => string) | undefined
+  #batch = ''
+
+  constructor(sink: LogSink, format: ((line: string) => string) | undefined) {
+    this.#sink = sink
+    this.#format = format
+    setInterval(() => this.#flush(), flushIntervalMs).unref()
+    if (endings.push(() => sink.end(this.#batch)) === 1) process.once('exit', endAll)
   }
-  setInterval(flush, flushIntervalMs).unref()
-  if (endings.push(() => sink.end(batch)) === 1) process.once('exit', endAll)
-  return {
-    write: (line) => {
-      batch += format ? format(line) : line
-      if (batch.length >= maxBatchLength) flush()
-    },
+
+  write(line: string): void {
+    this.#batch += this.#format ? this.#format(line) : line
+    if (this.#batch.length >= maxBatchLength) this.#flush()
+  }
+
+  writeThrough(lines: string, signal: AbortSignal): Promise<void> {
+    this.#flush()
+    return this.#sink.writeThrough(lines, signal)
+  }
+
+  #flush(): void {
+    if (this.#batch === '') return
+    const text = this.#batch
+    this.#batch = ''
+    this.#sink.write(text)
   }
 }
 

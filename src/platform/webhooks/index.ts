@@ -6,4 +6,4 @@
 
 export { isReceiverUrl, type ReceiverRules } from './addresses.ts'
 export { createWebhookSender, type WebhookResponse, type WebhookSender } from './sender.ts'
-export { formatWebhookSecret } from './signature.ts'
+export { formatWebhookSecret, parseWebhookSecret } from './signature.ts'

@@ -35,7 +35,8 @@ export type LookupAll = (name: string) => Promise<readonly LookupAddress[]>
 export interface SenderPorts {
   clock: Clock
   durations?: Durations
-  rules: ReceiverRules
+  /** Null for a receiver of the configuration, which can be in a private network. */
+  rules: ReceiverRules | null
   lookupAll?: LookupAll
   /** Certificate authorities, instead of those of Node.js. */
   ca?: string
@@ -68,16 +69,11 @@ export function createWebhookSender({
         durationMs: Math.round(durations.now() - startedAt),
       })
       try {
-        if (!isReceiverUrl(text, rules)) return result({ failure: 'ADDRESS_REFUSED' })
+        if (rules && !isReceiverUrl(text, rules)) return result({ failure: 'ADDRESS_REFUSED' })
         const url = new URL(text)
         const addresses = await abortable(resolve(url, lookupAll), ended)
-        const ownAddresses = Object.values(networkInterfaces()).flatMap((each = []) =>
-          each.map(({ address }) => address),
-        )
-        const allowed = { allowLoopback: rules.allowLoopback, protocol: url.protocol, ownAddresses }
         // A name that also has a local address is an attack or a mistake.
-        if (!addresses.every(({ address }) => isAllowedAddress(address, allowed)))
-          return result({ failure: 'ADDRESS_REFUSED' })
+        if (rules && !addresses.every(allowedBy(rules, url))) return result({ failure: 'ADDRESS_REFUSED' })
         const headers = signatureHeaders({ ...message, at: clock.now() })
         return result(await post(url, { addresses, headers, body: message.body, ca, signal: ended }))
       } catch (error) {
@@ -88,6 +84,11 @@ export function createWebhookSender({
       }
     },
   }
+}
+
+function allowedBy({ allowLoopback }: ReceiverRules, { protocol }: URL): (found: LookupAddress) => boolean {
+  const ownAddresses = Object.values(networkInterfaces()).flatMap((each = []) => each.map(({ address }) => address))
+  return ({ address }) => isAllowedAddress(address, { allowLoopback, protocol, ownAddresses })
 }
 
 async function resolve(url: URL, lookupAll: LookupAll): Promise<readonly LookupAddress[]> {

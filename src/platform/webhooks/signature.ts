@@ -8,6 +8,14 @@ export function formatWebhookSecret(secret: Uint8Array): string {
   return `${secretPrefix}${Buffer.from(secret).toString('base64')}`
 }
 
+/** Returns undefined unless the text is a secret of 24 to 64 bytes, as `formatWebhookSecret` writes it. */
+export function parseWebhookSecret(text: string): Uint8Array | undefined {
+  if (!text.startsWith(secretPrefix)) return undefined
+  const base64 = text.slice(secretPrefix.length)
+  const secret = Buffer.from(base64, 'base64')
+  return secret.toString('base64') === base64 && secret.length >= 24 && secret.length <= 64 ? secret : undefined
+}
+
 export interface SignedMessage {
   /** The same for each attempt. */
   id: string

@@ -1,0 +1,56 @@
+import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
+import type { Configuration } from '../../config/index.ts'
+import {
+  auditExportJob,
+  readExportLag,
+  recordSetting,
+  type SendEntries,
+  sendToWebhook,
+  toLines,
+} from '../../platform/audit/index.ts'
+import type { JobKind } from '../../platform/jobs/index.ts'
+import { createAuditExportMetrics, writeLines } from '../../platform/telemetry/index.ts'
+import { createWebhookSender, parseWebhookSecret } from '../../platform/webhooks/index.ts'
+import type { Infrastructure } from '../infrastructure.ts'
+
+type Export = Configuration['audit']['export']
+
+export function auditExportJobs(
+  { audit }: Pick<Configuration, 'audit'>,
+  infrastructure: Infrastructure,
+  logger: Logger,
+): JobKind[] {
+  const send = senderOf(audit.export, infrastructure, logger)
+  return send ? [auditExportJob({ ...infrastructure, send })] : []
+}
+
+/** Records where entries go, because a change of the setting can end the export. */
+export async function startAuditExport(
+  { audit }: Pick<Configuration, 'audit'>,
+  infrastructure: Infrastructure,
+  { logger, registry }: { logger: Logger; registry: Registry },
+): Promise<void> {
+  const { to } = audit.export
+  const value = { to: typeof to === 'string' ? to : placeOf(to.reveal()) }
+  await recordSetting(infrastructure, { name: 'audit.export', value, initial: { to: 'off' } })
+  createAuditExportMetrics(registry, {
+    readLag: async () => (to === 'off' ? { entries: 0, oldestAt: null } : readExportLag(infrastructure.database)),
+    clock: infrastructure.clock,
+    onFault: (error) => logger.warn({ err: error }, 'audit entries that were not exported could not be counted'),
+  })
+}
+
+function senderOf({ to, secret }: Export, { clock, durations }: Infrastructure, logger: Logger): SendEntries | null {
+  if (to === 'off') return null
+  if (to === 'stdout') return (entries, signal) => writeLines(logger, toLines(entries), signal)
+  const key = secret && parseWebhookSecret(secret.reveal())
+  if (!key) throw new TypeError('audit.export.secret is not a secret of webhooks')
+  return sendToWebhook(createWebhookSender({ clock, durations, rules: null }), { url: to.reveal(), secret: key })
+}
+
+/** The query may contain a key. */
+function placeOf(url: string): string {
+  const { origin, pathname } = new URL(url)
+  return origin + pathname
+}

@@ -1,0 +1,83 @@
+import type { Database } from '../../database/index.ts'
+import { toInstant, toIso } from '../../kernel/index.ts'
+import type { JobKind } from '../jobs/index.ts'
+import type { WebhookSender } from '../webhooks/index.ts'
+import { advanceExported, readExported, type SealedEntry, sealedEntries } from './store.ts'
+
+/** An entry as an operator reads it. `sequence` and `hash` are the head of the log up to it. */
+export type ExportedEntry = ReturnType<typeof toExported>
+
+/** Sends entries in order. Rejects unless the receiver has accepted all of them. */
+export type SendEntries = (entries: readonly ExportedEntry[], signal: AbortSignal) => Promise<void>
+
+const everyMs = 2_000
+/** A request of about 50 KB. */
+const batchSize = 100
+
+/**
+ * The position in the store follows each batch that the receiver has accepted, so an entry is sent at least once, over
+ * restarts and outages. The job runs on one replica at a time. A failed run is repeated with growing pauses.
+ */
+export function auditExportJob({ database, send }: { database: Database; send: SendEntries }): JobKind {
+  return {
+    name: 'audit.export',
+    attempts: 1,
+    everyMs,
+    isLong: true,
+    workers: 'outgoing',
+    work: (_payload, { signal }) => exportAuditLog(database, send, signal),
+  }
+}
+
+export async function exportAuditLog(database: Database, send: SendEntries, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    signal.throwIfAborted()
+    const position = await readExported(database)
+    const entries = await sealedEntries(database, position, batchSize)
+    const last = entries.at(-1)
+    if (!last) return
+    await send(entries.map(toExported), signal)
+    if (!(await advanceExported(database, position, last.sequence))) return
+  }
+}
+
+/** One JSON object per line, which a collector finds by `audit`. */
+export function toLines(entries: readonly ExportedEntry[]): string {
+  return entries.map((entry) => `${JSON.stringify({ audit: entry })}\n`).join('')
+}
+
+interface Receiver {
+  url: string
+  secret: Uint8Array
+}
+
+/** A retry has the same id and body. */
+export function sendToWebhook(sender: WebhookSender, { url, secret }: Receiver): SendEntries {
+  return async (entries, signal) => {
+    const id = `audit-${entries[0]?.sequence}-${entries.at(-1)?.sequence}`
+    const body = JSON.stringify({ type: 'audit.entries', entries })
+    const { status, failure } = await sender.send({ url, id, body, secrets: [secret] }, signal)
+    if (status === null || status < 200 || status > 299)
+      throw new Error(`the receiver of audit.export did not accept entries: ${failure ?? status}`)
+  }
+}
+
+function toExported({ sequence, hash, previousHash, content }: SealedEntry) {
+  const { bizId, atMicros, portal, actorId, workspaceId, action, targetId, outcome, requestId, clientIp } = content
+  return {
+    sequence,
+    hash: Buffer.from(hash).toString('hex'),
+    previousHash: Buffer.from(previousHash).toString('hex'),
+    bizId,
+    at: toIso(toInstant(Math.floor(Number(atMicros) / 1_000))),
+    portal,
+    actorBizId: actorId,
+    workspaceBizId: workspaceId,
+    action,
+    targetBizId: targetId,
+    outcome,
+    requestId,
+    clientIp,
+    detail: content.detail,
+  }
+}
