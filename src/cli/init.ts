@@ -39,7 +39,7 @@ export const init: Command = {
     'The gateway rejects the document until all of them are set.',
   ].join('\n'),
   options: { from: { type: 'string' }, to: { type: 'string' }, domain: { type: 'string' } },
-  run: async (values, { domains, stdout }) => {
+  run: async (values, { domains, print }) => {
     const options = parseOptions(InitOptions, values)
     const source = sourceOf(options)
     const to = options.to ?? fileInWorkingDirectory(source)
@@ -50,8 +50,11 @@ export const init: Command = {
       throw new UsageError(`--domain: the gateway has a domain ${domain} already; give another name`)
     const { document, open } = skeletonOf(openApi, domain)
     writeFileSync(to, dump(document, { lineWidth: 120, noRefs: true }))
-    for (const { operation, missing } of open) stdout.write(`${operation}: decide ${missing.join(', ')}\n`)
-    stdout.write(`wrote ${to} with ${open.length} new operations of the domain ${domain}\n`)
+    const lines = open.map(({ operation, missing }) => `${operation}: decide ${missing.join(', ')}\n`)
+    print(
+      { file: to, domain, operations: open },
+      `${lines.join('')}wrote ${to} with ${open.length} new operations of the domain ${domain}\n`,
+    )
     return 0
   },
 }
@@ -61,12 +64,12 @@ export const migrate: Command = {
   summary: 'apply pending schema migrations to the store',
   help: 'Several replicas can run it at the same time; a lock serializes them. `serve` also migrates when it starts. If the server is away, waits for it.',
   options: {},
-  run: async (_values, { domains, variables, stdout, stderr }) => {
+  run: async (_values, { domains, variables, print, stderr }) => {
     const settings = loadConfiguration(variables, domains)
     const { owners } = await loadConfigured(domains, settings)
     const work = (store: OpenDatabase) => withSpinner(stderr, 'migrating', () => migrateStore(store, owners, settings))
     const done = await withStore(settings, work, waitFor(stderr))
-    stdout.write(done.length === 0 ? 'the schema is up to date\n' : `${done.join('\n')}\n`)
+    print({ migrated: done }, done.length === 0 ? 'the schema is up to date\n' : `${done.join('\n')}\n`)
     return 0
   },
 }

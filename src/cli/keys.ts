@@ -8,31 +8,39 @@ import { messageOf } from '../kernel/index.ts'
 import { createSecretBox, secretKeyId } from '../platform/crypto/index.ts'
 import { type KeyIds, type KeyUsage, readKeyUsage, resealAll } from '../platform/key-rotation/index.ts'
 import { systemClock, systemIds, systemRandomness } from '../platform/runtime/index.ts'
-import { type Command, UsageError } from './command.ts'
+import {
+  type Command,
+  onlyOneProcess,
+  parseOptions,
+  ReasonOptions,
+  reasonHelp,
+  reasonOption,
+  UsageError,
+} from './command.ts'
 import { progressLines } from './progress.ts'
 import { auditCommand, withExistingStore } from './store.ts'
-
-const onlyOneProcess = 'The embedded store can be used by one process only: stop the gateway first, or use PostgreSQL.'
 
 export const keysRotate: Command = {
   name: 'keys rotate',
   summary: 'create a new signing key for tokens; nobody is signed out',
   help: [
+    reasonHelp,
+    '',
     'Publishes the new key for tokens.keyPublicationMs before it signs. The previous key verifies tokens until the last',
     'one has expired. Running gateways load the new key within tokens.keyRefreshMs.',
     onlyOneProcess,
   ].join('\n'),
-  options: {},
-  run: async (_values, { domains, variables, stdout }) => {
+  options: reasonOption,
+  run: async (values, { domains, variables, print }) => {
     const settings = loadConfiguration(variables, domains)
+    const { reason } = parseOptions(ReasonOptions, values)
     const { owners } = await loadConfigured(domains, settings)
+    const audited = { command: keysRotate.name, reason }
     const kid = await withExistingStore(settings, async (store) => {
       await migrateStore(store, owners, settings)
-      return signingKeysOf(store.database, settings).rotate((tx, targetId) =>
-        auditCommand(tx, keysRotate.name, { targetId }),
-      )
+      return signingKeysOf(store.database, settings).rotate((tx, targetId) => auditCommand(tx, audited, { targetId }))
     })
-    stdout.write(`${kid}\n`)
+    print({ kid }, `${kid}\n`)
     return 0
   },
 }
@@ -42,7 +50,9 @@ export const keysRevoke: Command = {
   argument: 'kid',
   summary: 'revoke a compromised signing key; its tokens become invalid',
   help: [
-    'portico keys revoke <kid>',
+    'portico keys revoke <kid> --reason text',
+    '',
+    reasonHelp,
     '',
     'Deletes the signing key with this id. Running gateways reject its tokens and remove it from the JWK Set within',
     'tokens.keyRefreshMs. Domain services reject its call assertions within 31 seconds. If no other key can sign, a new',
@@ -50,18 +60,19 @@ export const keysRevoke: Command = {
     'that signs.',
     onlyOneProcess,
   ].join('\n'),
-  options: {},
-  run: async ({ kid }, { domains, variables, stdout }) => {
+  options: reasonOption,
+  run: async ({ kid, ...values }, { domains, variables, print }) => {
     const settings = loadConfiguration(variables, domains)
     if (typeof kid !== 'string')
       throw new UsageError('the id of the signing key is required: portico keys revoke <kid>')
+    const audited = { command: keysRevoke.name, ...parseOptions(ReasonOptions, values) }
     const signing = await withExistingStore(settings, ({ database }) =>
       signingKeysOf(database, settings).revoke(kid, (tx, signs) =>
-        auditCommand(tx, keysRevoke.name, { targetId: kid, detail: { signs } }),
+        auditCommand(tx, audited, { targetId: kid, detail: { signs } }),
       ),
     )
     if (signing === undefined) throw new UsageError(`no signing key has the id '${kid}'`)
-    stdout.write(`${signing}\n`)
+    print({ revoked: kid, signing }, `${signing}\n`)
     return 0
   },
 }
@@ -76,7 +87,7 @@ export const keysStatus: Command = {
     onlyOneProcess,
   ].join('\n'),
   options: {},
-  run: async (_values, { domains, variables, stdout }) => {
+  run: async (_values, { domains, variables, print }) => {
     const settings = loadConfiguration(variables, domains)
     const keys = keyIdsOf(settings)
     const { keyedColumns } = await loadConfigured(domains, settings)
@@ -84,7 +95,8 @@ export const keysStatus: Command = {
       withoutTimeouts((database) => readKeyUsage(database, keyedColumns, keys, systemClock.now())),
     )
     const waiting = usages.filter(needsPrevious)
-    stdout.write(
+    print(
+      { keys, usages, waiting: waiting.map(({ label }) => label) },
       [
         `current key ${keys.current}; previous keys ${keys.previous.join(', ') || 'none'}`,
         ['kind    ', 'values'.padEnd(28), 'current', 'previous', 'unknown'].map((cell) => cell.padStart(9)).join(' '),
@@ -103,13 +115,16 @@ export const keysReseal: Command = {
   name: 'keys reseal',
   summary: 'encrypt stored values again under the current secret key',
   help: [
+    reasonHelp,
+    '',
     'Requires PORTICO_SECRET_KEY_PREVIOUS with the keys of the stored values. Gateways can run at the same time. If the',
     'command is interrupted, run it again: it continues with the remaining values. Exit code 1 if a value does not open.',
     onlyOneProcess,
   ].join('\n'),
-  options: {},
-  run: async (_values, { domains, variables, stdout, stderr }) => {
+  options: reasonOption,
+  run: async (values, { domains, variables, print, stderr }) => {
     const settings = loadConfiguration(variables, domains)
+    const { reason } = parseOptions(ReasonOptions, values)
     const keys = keyIdsOf(settings)
     const { keyedColumns } = await loadConfigured(domains, settings)
     const secretKeys = settings.secretKeys.reveal()
@@ -123,12 +138,18 @@ export const keysReseal: Command = {
       const ports = { database, secretBox, keys }
       const done = await resealAll(ports, keyedColumns, (count) => show(count, total))
       const detail = { resealed: `${done.resealed}`, failed: `${done.failed}` }
-      await inTransaction(database, (tx) => auditCommand(tx, keysReseal.name, { targetId: keys.current, detail }))
+      await inTransaction(database, (tx) =>
+        auditCommand(tx, { command: keysReseal.name, reason }, { targetId: keys.current, detail }),
+      )
       return done
     })
-    stdout.write(`${result.resealed} values sealed under the key ${keys.current}, ${result.failed} do not open\n`)
-    if (result.failed > 0) stderr.write(`portico: ${messageOf(result.firstError)}\n`)
-    return result.failed === 0 ? 0 : 1
+    const { resealed, failed } = result
+    print(
+      { key: keys.current, resealed, failed },
+      `${resealed} values sealed under the key ${keys.current}, ${failed} do not open\n`,
+    )
+    if (failed > 0) stderr.write(`portico: ${messageOf(result.firstError)}\n`)
+    return failed === 0 ? 0 : 1
   },
 }
 

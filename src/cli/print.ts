@@ -16,7 +16,7 @@ export const configCheck: Command = {
   summary: 'print the effective configuration, or all of its errors',
   help: '`store` is the database in use. Secrets are masked, and so are all texts in `domains`. Standard error lists the ports that each extension needs, the events that it reacts to, and the commands that its hooks can refuse. Opens the TLS files of the configuration. Exit code 2 if the configuration is invalid.',
   options: {},
-  run: async (_values, { domains, variables, stdout, stderr }) => {
+  run: async (_values, { domains, variables, print, stderr }) => {
     const configured = loadConfiguration(variables, domains)
     const { domains: loaded, settings, skipped, errors } = await checkConfiguration(domains, configured, variables)
     for (const line of skipped) stderr.write(`portico: ${line}\n`)
@@ -32,7 +32,7 @@ export const configCheck: Command = {
     const places = findSplitLedger(loaded, settings)
     if (places) stderr.write(`portico: warning: ${splitLedgerWarning}: ${describePlaces(places)}\n`)
     const printed = { ...settings, domains: maskTexts(settings.domains), store: storeName(settings) }
-    stdout.write(dump(JSON.parse(JSON.stringify(printed))))
+    print(printed, dump(JSON.parse(JSON.stringify(printed))))
     return 0
   },
 }
@@ -63,7 +63,7 @@ export const openapi: Command = {
     domain: { type: 'string', multiple: true, default: [] },
     audience: { type: 'string' },
   },
-  run: async (values, { domains, variables, stdout }) => {
+  run: async (values, { domains, variables, print }) => {
     const { format, channel, domain: names, audience } = parseOptions(OpenApiOptions, values)
     if (audience !== undefined && names.length === 0) throw new UsageError('--audience needs --domain')
     if (format !== undefined && (channel !== undefined || names.length > 0))
@@ -85,7 +85,7 @@ export const openapi: Command = {
             audience: audienceOf(settings, names, audience),
           })
     const printed = format === undefined ? document : postmanCollection(document, collectionOptions(settings))
-    stdout.write(`${JSON.stringify(printed, null, 2)}\n`)
+    print(printed, `${JSON.stringify(printed, null, 2)}\n`)
     return 0
   },
 }

@@ -2,57 +2,75 @@ import { parseArgs } from 'node:util'
 import { packageVersion } from '../config/env.ts'
 import { ConfigurationError } from '../config/index.ts'
 import { describeError, errorCode } from '../kernel/index.ts'
-import { type CommandContext, helpOf, helpOption, UsageError } from './command.ts'
+import { type Command, type CommandContext, helpOf, helpOption, type ProgramContext, UsageError } from './command.ts'
 import { commands } from './index.ts'
 import type { Screen } from './progress.ts'
 
 /** Returns the exit code. */
 export function reportError(error: unknown, stderr: Pick<Screen, 'write'>): number {
-  const isParse = errorCode(error)?.startsWith('ERR_PARSE_ARGS')
   stderr.write(`portico: ${describeError(error)}\n`)
+  return exitCodeOf(error)
+}
+
+const jsonOption = { json: { type: 'boolean' } } as const
+
+/**
+ * Writes errors to standard error, or with --json to standard output, as `{ error: { message, exitCode } }`. Resolves
+ * with the exit code: 0 success, 1 failure, 2 invalid arguments or configuration.
+ */
+export async function runCommand(args: readonly string[], program: ProgramContext): Promise<number> {
+  const { stdout, ...rest } = program
+  const isJson = args.includes('--json')
+  const print: CommandContext['print'] = (result, text) =>
+    void stdout.write(isJson ? `${JSON.stringify(result, null, 2)}\n` : text)
+  try {
+    return await runUnchecked(args, { ...rest, print })
+  } catch (error) {
+    if (!isJson) return reportError(error, program.stderr)
+    const exitCode = exitCodeOf(error)
+    print({ error: { message: describeError(error), exitCode } }, '')
+    return exitCode
+  }
+}
+
+function exitCodeOf(error: unknown): number {
+  const isParse = errorCode(error)?.startsWith('ERR_PARSE_ARGS')
   return isParse || error instanceof UsageError || error instanceof ConfigurationError ? 2 : 1
 }
 
-/**
- * Writes errors to standard error. Resolves with the exit code: 0 success, 1 failure, 2 invalid arguments or
- * configuration.
- */
-export async function runCommand(args: readonly string[], context: CommandContext): Promise<number> {
-  try {
-    return await runUnchecked(args, context)
-  } catch (error) {
-    return reportError(error, context.stderr)
-  }
-}
-
 async function runUnchecked(args: readonly string[], context: CommandContext): Promise<number> {
-  const { stdout, stderr } = context
-  if (args[0] === '--version' || args[0] === '-v') {
-    stdout.write(`${packageVersion()}\n`)
+  const { print } = context
+  const [first = '', second = ''] = args
+  if (first === '--version' || first === '-v') {
+    print({ version: packageVersion() }, `${packageVersion()}\n`)
     return 0
   }
-  const load = commandOf(args.slice(0, 2).join(' ')) ?? commandOf(args[0] ?? '')
+  const load = commandOf(`${first} ${second}`) ?? commandOf(first)
   if (!load) {
-    const isHelp = args.length === 0 || ['help', '--help', '-h'].includes(args[0] ?? '')
-    ;(isHelp ? stdout : stderr).write(
-      isHelp ? await usage() : `portico: no command '${args.join(' ')}'\n\n${await usage()}`,
-    )
-    return isHelp ? 0 : 2
+    const text = await usage()
+    if (args.length > 0 && !['help', '--help', '-h'].includes(first))
+      throw new UsageError(`no command '${args.join(' ')}'\n\n${text.trimEnd()}`)
+    print({ help: text }, text)
+    return 0
   }
   const command = await load()
   const rest = [...args].slice(command.name.split(' ').length)
-  const { argument } = command
-  const { values, positionals } = parseArgs({
-    args: rest,
-    options: { ...command.options, ...helpOption },
-    allowPositionals: argument !== undefined,
-  })
+  const { values, positionals } = parseOwnArgs(command, rest)
   if (positionals.length > 1) throw new UsageError(`unexpected argument '${positionals[1]}'`)
   if (values.help) {
-    stdout.write(helpOf(command))
+    print({ help: helpOf(command) }, helpOf(command))
     return 0
   }
+  const { argument } = command
   return command.run(argument === undefined ? values : { ...values, [argument]: positionals[0] }, context)
+}
+
+function parseOwnArgs({ argument, options, isServer = false }: Command, args: string[]) {
+  return parseArgs({
+    args,
+    options: { ...options, ...helpOption, ...(isServer ? {} : jsonOption) },
+    allowPositionals: argument !== undefined,
+  })
 }
 
 /** Returns a command by its name. Ignores inherited properties such as `toString`, which are not commands. */
@@ -65,7 +83,7 @@ async function usage(): Promise<string> {
     'portico <command> [options]',
     '',
     ...(await Promise.all(Object.values(commands).map((load) => load()))).map(
-      ({ name, summary }) => `  ${name.padEnd(18)} ${summary}`,
+      ({ name, summary }) => `  ${name.padEnd(20)} ${summary}`,
     ),
     '',
   ].join('\n')

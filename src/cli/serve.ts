@@ -71,6 +71,7 @@ export async function startServing(
 
 export const serve: Command = {
   name: 'serve',
+  isServer: true,
   summary: 'start the gateway, or the domains as a service behind a gateway',
   help: [
     '  --role gateway|domains   part to serve (default: gateway)',

@@ -57,7 +57,7 @@ export function storePorts(database: Database): Pick<DomainPorts, 'database' | '
 /** The entry has no account and no address. */
 export function auditCommand(
   tx: Tx,
-  command: string,
+  { command, reason }: { command: string; reason: string },
   {
     targetId,
     workspaceId = null,
@@ -74,6 +74,6 @@ export function auditCommand(
     outcome: 'SUCCESS',
     requestId: systemIds.next(),
     clientIp: '',
-    detail,
+    detail: { ...detail, reason },
   })
 }

@@ -2,7 +2,14 @@ import { z } from 'zod'
 import { loadConfiguration } from '../config/index.ts'
 import { auditHeadPattern } from '../kernel/index.ts'
 import { verifyLedger } from '../ledger/index.ts'
-import { type ChainBreak, findHead, formatHead, parseHead, verifyAuditLog } from '../platform/audit/index.ts'
+import {
+  type ChainBreak,
+  findHead,
+  formatHead,
+  type HeadPlace,
+  parseHead,
+  verifyAuditLog,
+} from '../platform/audit/index.ts'
 import { type Command, parseOptions } from './command.ts'
 import { progressBar, withSpinner } from './progress.ts'
 import { withExistingStore } from './store.ts'
@@ -27,27 +34,24 @@ export const auditVerify: Command = {
     'the gateway first.',
   ].join('\n'),
   options: { head: { type: 'string' } },
-  run: async (values, { domains, variables, stdout, stderr }) => {
+  run: async (values, { domains, variables, print, stderr }) => {
     const { head: expected } = parseOptions(VerifyOptions, values)
     const settings = loadConfiguration(variables, domains)
     const showProgress = progressBar(stderr)
-    const newLine = stderr.isTTY ? '\n' : ''
     return withExistingStore(settings, async ({ database }) => {
       const { entriesChecked, broken, head } = await verifyAuditLog(database, ({ sequence }, total) =>
         showProgress(sequence, total),
       )
-      if (broken) {
-        const where = describeBreak(broken)
-        stdout.write(`${newLine}BROKEN: ${where}; the ${entriesChecked} entries before it are intact\n`)
-        return 1
-      }
-      const place = expected ? await findHead(database, expected, head) : 'FOUND'
-      if (place === 'FOUND') stdout.write(`intact: ${entriesChecked} entries\n`)
-      else if (place === 'MISSING')
-        stdout.write(`${newLine}INCOMPLETE: the log ends at ${head.sequence}, but the head is ${expected?.sequence}\n`)
-      else stdout.write(`${newLine}REPLACED: entry ${expected?.sequence} has another hash than the head\n`)
-      stdout.write(`head: ${formatHead(head)}\n`)
-      return place === 'FOUND' ? 0 : 1
+      const expectedHead = !broken && expected ? await findHead(database, expected, head) : null
+      const isIntact = !broken && (expectedHead ?? 'FOUND') === 'FOUND'
+      const lines = broken
+        ? [`BROKEN: ${describeBreak(broken)}; the ${entriesChecked} entries before it are intact`]
+        : [describeVerdict(expectedHead, expected?.sequence, entriesChecked), `head: ${formatHead(head)}`]
+      print(
+        { intact: isIntact, entriesChecked, broken, head: broken ? null : formatHead(head), expectedHead },
+        `${!isIntact && stderr.isTTY ? '\n' : ''}${lines.join('\n')}\n`,
+      )
+      return isIntact ? 0 : 1
     })
   },
 }
@@ -61,13 +65,17 @@ export const ledgerVerify: Command = {
     'at /health/ready and in its metrics.',
   ].join('\n'),
   options: {},
-  run: async (_values, { domains, variables, stdout, stderr }) => {
+  run: async (_values, { domains, variables, print, stderr }) => {
     const settings = loadConfiguration(variables, domains)
     const broken = await withExistingStore(settings, ({ withoutTimeouts }) =>
       withSpinner(stderr, 'checking the ledger', () => withoutTimeouts(verifyLedger)),
     )
-    if (!broken) stdout.write('the ledger is consistent\n')
-    else stdout.write(`BROKEN: ${broken.rule}, first at ${broken.subject} (${broken.violations} violations)\n`)
+    print(
+      { consistent: !broken, broken: broken ?? null },
+      broken
+        ? `BROKEN: ${broken.rule}, first at ${broken.subject} (${broken.violations} violations)\n`
+        : 'the ledger is consistent\n',
+    )
     return broken ? 1 : 0
   },
 }
@@ -75,4 +83,10 @@ export const ledgerVerify: Command = {
 function describeBreak({ sequence, bizId, reason }: ChainBreak): string {
   if (sequence === 0 && bizId === null) return `the head of the chain is ${reason}`
   return bizId === null ? `entry ${sequence} is ${reason}` : `entry ${sequence} (${bizId}) is ${reason}`
+}
+
+function describeVerdict(place: HeadPlace | null, expected: number | undefined, entries: number): string {
+  if (place === 'MISSING') return `INCOMPLETE: the log ends at ${entries}, but the head is ${expected}`
+  if (place === 'DIFFERENT') return `REPLACED: entry ${expected} has another hash than the head`
+  return `intact: ${entries} entries`
 }

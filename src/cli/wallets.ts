@@ -11,7 +11,16 @@ import { migrateStore } from '../compose/migrations.ts'
 import { loadConfiguration } from '../config/index.ts'
 import { bizId, isBizId, type WorkspaceId } from '../kernel/index.ts'
 import { createLedger } from '../ledger/index.ts'
-import { assertDomains, type Command, type CommandContext, parseOptions, UsageError } from './command.ts'
+import {
+  assertDomains,
+  type Command,
+  type CommandContext,
+  parseOptions,
+  reasonHelp,
+  reasonOption,
+  reasonText,
+  UsageError,
+} from './command.ts'
 import { withSpinner } from './progress.ts'
 import { auditCommand, storePorts, withExistingStore } from './store.ts'
 
@@ -19,6 +28,7 @@ const Options = z.object({
   currency: z.string('--currency is required: one of money.currencies'),
   workspace: z.string().refine(isBizId, '--workspace must be the id of a workspace').optional(),
   'all-workspaces': z.boolean().default(false),
+  reason: reasonText,
 })
 
 const failures: Partial<Record<OpeningResult, string>> = {
@@ -34,6 +44,7 @@ export const walletOpen: Command = {
     '  --currency code          currency of the wallet, one of money.currencies',
     '  --workspace id           open the wallet in this workspace',
     '  --all-workspaces         open a wallet in every active workspace that has no open one in the currency',
+    reasonHelp,
     '',
     'The command can be repeated: after an interruption it continues with the workspaces that are left. The embedded',
     'store can be used by one process only: stop the gateway first, or use PostgreSQL.',
@@ -42,13 +53,14 @@ export const walletOpen: Command = {
     currency: { type: 'string' },
     workspace: { type: 'string' },
     'all-workspaces': { type: 'boolean' },
+    ...reasonOption,
   },
   run: async (values, context) => {
     const { domains, variables } = context
     const settings = loadConfiguration(variables, domains)
     const { domains: loaded, owners } = await loadConfigured(domains, settings)
     assertDomains(walletOpen.name, ['workspaces', 'wallets'], loaded)
-    const { currency, workspace, 'all-workspaces': all } = parseOptions(Options, values)
+    const { currency, workspace, 'all-workspaces': all, reason } = parseOptions(Options, values)
     const { currencies } = settings.money
     if (!currencies.includes(currency))
       throw new UsageError(`--currency must be one of ${currencies.join(', ')}, not '${currency}'`)
@@ -65,7 +77,11 @@ export const walletOpen: Command = {
         ledger,
         lockWorkspace,
         onOpened: (tx, { workspaceId, wallet }) =>
-          auditCommand(tx, walletOpen.name, { workspaceId, targetId: wallet, detail: { currency } }),
+          auditCommand(
+            tx,
+            { command: walletOpen.name, reason },
+            { workspaceId, targetId: wallet, detail: { currency } },
+          ),
       }
       await (workspace === undefined
         ? openAll(context, ports, currency)
@@ -75,19 +91,19 @@ export const walletOpen: Command = {
   },
 }
 
-async function openAll({ stdout, stderr }: CommandContext, ports: AddedCurrencyPorts, currency: string): Promise<void> {
+async function openAll({ print, stderr }: CommandContext, ports: AddedCurrencyPorts, currency: string): Promise<void> {
   const { opened, frozen } = await withSpinner(stderr, 'opening wallets', () => openWalletEverywhere(ports, currency))
-  stdout.write(`opened ${opened} wallets in ${currency}\n`)
-  if (frozen > 0) stdout.write(`skipped ${frozen} frozen workspaces: run the command again after unfreezing them\n`)
+  const skipped = frozen > 0 ? `skipped ${frozen} frozen workspaces: run the command again after unfreezing them\n` : ''
+  print({ currency, opened, skippedFrozen: frozen }, `opened ${opened} wallets in ${currency}\n${skipped}`)
 }
 
 async function openOne(
-  { stdout }: CommandContext,
+  { print }: CommandContext,
   ports: AddedCurrencyPorts,
   workspace: WorkspaceId,
   currency: string,
 ): Promise<void> {
   const failure = failures[await openWalletIn(ports, workspace, currency)]
   if (failure) throw new Error(`the workspace ${workspace} ${failure}`)
-  stdout.write(`opened a wallet in ${currency}\n`)
+  print({ currency, opened: 1, skippedFrozen: 0 }, `opened a wallet in ${currency}\n`)
 }

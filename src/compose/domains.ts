@@ -148,10 +148,7 @@ class DomainBuilder {
       },
       sessions: {
         stepUpMs: configuration.mfa.stepUpMs,
-        end: async (tx, account, reason, at) => {
-          await identity.forgetFailures(tx, account)
-          return endSessions(tx, account, reason, at)
-        },
+        end: sessionEnd(identity),
         assertOpen: assertSessionOpen,
         invalidate: identity.invalidateSessions,
         createLink: identity.createLink,
@@ -320,6 +317,14 @@ export async function composeDomains(domains: readonly LoadedDomain[], parents: 
     service: (name) => builder.service(name),
     requireService: (name) => builder.requireService(name),
     close: () => closers.disposeAsync(),
+  }
+}
+
+/** Ends the sessions of an account for an operator. */
+export function sessionEnd({ forgetFailures }: Pick<Identity, 'forgetFailures'>): DomainPorts['sessions']['end'] {
+  return async (tx, account, reason, at) => {
+    await forgetFailures(tx, account)
+    return endSessions(tx, account, reason, at)
   }
 }
 

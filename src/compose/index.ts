@@ -10,10 +10,8 @@ import { packageVersion } from '../config/env.ts'
 import { type Configuration, replaceLimits } from '../config/index.ts'
 import { type Database, freeBytes } from '../database/index.ts'
 import {
-  buildSecurityHeaders,
   createExplainLog,
   createHttpServer,
-  createOperationsApp,
   createParseErrorLog,
   createReactionLog,
   loadTracing,
@@ -22,7 +20,6 @@ import {
   type Tracing,
 } from '../gateway/index.ts'
 import { oncePerReason } from '../platform/dependency-log.ts'
-import { outboxPage } from '../platform/mail/index.ts'
 import { replicaName } from '../platform/runtime/index.ts'
 import {
   createApiKeyMetrics,
@@ -54,6 +51,7 @@ import { composeIdentity, purposePorts, ticketOperations } from './identity.ts'
 import { openInfrastructure, type ProcessPorts } from './infrastructure.ts'
 import { type JobPace, type RunJob, startJobs } from './jobs.ts'
 import { findSplitLedger, splitLedgerWarning, watchLedger } from './ledger.ts'
+import { composeOperations } from './operations/index.ts'
 import { operationsBelow, passThroughOf } from './pass-through.ts'
 import { buildPipeline, createDraining, type Parts, portalApp, withChannelSessionMetrics } from './portal.ts'
 import { assertNoSeededAccounts, composeSeed } from './seed.ts'
@@ -129,16 +127,12 @@ export async function compose(
   })
   building.defer(() => ledgerReadiness.close())
   const draining = createDraining()
-  const operations = createOperationsApp({
+  const operations = composeOperations({
+    ...parts,
     probes: [...infrastructure.probes, { name: 'ledger', check: ledgerReadiness.check }],
     isDraining: draining.isDraining,
-    metrics,
     explain: (id) => [...explain.explain(id), ...reactions.explain(id)],
-    jwks: identity.jwks,
-    outbox: infrastructure.outbox && outboxPage(infrastructure.outbox),
-    securityHeaders: buildSecurityHeaders(),
-    allowedHosts: settings.listen.operationsAllowedHosts,
-    logger,
+    stack: building,
   })
   const runJob = await startJobs(
     { ...parts, registry: metrics.registry, sources: sequencer.sources, onReaction: reactions.record, spans, pace },
@@ -179,7 +173,7 @@ export async function compose(
 }
 
 /** `building` disposes of the parts in reverse order. */
-async function composeParts(
+export async function composeParts(
   loaded: Loaded,
   configured: Configuration,
   role: Role,

@@ -28,11 +28,6 @@ export function toText({ passed, scenarios, failure }: LoadResult): string {
   ].join('\n')
 }
 
-/** Returns everything that was measured, as JSON. */
-export function toJson(result: LoadResult, about: About): string {
-  return `${JSON.stringify({ about, ...result }, null, 2)}\n`
-}
-
 /** Returns the result as a page that loads nothing and needs no scripts. */
 export function toHtml(result: LoadResult, about: About): string {
   return htmlPage(`Load test of ${about.url}: ${result.passed ? 'passed' : 'failed'}`, [

@@ -12,6 +12,7 @@ export interface FetchOptions {
 export interface TextResponse {
   status: number
   ok: boolean
+  headers: Pick<Headers, 'get'>
   text: string
 }
 
@@ -37,7 +38,8 @@ export async function fetchText(url: string, { timeoutMs, maxBytes, ...request }
   try {
     const response = await fetch(url, { ...request, redirect: 'error', signal: timeout.signal, dispatcher })
     const bytes = response.body ? await readUpTo(response.body, maxBytes, tooLarge) : Buffer.alloc(0)
-    return { status: response.status, ok: response.ok, text: bytes.toString('utf8') }
+    const { status, ok, headers } = response
+    return { status, ok, headers, text: bytes.toString('utf8') }
   } finally {
     clearTimeout(timer)
   }

@@ -9,9 +9,12 @@ export interface PubSub {
 
 export type Listener = (text: string) => void
 
-const topics = ['session-changed', 'events-sequenced'] as const
+const topics = ['session-changed', 'events-sequenced', 'replicas'] as const
 
-/** `session-changed`: the id of a session that has ended or changed. `events-sequenced`: no text. */
+/**
+ * `session-changed`: the id of a session that has ended or changed. `events-sequenced`: no text. `replicas`: messages of
+ * replicas.ts.
+ */
 export type Topic = (typeof topics)[number]
 
 export function createLocalPubSub(): PubSub {

@@ -36,7 +36,7 @@ test('portico without arguments, help and --help list every command: exit code 0
   for (const args of [[], ['help'], ['--help'], ['-h']]) {
     const { code, out, err } = await portico(args)
     expect([code, err]).toEqual([0, ''])
-    for (const { name, summary } of commands) expect(out).toContain(`${name.padEnd(18)} ${summary}`)
+    for (const { name, summary } of commands) expect(out).toContain(`${name.padEnd(20)} ${summary}`)
   }
 })
 
@@ -206,9 +206,10 @@ describe('a command that needs an existing store', () => {
 
   test('does not create one: exit code 1', async () => {
     const missing = join(empty.directory, 'missing')
-    const results = ['ledger verify', 'audit verify', 'keys rotate', 'whitelist disable --email owner@demo.test'].map(
-      (command) => portico(command.split(' '), { PORTICO_DATA_DIR: missing }),
-    )
+    const results = [
+      ...['ledger verify', 'audit verify', 'keys rotate --reason x', 'account find owner', 'operator list'],
+      ...['whitelist disable --email owner@demo.test --reason x', 'account suspend owner@demo.test --reason x'],
+    ].map((command) => portico(command.split(' '), { PORTICO_DATA_DIR: missing }))
     for (const { code, out, err } of await Promise.all(results))
       expect([code, out, err]).toEqual([1, '', `portico: there is no store in ${missing}\n`])
     expect(existsSync(missing)).toBe(false)

@@ -46,7 +46,10 @@ describe('portico on a new store', () => {
         .executeTakeFirstOrThrow(),
     )
   const passwords = createPasswordHasher({ concurrency: 1, waiting: 1 }, systemRandomness)
-  const create = (...more: string[]) => ['operator', 'create', '--email', 'first@demo.test', '--name', 'First', ...more]
+  const create = (...more: string[]) => [
+    ...['operator', 'create', '--email', 'first@demo.test', '--name', 'First', '--reason', 'a test'],
+    ...more,
+  ]
 
   test('operator create: creates an administrator with a generated password; a second run changes nothing', async () => {
     const created = await portico(create())
@@ -65,13 +68,13 @@ describe('portico on a new store', () => {
         .where('action', '=', 'operator create')
         .execute(),
     )
-    const detail = { permissions: operatorPermissions.join(',') }
+    const detail = { permissions: operatorPermissions.join(','), reason: 'a test' }
     expect(entries).toEqual([{ targetBizId: bizId, outcome: 'SUCCESS', detail }])
   })
 
   test('operator create: prints an authenticator and backup codes once; the store holds no plain text of them', async () => {
     const email = 'factors@demo.test'
-    const created = await portico(['operator', 'create', '--email', email, '--name', 'Factors'])
+    const created = await portico(['operator', 'create', '--email', email, '--name', 'Factors', '--reason', 'a test'])
     const uri = new URL(/authenticator \(shown only once\): (otpauth:\S+)\n/.exec(created.out)?.[1] ?? '')
     const secret = uri.searchParams.get('secret') ?? ''
     expect(secret).toMatch(/^[A-Z2-7]{32}$/)
@@ -109,7 +112,17 @@ database: { acceptEmbedded: true }
 portals: { CONSUMER: ${portal('a')}, SYSTEM: ${portal('b')} }
 `,
     )
-    const args = ['operator', 'create', '--email', 'bare@demo.test', '--name', 'Bare', '--no-authenticator']
+    const args = [
+      'operator',
+      'create',
+      '--email',
+      'bare@demo.test',
+      '--name',
+      'Bare',
+      '--no-authenticator',
+      '--reason',
+      'x',
+    ]
     const refused = await portico(args, '', {
       PORTICO_PROFILE: 'production',
       PORTICO_CONFIG: file,
@@ -131,7 +144,7 @@ portals: { CONSUMER: ${portal('a')}, SYSTEM: ${portal('b')} }
   test('operator create: an irregular address of a configured carrier, stored without quotes', async () => {
     const file = join(store.directory, 'carriers.yaml')
     await writeFile(file, 'mail: { carrierDomains: [docomo.ne.jp] }')
-    const args = ['operator', 'create', '--email', '"op..1"@docomo.ne.jp', '--name', 'Taro']
+    const args = ['operator', 'create', '--email', '"op..1"@docomo.ne.jp', '--name', 'Taro', '--reason', 'x']
     const created = await portico(args, '', { PORTICO_CONFIG: file })
     expect(created, created.err).toMatchObject({ code: 0 })
     expect((await operator('op..1@docomo.ne.jp')).portal).toBe('SYSTEM')
@@ -139,7 +152,7 @@ portals: { CONSUMER: ${portal('a')}, SYSTEM: ${portal('b')} }
 
   test('operator create: listed permissions, and a password from standard input', async () => {
     const args = ['operator', 'create', '--email', 'second@demo.test', '--name', 'Second', '--password-stdin']
-    args.push('--no-authenticator')
+    args.push('--no-authenticator', '--reason', 'a test')
     const password = 'a long passphrase 2026'
     const created = await portico(
       [...args, '--permissions', 'audit:read, account:read'],
@@ -155,6 +168,8 @@ portals: { CONSUMER: ${portal('a')}, SYSTEM: ${portal('b')} }
   })
 
   test.each([
+    ['a missing reason', 2, create().slice(0, -2), '', '--reason is required'],
+    ['a blank reason', 2, create('--reason', ' '), '', '--reason is required'],
     ['a missing e-mail address', 2, ['operator', 'create', '--name', 'X'], '', '--email'],
     [
       'an invalid e-mail address',
@@ -166,7 +181,7 @@ portals: { CONSUMER: ${portal('a')}, SYSTEM: ${portal('b')} }
     [
       'an address of no configured carrier',
       2,
-      ['operator', 'create', '--email', 'a..b@docomo.ne.jp', '--name', 'X'],
+      ['operator', 'create', '--email', 'a..b@docomo.ne.jp', '--name', 'X', '--reason', 'x'],
       '',
       '--email',
     ],
@@ -193,9 +208,9 @@ portals: { CONSUMER: ${portal('a')}, SYSTEM: ${portal('b')} }
 
   test('whitelist disable: disables the whitelist and queues a mail; a second run changes nothing', async () => {
     const email = 'locked@demo.test'
-    const created = await portico(['operator', 'create', '--email', email, '--name', 'Locked'])
+    const created = await portico(['operator', 'create', '--email', email, '--name', 'Locked', '--reason', 'a test'])
     expect(created, created.err).toMatchObject({ code: 0 })
-    const args = (...more: string[]) => ['whitelist', 'disable', '--email', email, ...more]
+    const args = (...more: string[]) => ['whitelist', 'disable', '--email', email, '--reason', 'a test', ...more]
     const { bizId } = await withDatabase((database) =>
       database
         .updateTable('accounts')
@@ -219,7 +234,7 @@ portals: { CONSUMER: ${portal('a')}, SYSTEM: ${portal('b')} }
       expect(await accounts.execute()).toEqual([{ ipWhitelistEnabled: false }])
       const entries = database.selectFrom('audit_log').select(['targetBizId', 'actorBizId', 'outcome', 'detail'])
       expect(await entries.where('action', '=', 'whitelist disable').execute()).toEqual([
-        { targetBizId: bizId, actorBizId: null, outcome: 'SUCCESS', detail: { portal: 'SYSTEM' } },
+        { targetBizId: bizId, actorBizId: null, outcome: 'SUCCESS', detail: { portal: 'SYSTEM', reason: 'a test' } },
       ])
       const mails = database.selectFrom('jobs').select('payload').where('kind', '=', 'identity.notice')
       expect(await mails.execute()).toEqual([
@@ -242,22 +257,24 @@ portals: { CONSUMER: ${portal('a')}, SYSTEM: ${portal('b')} }
   })
 
   test('keys rotate: creates a key and writes an audit entry', async () => {
-    const rotated = await portico(['keys', 'rotate'])
+    const rotated = await portico(['keys', 'rotate', '--reason', 'a test'])
     expect(rotated, rotated.err).toMatchObject({ code: 0, err: '' })
     const entries = await withDatabase((database) =>
       database
         .selectFrom('audit_log')
-        .select(['targetBizId', 'actorBizId', 'outcome'])
+        .select(['targetBizId', 'actorBizId', 'outcome', 'detail'])
         .where('action', '=', 'keys rotate')
         .execute(),
     )
-    expect(entries).toEqual([{ targetBizId: rotated.out.trim(), actorBizId: null, outcome: 'SUCCESS' }])
+    expect(entries).toEqual([
+      { targetBizId: rotated.out.trim(), actorBizId: null, outcome: 'SUCCESS', detail: { reason: 'a test' } },
+    ])
   })
 
   test('keys revoke: a new key signs immediately, and an audit entry names both', async () => {
     const kids = () => withDatabase((database) => database.selectFrom('signing_keys').select('kid').execute())
     const [{ kid } = { kid: '' }] = await kids()
-    const revoked = await portico(['keys', 'revoke', kid])
+    const revoked = await portico(['keys', 'revoke', kid, '--reason', 'a test'])
     expect(revoked, revoked.err).toMatchObject({ code: 0, err: '' })
     const left = (await kids()).map((each) => each.kid)
     expect(left).not.toContain(kid)
@@ -265,7 +282,7 @@ portals: { CONSUMER: ${portal('a')}, SYSTEM: ${portal('b')} }
     const entries = await withDatabase((database) =>
       database.selectFrom('audit_log').select(['targetBizId', 'detail']).where('action', '=', 'keys revoke').execute(),
     )
-    expect(entries).toEqual([{ targetBizId: kid, detail: { signs: revoked.out.trim() } }])
+    expect(entries).toEqual([{ targetBizId: kid, detail: { signs: revoked.out.trim(), reason: 'a test' } }])
   })
 
   test.each([
@@ -273,7 +290,7 @@ portals: { CONSUMER: ${portal('a')}, SYSTEM: ${portal('b')} }
     ['with an unknown key id', ['0190a5b0-0000-7000-8000-000000000000']],
     ['with two key ids', ['one', 'two']],
   ])('keys revoke %s: exit code 2', async (_name, ids) => {
-    const { code, out, err } = await portico(['keys', 'revoke', ...ids])
+    const { code, out, err } = await portico(['keys', 'revoke', ...ids, '--reason', 'a test'])
     expect([code, out]).toEqual([2, ''])
     expect(err).toMatch(
       /^portico: (the id of the signing key is required|no signing key has the id|unexpected argument)/,

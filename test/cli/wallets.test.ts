@@ -17,7 +17,7 @@ describe('portico wallet open', () => {
 
   const open = (...args: string[]) =>
     runCli(
-      ['wallet', 'open', ...args],
+      ['wallet', 'open', '--reason', 'a test', ...args],
       { money: { currencies: ['USD', 'EUR', 'JPY', 'BHD', 'BTC', 'ETH', 'GBP', 'CHF'] } },
       { PORTICO_DATA_DIR: store.directory },
     )
@@ -50,7 +50,7 @@ describe('portico wallet open', () => {
       expect([wallet?.isDefault, others]).toEqual([true, []])
       const entries = database.selectFrom('audit_log').select(['workspaceBizId', 'targetBizId', 'detail'])
       expect(await entries.where('action', '=', 'wallet open').execute()).toEqual([
-        { workspaceBizId: workspace, targetBizId: wallet?.bizId, detail: { currency: 'GBP' } },
+        { workspaceBizId: workspace, targetBizId: wallet?.bizId, detail: { currency: 'GBP', reason: 'a test' } },
       ])
       const house = database.selectFrom('ledger_accounts').select('kind').where('workspaceBizId', 'is', null)
       const kinds = await house.where('currency', '=', 'GBP').execute()

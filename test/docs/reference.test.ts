@@ -53,8 +53,8 @@ test('the header page names every header that the gateway reads', () => {
   ).toEqual([])
 })
 
-test('the CLI page has a section per command, with exactly its options', async () => {
-  const sections = page('docs/reference/cli.md').split('\n## ').slice(1)
+test('the CLI pages have a section per command, with exactly its options', async () => {
+  const sections = ['cli', 'cli-accounts'].flatMap((name) => page(`docs/reference/${name}.md`).split('\n## ').slice(1))
   const documented = sections.map((section) => ({
     name: section.slice(0, section.indexOf('\n')),
     options: [...new Set(section.match(/--[a-z]+(-[a-z\d]+)*/g))].sort(),

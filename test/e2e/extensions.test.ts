@@ -44,7 +44,7 @@ describe('an extension', () => {
     store = await createStore()
     // Seeded operators have Portico's own permissions only.
     for (const email of [approver, sameAsOwner]) {
-      const create = ['operator', 'create', '--email', email, '--name', 'Approver']
+      const create = ['operator', 'create', '--email', email, '--name', 'Approver', '--reason', 'a test']
       const options = ['--permissions', 'loan:approve', '--password-stdin']
       const created = await runCli([...create, ...options], loans, store.variables, password)
       expect(created.code, created.err).toBe(0)

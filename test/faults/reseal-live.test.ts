@@ -109,7 +109,7 @@ describe('keys reseal while a gateway runs with both keys', needsPostgres(postgr
     const done = Promise.all(traffic)
     done.catch(() => undefined)
     await signInByOtp()
-    const reseal = await runCli(['keys', 'reseal'], {}, rotated)
+    const reseal = await runCli(['keys', 'reseal', '--reason', 'a test'], {}, rotated)
     isRunning = false
     const counts = await done
     const factor = { mfaMethod: 'OTP', code: otpOf(otp, 1) }

@@ -79,7 +79,7 @@ function openSecrets(place: Place): Promise<number> {
 
 /** Kills the command after its first line of progress. */
 async function killReseal(variables: Record<string, string>): Promise<string> {
-  const child = spawn(process.execPath, ['bin/portico.js', 'keys', 'reseal'], {
+  const child = spawn(process.execPath, ['bin/portico.js', 'keys', 'reseal', '--reason', 'a test'], {
     cwd: root,
     env: { ...process.env, ...variables, NODE_OPTIONS: '' },
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -137,12 +137,12 @@ describe.each(places)('keys reseal is killed in the middle, on %s', (name, varia
     const [current = 0, previous = 0, unknown] = (await status()).numbers
     expect([current > 0, previous > 0, current + previous, unknown]).toEqual([true, true, secrets, 0])
 
-    const { code, out } = await runCli(['keys', 'reseal'], {}, { ...variables, ...rotated })
+    const { code, out } = await runCli(['keys', 'reseal', '--reason', 'a test'], {}, { ...variables, ...rotated })
     expect([code, out]).toEqual([0, expect.stringMatching(/^\d+ values sealed under the key [0-9a-f]{8}, 0 do not/)])
     expect((await status()).numbers).toEqual([secrets, 0, 0])
     expect((await status()).code).toBe(1)
     expect(await openSecrets(place)).toBe(secrets)
-    const again = await runCli(['keys', 'reseal'], {}, { ...variables, ...rotated })
+    const again = await runCli(['keys', 'reseal', '--reason', 'a test'], {}, { ...variables, ...rotated })
     expect([again.code, again.out]).toEqual([0, expect.stringMatching(/^0 values sealed/)])
 
     const during = await startProcess({ ...variables, ...rotated, LOG_LEVEL: 'warn' })

@@ -33,6 +33,7 @@ import { enterWorkspace, identifyWorkspace, StreamAccess } from './service.ts'
  */
 
 export type { Memberships } from './memberships.ts'
+export { membershipsOf } from './store.ts'
 
 export interface MembersPorts extends Omit<MembershipsPorts, 'rules'> {
   database: Database

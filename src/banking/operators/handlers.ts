@@ -1,20 +1,19 @@
 import { toAccountView } from '../../contract/shared-schemas.ts'
 import type { Database } from '../../database/index.ts'
-import {
-  bizId,
-  type Clock,
-  createHandlerTable,
-  type HandlerTable,
-  mapPage,
-  type Request,
-  type Words,
-} from '../../kernel/index.ts'
+import { bizId, createHandlerTable, type HandlerTable, mapPage, type Request, type Words } from '../../kernel/index.ts'
 import { toListParameters } from '../../ledger/index.ts'
-import { AuditVerifier, auditContextOf } from '../../platform/audit/index.ts'
+import { type AuditVerifier, auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import { LedgerCheck, type LedgerPorts, listOrderPostings } from './ledger-check.ts'
 import type { AccountCommand } from './rules.ts'
-import { type AccountPorts, changeAccountStatus, listAccounts, readAccount, terminateSessions } from './service.ts'
+import {
+  type AccountCommandPorts,
+  type AccountPorts,
+  changeAccountStatus,
+  listAccounts,
+  readAccount,
+  terminateSessions,
+} from './service.ts'
 import { listAuditLog } from './store.ts'
 import { toAuditView, toInvariantsView, toPostingView, toVerificationView } from './view.ts'
 
@@ -24,7 +23,7 @@ type StatusRequest =
   | Request<typeof contract.suspendAccount>
   | Request<typeof contract.reactivateAccount>
 
-export function createHandlers(ports: AccountPorts & LedgerPorts): HandlerTable {
+export function createHandlers(ports: AccountPorts & AccountCommandPorts & LedgerPorts & AuditPorts): HandlerTable {
   return new Map([...createAccountHandlers(ports), ...createLedgerHandlers(ports), ...createAuditHandlers(ports)])
 }
 
@@ -42,12 +41,11 @@ export function createLedgerHandlers(ports: LedgerPorts): HandlerTable {
 
 export interface AuditPorts {
   database: Database
-  clock: Clock
   words: Words
+  verifier: AuditVerifier
 }
 
-export function createAuditHandlers({ database, clock, words }: AuditPorts): HandlerTable {
-  const verifier = new AuditVerifier({ database, clock })
+export function createAuditHandlers({ database, words, verifier }: AuditPorts): HandlerTable {
   return createHandlerTable(contract, {
     listAuditLog: async ({ query, locale }) => {
       const { startTime: _, endTime: __, ...filters } = query
@@ -61,7 +59,7 @@ export function createAuditHandlers({ database, clock, words }: AuditPorts): Han
   })
 }
 
-function createAccountHandlers(ports: AccountPorts): HandlerTable {
+function createAccountHandlers(ports: AccountPorts & AccountCommandPorts): HandlerTable {
   const { words } = ports
 
   const changeStatus = async (request: StatusRequest, command: AccountCommand) => {
@@ -84,7 +82,7 @@ function createAccountHandlers(ports: AccountPorts): HandlerTable {
     reactivateAccount: (request) => changeStatus(request, 'reactivate'),
     terminateAccountSessions: async (request) => {
       const id = bizId<'account'>(request.params.account_id)
-      const { ended, suspended } = await terminateSessions(ports, id, auditContextOf(request))
+      const { ended, suspended } = await terminateSessions(ports, { id, reason: null }, auditContextOf(request))
       return { success: true, terminatedSessions: ended, suspendedCredentials: suspended }
     },
   })

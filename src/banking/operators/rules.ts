@@ -1,4 +1,4 @@
-import { type AccountStatus, conflict, denied, type Permission } from '../../kernel/index.ts'
+import { type AccountId, type AccountStatus, conflict, denied, type Permission } from '../../kernel/index.ts'
 
 /** Decisions that are emailed to the account. Their texts are `notice.decision.<decision>` in locales. */
 export const decisions = ['APPROVED', 'REJECTED', 'SUSPENDED', 'REACTIVATED'] as const
@@ -26,6 +26,16 @@ export function assertAnotherPerson(actor: { personKey: string }, subject: { per
 
 export function assertStatus(current: AccountStatus, { from }: Pick<StatusChange, 'from'>): void {
   if (current !== from) throw conflict(`the account is ${current}, not ${from}`)
+}
+
+/** `managers` can manage operators. Nobody else could undo the suspension of the last one. */
+export function assertManagerRemains(
+  subject: { id: AccountId },
+  managers: readonly { id: AccountId; status: AccountStatus }[],
+): void {
+  const isManager = managers.some(({ id }) => id === subject.id)
+  if (isManager && !managers.some(({ id, status }) => id !== subject.id && status === 'ACTIVE'))
+    throw conflict('the last active operator who can manage operators')
 }
 
 const incoming = 'recharge:approve'

@@ -19,11 +19,19 @@ import {
 import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
 import { enqueueJob } from '../../platform/jobs/index.ts'
 import type { Mailer } from '../../platform/mail/index.ts'
-import { type AccountCommand, assertAnotherPerson, assertStatus, type Decision, statusChanges } from './rules.ts'
+import {
+  type AccountCommand,
+  assertAnotherPerson,
+  assertManagerRemains,
+  assertStatus,
+  type Decision,
+  statusChanges,
+} from './rules.ts'
 import {
   type AccountQuery,
   type AccountRow,
   accountById,
+  activeManagers,
   listAccounts as listAccountRows,
   lockAccounts,
   setAccountStatus,
@@ -50,6 +58,16 @@ export interface AccountPorts {
   onSessionsEnded(ids: readonly SessionId[]): void
 }
 
+/** The ports of commands on accounts. The command line calls them without an operator. */
+export interface AccountCommandPorts
+  extends Pick<
+    AccountPorts,
+    'transaction' | 'ids' | 'endSessions' | 'freezeOwnWorkspace' | 'suspendCredentials' | 'onSessionsEnded'
+  > {
+  /** Whether a gateway sends the mails, because the domain is on. */
+  sendsMail: boolean
+}
+
 export const decisionMailJob = 'operators.mailDecision'
 
 export function listAccounts(
@@ -68,23 +86,26 @@ export interface ChangeAccountInput {
   id: AccountId
   command: AccountCommand
   reason: string | null
+  /** Lets the command line suspend the last active operator who can manage operators. */
+  allowsLastManager?: boolean
 }
 
 /** Suspending ends the account's sessions. Rejecting freezes the workspace that its registration opened. */
 export async function changeAccountStatus(
-  ports: AccountPorts,
-  { id, command, reason }: ChangeAccountInput,
-  auditContext: AuditContext,
+  ports: AccountCommandPorts,
+  { id, command, reason, allowsLastManager = false }: ChangeAccountInput,
+  auditContext: AuditContext<AccountId | null>,
 ): Promise<AccountRow> {
   const { changed, ended } = await ports.transaction(async (tx) => {
-    const { actor, account } = await lockSubject(tx, auditContext.accountId, id)
-    assertAnotherPerson(actor, account)
+    const { actor, account, managers } = await lockSubject(tx, auditContext.accountId, id)
+    if (actor) assertAnotherPerson(actor, account)
     assertStatus(account.status, statusChanges[command])
+    if (!actor && command === 'suspend' && !allowsLastManager) assertManagerRemains(account, managers)
     const changed = await setAccountStatus(tx, id, statusChanges[command].to, auditContext.at)
     const ended = command === 'suspend' ? await ports.endSessions(tx, account, 'ACCOUNT_CLOSED', auditContext.at) : []
     if (command === 'reject') await ports.freezeOwnWorkspace(tx, id, auditContext.at)
     const payload = { accountId: id, decision: statusChanges[command].decision, reason: reason ?? '' }
-    await enqueueJob(tx, ports.ids, { kind: decisionMailJob, payload, at: auditContext.at })
+    if (ports.sendsMail) await enqueueJob(tx, ports.ids, { kind: decisionMailJob, payload, at: auditContext.at })
     const detail = reason === null ? {} : { reason }
     await recordSuccess(tx, auditContext, { workspaceId: null, targetId: id, detail })
     return { changed, ended }
@@ -94,9 +115,9 @@ export async function changeAccountStatus(
 }
 
 export async function terminateSessions(
-  ports: AccountPorts,
-  id: AccountId,
-  auditContext: AuditContext,
+  ports: AccountCommandPorts,
+  { id, reason }: Pick<ChangeAccountInput, 'id' | 'reason'>,
+  auditContext: AuditContext<AccountId | null>,
 ): Promise<{ ended: number; suspended: Record<string, number> }> {
   const { ended, suspended } = await ports.transaction(async (tx) => {
     const { account } = await lockSubject(tx, auditContext.accountId, id)
@@ -107,7 +128,7 @@ export async function terminateSessions(
     await recordSuccess(tx, auditContext, {
       workspaceId: null,
       targetId: id,
-      detail: { terminatedSessions: sessions.length, ...detail },
+      detail: { terminatedSessions: sessions.length, ...detail, ...(reason !== null && { reason }) },
     })
     return { ended: sessions, suspended: counts }
   })
@@ -138,18 +159,19 @@ export async function mailDecision(
 
 /**
  * Locks both accounts, so that two operators cannot suspend each other concurrently and a suspended operator cannot
- * complete a decision.
+ * complete a decision. Without an actor, also locks the operators who can manage operators.
  */
 async function lockSubject(
   tx: Tx,
-  actorId: AccountId,
+  actorId: AccountId | null,
   id: AccountId,
-): Promise<{ actor: AccountRow; account: AccountRow }> {
-  const accounts = await lockAccounts(tx, [actorId, id])
-  const actor = accounts.find((one) => one.id === actorId)
-  if (actor?.status !== 'ACTIVE')
+): Promise<{ actor: AccountRow | null; account: AccountRow; managers: AccountRow[] }> {
+  const managerIds = actorId === null ? await activeManagers(tx) : []
+  const accounts = await lockAccounts(tx, [...(actorId === null ? managerIds : [actorId]), id])
+  const actor = accounts.find((one) => one.id === actorId) ?? null
+  if (actorId !== null && actor?.status !== 'ACTIVE')
     throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the operator has just been suspended' })
   const account = accounts.find((one) => one.id === id)
   if (!account) throw notFound('no such account')
-  return { actor, account }
+  return { actor, account, managers: accounts.filter((one) => managerIds.includes(one.id)) }
 }

@@ -1,11 +1,21 @@
 import { sql } from 'kysely'
 import type { ProfileRow } from '../../contract/shared-schemas.ts'
-import { containsEmail, type Database, readByKeys, readPage, type Tx, timestamptz } from '../../database/index.ts'
+import {
+  containsEmail,
+  containsText,
+  type Database,
+  readByKeys,
+  readPage,
+  type Tx,
+  timestamptz,
+} from '../../database/index.ts'
 import {
   type AccountId,
   type AccountStatus,
   type AuditOutcome,
+  bizId,
   type Instant,
+  isBizId,
   type Page,
   type PageRequest,
   type Portal,
@@ -54,6 +64,18 @@ export function lockAccounts(tx: Tx, ids: readonly AccountId[]): Promise<Account
     .execute()
 }
 
+/** The active operators who can manage operators. */
+export async function activeManagers(store: Store): Promise<AccountId[]> {
+  const managers = await store
+    .selectFrom('accounts')
+    .select('bizId')
+    .where('portal', '=', 'SYSTEM')
+    .where('accountStatus', '=', 'ACTIVE')
+    .where(sql<boolean>`'operator:manage' = ANY (operator_permissions)`)
+    .execute()
+  return managers.map(({ bizId }) => bizId)
+}
+
 export function setAccountStatus(tx: Tx, id: AccountId, status: AccountStatus, at: Instant): Promise<AccountRow> {
   return tx
     .updateTable('accounts')
@@ -94,6 +116,43 @@ export function listAccounts(store: Store, query: AccountQuery): Promise<Page<Ac
       .orderBy('bizId', query.sortOrder),
   )
   return readPage(found, sorted, query)
+}
+
+export interface AccountSearch {
+  /** An id, a phone number, or part of a name or an address. */
+  text: string
+  portal: Portal | undefined
+  limit: number
+}
+
+/** Newest first. For the command line. */
+export function findAccounts(store: Store, { text, portal, limit }: AccountSearch): Promise<AccountRow[]> {
+  const phone = text.replace(/[\s().-]/g, '')
+  let found = store.selectFrom('accounts').select(accountColumns)
+  found = isBizId(text)
+    ? found.where('bizId', '=', bizId<'account'>(text))
+    : found.where(({ eb, or }) =>
+        or([
+          containsEmail('emailCanonical', text),
+          containsText('accountName', text),
+          ...(/^\+?\d{5,}$/.test(phone) ? [eb('phone', '=', phone)] : []),
+        ]),
+      )
+  if (portal) found = found.where('portal', '=', portal)
+  return found.orderBy('createdAt', 'desc').orderBy('bizId', 'desc').limit(limit).execute()
+}
+
+/** The oldest first. For the command line. */
+export function listOperatorAccounts(store: Store, limit: number) {
+  return store
+    .selectFrom('accounts')
+    .select(accountColumns)
+    .select('operatorPermissions as permissions')
+    .where('portal', '=', 'SYSTEM')
+    .orderBy('createdAt')
+    .orderBy('bizId')
+    .limit(limit)
+    .execute()
 }
 
 /** Accounts that wait for approval. `since` is the registration of the oldest one. */

@@ -16,11 +16,10 @@ export interface CommandLinePorts {
   ids: Ids
   /** Whether a gateway sends the mails, because the domain is on. */
   sendsMail: boolean
+  reason: string
   /** Records the change, in its transaction. */
   onChanged(tx: Tx, detail: Record<string, string>): Promise<void>
 }
-
-const reason = 'portico CLI'
 
 /** Returns the new list, or null if nothing changed. */
 export function changePermissions(
@@ -61,12 +60,12 @@ async function lockAccount(tx: Tx, id: AccountId): Promise<PersonRow> {
 }
 
 async function record(
-  { clock, ids, onChanged, sendsMail }: CommandLinePorts,
+  { clock, ids, onChanged, sendsMail, reason }: CommandLinePorts,
   tx: Tx,
   { kind, account, detail }: { kind: ProposalKind; account: PersonRow; detail: Record<string, string> },
 ): Promise<void> {
   await onChanged(tx, detail)
   if (!sendsMail) return
-  const notice = { kind, subjectId: account.id, subjectEmail: account.email, reason }
+  const notice = { kind, subjectId: account.id, subjectEmail: account.email, reason: `portico CLI: ${reason}` }
   await queueNotices(tx, ids, notice, 'DONE', clock.now())
 }

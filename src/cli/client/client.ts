@@ -40,7 +40,10 @@ export const client: Command = {
     const { text, operations, domains } = writeFrom(document, source)
     if (operations === 0) throw new UsageError(`${source} has no operations besides those of portico-client`)
     writeFileSync(options.out, text)
-    context.stdout.write(`wrote ${options.out} with ${operations} operations of ${domains.join(', ')}\n`)
+    context.print(
+      { file: options.out, operations, domains },
+      `wrote ${options.out} with ${operations} operations of ${domains.join(', ')}\n`,
+    )
     return 0
   },
 }

@@ -56,7 +56,7 @@ function assertOneCheck(values: Record<string, unknown>): void {
 
 async function checkTarget(
   values: Record<string, unknown>,
-  { domains, variables, stdout, stderr }: CommandContext,
+  { domains, variables, print, stderr }: CommandContext,
 ): Promise<number> {
   const CONSUMER = text(values['consumer-code']) ?? 'consumer-dev'
   const SYSTEM = text(values['system-code']) ?? 'system-dev'
@@ -72,7 +72,7 @@ async function checkTarget(
     pause,
   }
   const results = await checkDeployment(target, operations, progressBar(stderr))
-  stdout.write(`${'check'.padEnd(width)} count  result\n${results.map(line).join('\n')}\n`)
+  print({ checks: results }, `${'check'.padEnd(width)} count  result\n${results.map(line).join('\n')}\n`)
   return results.every(({ findings }) => findings.length === 0) ? 0 : 1
 }
 

@@ -6,7 +6,7 @@ import { messageOf, toIso } from '../../kernel/index.ts'
 import { type Identities, readAccountsFile, readKeysFile, seededAccounts } from '../../load/accounts.ts'
 import { type LoadPorts, runLoad } from '../../load/index.ts'
 import { createOperationsListener } from '../../load/operations-listener.ts'
-import { type About, toHtml, toJson, toText } from '../../load/report.ts'
+import { type About, toHtml, toText } from '../../load/report.ts'
 import { type ScenarioName, scenarios } from '../../load/scenarios.ts'
 import { systemClock, systemIds, systemRandomness } from '../../platform/runtime/index.ts'
 import { type Command, type CommandContext, httpUrl, parseOptions, UsageError } from '../command.ts'
@@ -32,7 +32,6 @@ const Options = z.object({
   'max-p99': numberIn('--max-p99', 0.1, 600_000).optional(),
   'max-error-rate': numberIn('--max-error-rate', 0, 100),
   'min-rate-ratio': numberIn('--min-rate-ratio', 0, 1),
-  json: z.string().optional(),
   html: z.string().optional(),
   'yes-this-is-mine': z.boolean(),
 })
@@ -61,7 +60,7 @@ export const load: Command = {
     '  --max-p99 MS             maximum 99th percentile of each operation',
     '  --max-error-rate PERCENT maximum share of failed requests (1)',
     '  --min-rate-ratio RATIO   minimum ratio of the achieved to the planned rate (0.9)',
-    '  --json FILE, --html FILE write the result',
+    '  --html FILE              write the result as a page',
     '  --yes-this-is-mine       allow a target on another machine',
     '',
     'Transfers small amounts between the wallets of the accounts. Afterwards checks orders, balances and isolation through',
@@ -83,17 +82,16 @@ export const load: Command = {
     'max-p99': { type: 'string' },
     'max-error-rate': { type: 'string', default: '1' },
     'min-rate-ratio': { type: 'string', default: '0.9' },
-    json: { type: 'string' },
     html: { type: 'string' },
     'yes-this-is-mine': { type: 'boolean', default: false },
   },
   run: async (values, context) => {
-    const { stdout, stderr } = context
+    const { print, stderr } = context
     const options = parseOptions(Options, values)
     assertOwn(options)
     const identities = await identitiesOf(options, context)
-    const { url, json, html, rate: ratePerSecond, duration: durationSeconds, 'max-in-flight': maxInFlight } = options
-    createReports([json, html])
+    const { url, html, rate: ratePerSecond, duration: durationSeconds, 'max-in-flight': maxInFlight } = options
+    if (html !== undefined) createReport(html)
     const about: About = {
       version: packageVersion(),
       url: url.href,
@@ -110,8 +108,7 @@ export const load: Command = {
     }
     const plan = { scenarios: options.scenario, ratePerSecond, durationSeconds, maxInFlight, thresholds }
     const result = await runLoad(identities, plan, portsOf(options, stderr))
-    stdout.write(toText(result))
-    if (json !== undefined) writeFileSync(json, toJson(result, about))
+    print({ about, ...result }, toText(result))
     if (html !== undefined) writeFileSync(html, toHtml(result, about))
     return result.passed ? 0 : 1
   },
@@ -164,9 +161,9 @@ function fromFile<T>(option: string, read: () => T): T {
   }
 }
 
-/** Creates the report files before the run, so that a long run is not lost to a wrong path. */
-function createReports(files: readonly (string | undefined)[]): void {
-  for (const file of files) if (file !== undefined) fromFile(file, () => writeFileSync(file, ''))
+/** Creates the file before the run, so that a long run is not lost to a wrong path. */
+function createReport(file: string): void {
+  fromFile(file, () => writeFileSync(file, ''))
 }
 
 function portsOf(options: Options, stderr: Screen): LoadPorts {

@@ -14,6 +14,7 @@ import { assertDomains, type CommandContext, UsageError } from '../command.ts'
 import { auditCommand, storePorts, withExistingStore } from '../store.ts'
 
 const name = 'load --prepare'
+const audited = { command: name, reason: 'accounts of a load test' }
 
 /** Enough for 10,000 transfers. */
 const funds = 1_000_000n
@@ -78,7 +79,7 @@ export async function prepareAccounts(
         await ledger.within(tx).openWallet({ ...wallet, isDefault: true, at })
         const amount = money(funds, currency)
         await ledger.within(tx).fundWallet({ wallet: wallet.bizId, workspace: workspaceId, amount, actor: null })
-        await auditCommand(tx, name, { targetId: id, workspaceId, detail: { wallet: wallet.bizId } })
+        await auditCommand(tx, audited, { targetId: id, workspaceId, detail: { wallet: wallet.bizId } })
         const enrolled = await enrollAuthenticator(
           secrets,
           tx,

@@ -98,7 +98,7 @@ const shownFindings = 5
 /** Resolves with the exit code. */
 export async function checkUpstream(
   values: Record<string, unknown>,
-  { domains, variables, stdout, stderr }: CommandContext,
+  { domains, variables, print, stderr }: CommandContext,
 ): Promise<number> {
   const options = parseOptions(Options, values)
   const settings = loadConfiguration(variables, domains)
@@ -111,7 +111,7 @@ export async function checkUpstream(
   })
   try {
     const report = await runChecks(options, settings, upstream, catalogue, stderr)
-    stdout.write(toText(report))
+    print(report, toText(report))
     return report.hasPassed ? 0 : 1
   } catch (error) {
     if (error instanceof ServiceUnreachable)

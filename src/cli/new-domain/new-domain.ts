@@ -31,7 +31,7 @@ export const newDomain: Command = {
     'The domain has a table, permissions, texts, a refusal code and the operations create, read and list.',
   ].join('\n'),
   options: { item: { type: 'string' }, javascript: { type: 'boolean' } },
-  run: async (values, { domains, stdout }) => {
+  run: async (values, { domains, print }) => {
     const { name, item = singularOf(name), javascript } = parseOptions(NewOptions, values)
     await assertFree(name, item, domains)
     const files = writeTemplates(name, item, javascript ? 'javascript' : 'typescript')
@@ -42,8 +42,9 @@ export const newDomain: Command = {
       `npx vitest run ${name}`,
       `PORTICO_CONFIG=${name}/portico.yaml npx portico serve`,
     ]
-    stdout.write(
-      `${[...files.sort().map((file) => `wrote ${file}`), '', 'Next:', ...next.map((line) => `  ${line}`)].join('\n')}\n`,
+    print(
+      { files: files.sort(), next },
+      `${[...files.map((file) => `wrote ${file}`), '', 'Next:', ...next.map((line) => `  ${line}`)].join('\n')}\n`,
     )
     return 0
   },

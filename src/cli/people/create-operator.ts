@@ -1,29 +1,43 @@
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { z } from 'zod'
-import { operatorRoles } from '../banking/operators/index.ts'
-import { catalogueOf, loadConfigured } from '../compose/extensions.ts'
-import { breachCheckOf, identitySettings } from '../compose/identity.ts'
-import { migrateStore } from '../compose/migrations.ts'
-import { type Configuration, loadConfiguration } from '../config/index.ts'
-import { accountMailbox, maxPasswordLength, passwordLength } from '../contract/account-fields.ts'
-import { text as printable } from '../contract/fields.ts'
-import { inTransaction, type SchemaOwner } from '../database/index.ts'
+import { operatorRoles } from '../../banking/operators/index.ts'
+import { catalogueOf, loadConfigured } from '../../compose/extensions.ts'
+import { breachCheckOf, identitySettings } from '../../compose/identity.ts'
+import { migrateStore } from '../../compose/migrations.ts'
+import { type Configuration, loadConfiguration } from '../../config/index.ts'
+import { accountMailbox, maxPasswordLength, passwordLength } from '../../contract/account-fields.ts'
+import { text as printable } from '../../contract/fields.ts'
+import { inTransaction, type SchemaOwner } from '../../database/index.ts'
 import {
   assertPasswordAllowed,
-  disableWhitelistByEmail,
   type EnrolledFactors,
   enrollAuthenticator,
   provideAccount,
-} from '../identity/index.ts'
-import { isAcceptedMailbox, type Permission, portals, Refusal, unquoted, withAsciiDomain } from '../kernel/index.ts'
-import { createKeyedDigest, createPasswordHasher, createSecretBox } from '../platform/crypto/index.ts'
-import { createDependencyLog } from '../platform/dependency-log.ts'
-import { systemClock, systemDurations, systemIds, systemRandomness } from '../platform/runtime/index.ts'
-import { createLogger } from '../platform/telemetry/index.ts'
-import { developmentPassword } from '../seed/development.ts'
-import { assertDomains, type Command, parseOptions, UsageError } from './command.ts'
-import { auditCommand, withExistingStore, withStore } from './store.ts'
+} from '../../identity/index.ts'
+import {
+  type AccountId,
+  isAcceptedMailbox,
+  type Permission,
+  Refusal,
+  unquoted,
+  withAsciiDomain,
+} from '../../kernel/index.ts'
+import { createKeyedDigest, createPasswordHasher, createSecretBox } from '../../platform/crypto/index.ts'
+import { createDependencyLog } from '../../platform/dependency-log.ts'
+import { systemClock, systemDurations, systemIds, systemRandomness } from '../../platform/runtime/index.ts'
+import { createLogger } from '../../platform/telemetry/index.ts'
+import { developmentPassword } from '../../seed/development.ts'
+import {
+  assertDomains,
+  type Command,
+  parseOptions,
+  reasonHelp,
+  reasonOption,
+  reasonText,
+  UsageError,
+} from '../command.ts'
+import { auditCommand, withStore } from '../store.ts'
 
 const maxNameLength = 128
 const nameRequired = { error: `--name is required: up to ${maxNameLength} printable characters` }
@@ -42,6 +56,7 @@ const OperatorOptions = z.object({
   permissions: z.string().optional(),
   'password-stdin': z.boolean().default(false),
   'no-authenticator': z.boolean().default(false),
+  reason: reasonText,
 })
 
 /** 144 bits of entropy. */
@@ -70,6 +85,7 @@ export const operatorCreate: Command = {
     '  --permissions a,b        permissions instead of a role, such as account:read,account:approve',
     '  --no-authenticator       do not add an authenticator; only in the development profile',
     '  --password-stdin         read the password from standard input; without it, a generated one is printed once',
+    reasonHelp,
     '',
     'The command prints the secret of a new authenticator app and ten backup codes once. The embedded store can be used by',
     'one process only: stop the gateway first, or use PostgreSQL.',
@@ -81,10 +97,11 @@ export const operatorCreate: Command = {
     permissions: { type: 'string' },
     'password-stdin': { type: 'boolean' },
     'no-authenticator': { type: 'boolean' },
+    ...reasonOption,
   },
-  run: async (values, { domains, variables, stdin, stdout }) => {
+  run: async (values, { domains, variables, stdin, print }) => {
     const options = parseOptions(OperatorOptions, values)
-    const { email, name, role, permissions: list, 'password-stdin': usesStdin } = options
+    const { email, name, role, permissions: list, 'password-stdin': usesStdin, reason } = options
     const hasAuthenticator = !options['no-authenticator']
     const settings = loadConfiguration(variables, domains)
     if (!isAcceptedMailbox(email, settings.mail.carrierDomains)) throw new UsageError(emailRequired.error)
@@ -99,48 +116,17 @@ export const operatorCreate: Command = {
       : Buffer.from(systemRandomness.bytes(generatedBytes)).toString('base64url')
     const operator = { email, name, password, permissions, hasAuthenticator }
     await assertStrength(settings, operator)
-    const created = await createOperator(settings, owners, operator)
+    const created = await createOperator(settings, owners, { ...operator, reason })
     if (!created) throw new Error(`${email} already has an account on the SYSTEM portal; nothing was changed`)
-    stdout.write(`created the operator ${email} with ${permissions.length} permissions\n`)
-    if (created.factors) stdout.write(describeFactors(created.factors))
-    if (!usesStdin) stdout.write(`password (shown only once): ${password}\n`)
-    return 0
-  },
-}
-
-const WhitelistOptions = z.object({
-  email: z.string('--email is required: the e-mail address of the account'),
-  portal: z.enum(portals, `--portal must be one of ${portals.join(', ')}`),
-})
-
-export const whitelistDisable: Command = {
-  name: 'whitelist disable',
-  summary: 'disable the IP whitelist of an account that locked itself out',
-  help: [
-    '  --email address          account; its list of addresses is kept, and its owner gets a mail',
-    `  --portal name            ${portals.join(' or ')} (CONSUMER)`,
-    '',
-    'Verify the identity of the person who requests this: afterwards the account can sign in from any address, with its',
-    'password and second factor. Running gateways apply the change within a second. The embedded store can be used by one',
-    'process only: stop the gateway first, or use PostgreSQL.',
-  ].join('\n'),
-  options: { email: { type: 'string' }, portal: { type: 'string', default: 'CONSUMER' } },
-  run: async (values, { domains, variables, stdout }) => {
-    const settings = loadConfiguration(variables, domains)
-    const { owners } = await loadConfigured(domains, settings)
-    const owner = parseOptions(WhitelistOptions, values)
-    const { email, portal } = owner
-    const disabled = await withExistingStore(settings, async (store) => {
-      await migrateStore(store, owners, settings)
-      const { database } = store
-      const ports = { database, clock: systemClock, ids: systemIds }
-      return disableWhitelistByEmail(ports, owner, (tx, targetId) =>
-        auditCommand(tx, whitelistDisable.name, { targetId, detail: { portal } }),
-      )
-    })
-    if (disabled === undefined) throw new Error(`${email} has no account on the ${portal} portal`)
-    if (!disabled) throw new Error(`the whitelist of ${email} is not enabled; nothing was changed`)
-    stdout.write(`disabled the whitelist of ${email}\n`)
+    const { id, factors } = created
+    print(
+      { id, email, permissions, authenticator: factors, password: usesStdin ? null : password },
+      [
+        `created the operator ${email} with ${permissions.length} permissions\n`,
+        factors ? describeFactors(factors) : '',
+        usesStdin ? '' : `password (shown only once): ${password}\n`,
+      ].join(''),
+    )
     return 0
   },
 }
@@ -185,7 +171,7 @@ interface Operator {
 
 /** Checks the password policy except the length. */
 async function assertStrength(settings: Configuration, { password, email, name }: Operator): Promise<void> {
-  const logger = createLogger('warn', undefined, settings.log.format)
+  const logger = createLogger('warn', 2, settings.log.format)
   const breachedPasswords = breachCheckOf(settings, createDependencyLog(logger, systemDurations))
   try {
     await assertPasswordAllowed({ breachedPasswords, settings: identitySettings(settings) }, password, { email, name })
@@ -196,6 +182,7 @@ async function assertStrength(settings: Configuration, { password, email, name }
 }
 
 interface CreatedOperator {
+  id: AccountId
   factors: EnrolledFactors | null
 }
 
@@ -203,7 +190,7 @@ interface CreatedOperator {
 function createOperator(
   settings: Configuration,
   owners: readonly SchemaOwner[],
-  operator: Operator,
+  operator: Operator & { reason: string },
 ): Promise<CreatedOperator | undefined> {
   return withStore(settings, async (store) => {
     await migrateStore(store, owners, settings)
@@ -211,7 +198,7 @@ function createOperator(
     const passwords = createPasswordHasher({ concurrency: 1, waiting: 1 }, systemRandomness)
     const { maxConcurrent: maxSessions } = settings.sessions
     const ports = { database, clock: systemClock, ids: systemIds, passwords, maxSessions }
-    const { permissions: operatorPermissions, hasAuthenticator, ...account } = operator
+    const { permissions: operatorPermissions, hasAuthenticator, reason, ...account } = operator
     const keys = settings.secretKeys.reveal()
     const factorPorts = {
       digest: createKeyedDigest(keys),
@@ -228,8 +215,8 @@ function createOperator(
         : null
       const without = hasAuthenticator ? {} : { authenticator: 'none' }
       const detail = { permissions: operatorPermissions.join(','), ...without }
-      await auditCommand(tx, operatorCreate.name, { targetId: id, detail })
-      return { factors }
+      await auditCommand(tx, { command: operatorCreate.name, reason }, { targetId: id, detail })
+      return { id, factors }
     })
   })
 }

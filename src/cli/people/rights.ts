@@ -1,36 +1,49 @@
 import { z } from 'zod'
-import { createMembers, memberSettings, membershipSettings } from '../banking/members/index.ts'
-import { type CommandLinePorts, changePermissions, restoreOwner } from '../banking/proposals/index.ts'
-import { hasWorkspace, lockWorkspace } from '../banking/workspaces/index.ts'
-import { wordsOf } from '../compose/catalogue.ts'
-import { catalogueOf, loadConfigured, parseSettings } from '../compose/extensions.ts'
-import { migrateStore } from '../compose/migrations.ts'
-import { type Configuration, loadConfiguration } from '../config/index.ts'
-import type { OpenDatabase, SchemaOwner, Tx } from '../database/index.ts'
-import { accountByEmail } from '../identity/index.ts'
-import { type AccountId, bizId, isBizId, type Permission, type Portal, Refusal } from '../kernel/index.ts'
-import { parsePermissions } from './accounts.ts'
-import { assertDomains, type Command, type CommandContext, parseOptions } from './command.ts'
-import { auditCommand, storePorts, withExistingStore } from './store.ts'
-
-const embeddedStore = 'The embedded store can be used by one process only: stop the gateway first, or use PostgreSQL.'
+import { createMembers, memberSettings, membershipSettings } from '../../banking/members/index.ts'
+import { type CommandLinePorts, changePermissions, restoreOwner } from '../../banking/proposals/index.ts'
+import { hasWorkspace, lockWorkspace } from '../../banking/workspaces/index.ts'
+import { wordsOf } from '../../compose/catalogue.ts'
+import { catalogueOf, loadConfigured, parseSettings } from '../../compose/extensions.ts'
+import { migrateStore } from '../../compose/migrations.ts'
+import { type Configuration, loadConfiguration } from '../../config/index.ts'
+import type { OpenDatabase, SchemaOwner, Tx } from '../../database/index.ts'
+import { accountByEmail } from '../../identity/index.ts'
+import { type AccountId, bizId, isBizId, type Permission, type Portal, Refusal } from '../../kernel/index.ts'
+import {
+  assertDomains,
+  type Command,
+  type CommandContext,
+  onlyOneProcess,
+  parseOptions,
+  reasonHelp,
+  reasonOption,
+  reasonText,
+} from '../command.ts'
+import { auditCommand, storePorts, withExistingStore } from '../store.ts'
+import { parsePermissions } from './create-operator.ts'
 
 const RightsOptions = z.object({
   email: z.string('--email is required: the e-mail address of the operator'),
   permissions: z.string('--permissions is required: a comma-separated list'),
+  reason: reasonText,
 })
 
-const rightsOptions: Command['options'] = { email: { type: 'string' }, permissions: { type: 'string' } }
+const rightsOptions: Command['options'] = {
+  email: { type: 'string' },
+  permissions: { type: 'string' },
+  ...reasonOption,
+}
 const rightsHelp = [
   '  --email address          operator; unless `proposals` is off, it and all who manage operators get a mail',
   '  --permissions a,b        permissions, such as recharge:read,recharge:approve',
+  reasonHelp,
   '',
 ]
 
 export const operatorGrant: Command = {
   name: 'operator grant',
   summary: 'grant permissions to an operator, without a second operator',
-  help: [...rightsHelp, 'A running gateway applies the change within a second.', embeddedStore].join('\n'),
+  help: [...rightsHelp, 'A running gateway applies the change within a second.', onlyOneProcess].join('\n'),
   options: rightsOptions,
   run: (values, context) => changeRights(operatorGrant.name, values, context, (add) => ({ add })),
 }
@@ -38,7 +51,7 @@ export const operatorGrant: Command = {
 export const operatorRevoke: Command = {
   name: 'operator revoke',
   summary: 'revoke permissions of an operator',
-  help: [...rightsHelp, 'A running gateway applies the change within a second.', embeddedStore].join('\n'),
+  help: [...rightsHelp, 'A running gateway applies the change within a second.', onlyOneProcess].join('\n'),
   options: rightsOptions,
   run: (values, context) => changeRights(operatorRevoke.name, values, context, (remove) => ({ remove })),
 }
@@ -48,6 +61,7 @@ const OwnerOptions = z.object({
   workspace: z.string('--workspace is required: the id of the workspace').refine(isBizId, {
     error: '--workspace must be the id of a workspace',
   }),
+  reason: reasonText,
 })
 
 export const ownerRestore: Command = {
@@ -56,15 +70,16 @@ export const ownerRestore: Command = {
   help: [
     '  --workspace id           workspace that has no active owner who can run it',
     '  --email address          account on the CONSUMER portal; it, all owners and all who manage operators get a mail',
+    reasonHelp,
     '',
-    embeddedStore,
+    onlyOneProcess,
   ].join('\n'),
-  options: { workspace: { type: 'string' }, email: { type: 'string' } },
-  run: async (values, { domains, variables, stdout }) => {
+  options: { workspace: { type: 'string' }, email: { type: 'string' }, ...reasonOption },
+  run: async (values, { domains, variables, print }) => {
     const settings = loadConfiguration(variables, domains)
     const { domains: loaded, owners } = await loadConfigured(domains, settings)
     assertDomains(ownerRestore.name, ['workspaces', 'members', 'proposals'], loaded)
-    const { email, workspace } = parseOptions(OwnerOptions, values)
+    const { email, workspace, reason } = parseOptions(OwnerOptions, values)
     const workspaceId = bizId<'workspace'>(workspace)
     const catalogue = catalogueOf(loaded)
     await withAccount(settings, owners, { email, portal: 'CONSUMER' }, async ({ database }, accountId) => {
@@ -80,8 +95,8 @@ export const ownerRestore: Command = {
         hasWorkspace: (id) => hasWorkspace(database, id),
       })
       const onChanged = (tx: Tx, detail: Record<string, string>) =>
-        auditCommand(tx, ownerRestore.name, { targetId: workspaceId, workspaceId, detail })
-      const ports = { ...storePorts(database), members, notices, onChanged, sendsMail: true }
+        auditCommand(tx, { command: ownerRestore.name, reason }, { targetId: workspaceId, workspaceId, detail })
+      const ports = { ...storePorts(database), members, notices, onChanged, sendsMail: true, reason }
       try {
         await restoreOwner(ports, { workspaceId, accountId })
       } catch (error) {
@@ -89,30 +104,30 @@ export const ownerRestore: Command = {
         throw new Error(`nothing was changed: ${error.message}`, { cause: error })
       }
     })
-    stdout.write(`${email} is an owner of the workspace ${workspaceId}\n`)
+    print({ email, workspace: workspaceId }, `${email} is an owner of the workspace ${workspaceId}\n`)
     return 0
   },
 }
 
 async function changeRights(
-  name: string,
+  command: string,
   values: Record<string, unknown>,
-  { domains, variables, stdout }: CommandContext,
+  { domains, variables, print }: CommandContext,
   toChange: (permissions: Permission[]) => { add?: Permission[]; remove?: Permission[] },
 ): Promise<number> {
   const settings = loadConfiguration(variables, domains)
   const { domains: loaded, owners } = await loadConfigured(domains, settings)
-  const { email, permissions } = parseOptions(RightsOptions, values)
+  const { email, permissions, reason } = parseOptions(RightsOptions, values)
   const change = toChange(parsePermissions(catalogueOf(loaded).operatorPermissions, permissions))
   const changed = await withAccount(settings, owners, { email, portal: 'SYSTEM' }, ({ database }, accountId) => {
     const onChanged = (tx: Tx, detail: Record<string, string>) =>
-      auditCommand(tx, name, { targetId: accountId, detail })
+      auditCommand(tx, { command, reason }, { targetId: accountId, detail })
     const sendsMail = loaded.some((domain) => domain.name === 'proposals')
-    const ports: CommandLinePorts = { ...storePorts(database), onChanged, sendsMail }
+    const ports: CommandLinePorts = { ...storePorts(database), onChanged, sendsMail, reason }
     return changePermissions(ports, accountId, change)
   })
   if (!changed) throw new Error(`the permissions of ${email} are already so; nothing was changed`)
-  stdout.write(`${email} has ${changed.length} permissions: ${changed.join(',')}\n`)
+  print({ email, permissions: changed }, `${email} has ${changed.length} permissions: ${changed.join(',')}\n`)
   return 0
 }
 

@@ -1,22 +1,11 @@
 import express, { type ErrorRequestHandler, type Express, type Response } from 'express'
 import type { Logger } from 'pino'
-import { reasonOf } from '../../kernel/index.ts'
-import { setDeadline } from '../../platform/runtime/index.ts'
 import { createReadinessMetrics, type Metrics } from '../../platform/telemetry/index.ts'
 import { closeIfBodyUnread } from '../http/connection.ts'
 import { createHostCheck } from './allowed-hosts.ts'
 import { openMetricsType, prefersOpenMetrics, toOpenMetrics } from './openmetrics.ts'
+import { type Probe, type ProbeResult, runProbe } from './probes.ts'
 import { shareRun } from './shared-run.ts'
-
-/** A rejected promise makes the replica unready. */
-export interface Probe {
-  name: string
-  check(): Promise<unknown>
-  /** Whether only reads work. They still do, so the replica stays ready. */
-  isReadOnly?(): boolean
-  /** Only some operations need this dependency. Without it, the replica is degraded, but stays ready. */
-  isOptional?: boolean
-}
 
 export interface OutboxPage {
   policy: string
@@ -31,7 +20,9 @@ export interface OperationsParts {
   metrics: Metrics
   jwks(): Promise<object>
   /** By the id of a request, or of an event or its object. */
-  explain(id: string): readonly object[]
+  explain(id: string): Promise<{ entries: readonly object[]; missing: readonly string[] }>
+  /** Of all replicas. */
+  status(): Promise<object>
   /** Null except in the development profile. */
   outbox: OutboxPage | null
   securityHeaders: Record<string, string>
@@ -46,7 +37,7 @@ const probeTimeoutMs = 2_000
 export function createOperationsApp(parts: OperationsParts): Express {
   const app = express()
   const isAllowedHost = createHostCheck(parts.allowedHosts)
-  const checks = shareRun(() => Promise.all(parts.probes.map(runProbe)))
+  const checks = shareRun(() => Promise.all(parts.probes.map((probe) => runProbe(probe, probeTimeoutMs))))
   createReadinessMetrics(parts.metrics.registry, async () =>
     Object.fromEntries(
       (await checks.recent()).map(({ name, state }) => [name, state === 'ok' || state === 'read-only']),
@@ -75,10 +66,14 @@ export function createOperationsApp(parts: OperationsParts): Express {
     else response.type(contentType).send(text)
   })
   app.get('/.well-known/jwks.json', async (_request, response) => void response.json(await parts.jwks()))
-  app.get('/explain/:id', (request, response) => {
-    const found = parts.explain(request.params.id)
-    response.status(found.length > 0 ? 200 : 404).json(found)
+  app.get('/explain/:id', async (request, response) => {
+    const { entries, missing } = await parts.explain(request.params.id)
+    response
+      .status(entries.length > 0 ? 200 : 404)
+      .set('x-portico-missing-replicas', missing.join(', '))
+      .json(entries)
   })
+  app.get('/status', async (_request, response) => void response.json(await parts.status()))
   if (parts.outbox) addOutbox(app, parts.outbox)
   app.use(createErrorHandler(parts.logger))
   return app
@@ -97,25 +92,6 @@ function sendReadiness(
     checks: Object.fromEntries(results.map(({ name, state }) => [name, state])),
     ...(showsReasons && failed.length > 0 && { reasons: Object.fromEntries(failed) }),
   })
-}
-
-interface ProbeResult {
-  name: string
-  state: 'ok' | 'read-only' | 'degraded' | 'failed'
-  reason?: string
-}
-
-async function runProbe({ name, check, isReadOnly, isOptional = false }: Probe): Promise<ProbeResult> {
-  const timeout = Promise.withResolvers<never>()
-  const timer = setDeadline(() => timeout.reject(new Error('probe timed out')), probeTimeoutMs)
-  try {
-    await Promise.race([check(), timeout.promise])
-    return { name, state: isReadOnly?.() ? 'read-only' : 'ok' }
-  } catch (error) {
-    return { name, state: isOptional ? 'degraded' : 'failed', reason: reasonOf(error) }
-  } finally {
-    clearTimeout(timer)
-  }
 }
 
 function addOutbox(app: Express, outbox: OutboxPage): void {

@@ -30,6 +30,7 @@ import {
   insertFailures,
   lockFailures,
   readFailures,
+  readFailuresOfAllDevices,
   unknownDevices,
   updateFailures,
 } from './store.ts'
@@ -157,6 +158,15 @@ export class Lockout {
   /** Clears all devices. */
   clearLogins(tx: Tx, portal: Portal, email: string): Promise<void> {
     return deleteFailuresOfAllDevices(tx, this.loginSubject(portal, email, null))
+  }
+
+  /** When each lockout of the subject ends. */
+  async lockoutsOfAllDevices(subject: FailureSubject): Promise<Instant[]> {
+    const { database, clock } = this.#ports
+    const counters = await readFailuresOfAllDevices(database, subject)
+    return counters
+      .filter((failures) => isLockedOut(failures, this.#rule, clock.now()))
+      .flatMap(({ lockedUntil }) => lockedUntil ?? [])
   }
 
   async remainingFailures(subject: FailureSubject): Promise<number> {

@@ -67,6 +67,18 @@ export function readFailures(database: Database, subject: FailureSubject): Promi
   return selectRow.first(database, { ...subject })
 }
 
+export function readFailuresOfAllDevices(
+  database: Database,
+  { portal, digest, previous }: FailureSubject,
+): Promise<Failures[]> {
+  return database
+    .selectFrom('login_failures')
+    .select(columns)
+    .where('portal', '=', portal)
+    .where('subjectDigest', 'in', [digest, ...previous.map((each) => each.digest)])
+    .execute()
+}
+
 export function lockFailures(tx: Tx, { portal, digest, device }: FailureSubject): Promise<Failures | undefined> {
   return tx
     .selectFrom('login_failures')

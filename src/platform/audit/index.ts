@@ -5,7 +5,7 @@
  */
 
 export { auditExportJob, exportAuditLog, type SendEntries, sendToWebhook, toLines } from './export.ts'
-export { findHead, formatHead, parseHead } from './head.ts'
+export { findHead, formatHead, type HeadPlace, parseHead } from './head.ts'
 export {
   type AuditContext,
   auditContextOf,

@@ -56,9 +56,15 @@ export class AuditVerifier {
   #running: { scope: VerificationScope; result: Promise<Verification> } | null = null
   /** `since` is the start of the run that read the whole log. */
   #verified: { last: Head; since: Instant } | null = null
+  #lastResult: Verification | null = null
 
   constructor(ports: { database: Database; clock: Clock }) {
     this.#ports = ports
+  }
+
+  /** The last run that ended. Null since the start of the process. */
+  get lastResult(): Verification | null {
+    return this.#lastResult
   }
 
   verify(scope: VerificationScope = 'ALL'): Promise<Verification> {
@@ -86,13 +92,14 @@ export class AuditVerifier {
       after,
     )
     const { entriesChecked, broken, head } = verdict
-    return {
+    this.#lastResult = {
       entriesChecked,
       broken,
       head: head ? formatHead(head) : null,
       firstSequence: after.sequence + 1,
       checkedAt,
     }
+    return this.#lastResult
   }
 
   /** `expected` is `sequence:hash`. Null if the chain is broken. */

@@ -7,4 +7,4 @@
 export type { JobFacts, JobKind } from './job.ts'
 export { failedJobCleanup } from './job.ts'
 export { createJobRunner, type DropReason, type JobSettings, queueFailureKind } from './runner.ts'
-export { completeJob, declareJobKinds, enqueueJob, enqueueJobs, jobsEnqueued } from './store.ts'
+export { completeJob, countJobs, declareJobKinds, enqueueJob, enqueueJobs, jobsEnqueued } from './store.ts'

@@ -155,6 +155,19 @@ export async function returnJob(
     .execute()
 }
 
+/** Background jobs, without recurring ones: due but not started, and failed for good. */
+export async function countJobs(database: Database, now: Instant): Promise<{ due: number; failed: number }> {
+  const { due, failed } = await database
+    .selectFrom('jobs')
+    .select([
+      sql<number>`count(*) FILTER (WHERE status = 'WAITING' AND run_at <= ${timestamptz(now)})`.as('due'),
+      sql<number>`count(*) FILTER (WHERE status = 'FAILED')`.as('failed'),
+    ])
+    .where('everyMs', 'is', null)
+    .executeTakeFirstOrThrow()
+  return { due, failed }
+}
+
 export async function deleteFailedJobs(database: Database, before: Instant): Promise<void> {
   await database.deleteFrom('jobs').where('status', '=', 'FAILED').where('runAt', '<', timestamptz(before)).execute()
 }

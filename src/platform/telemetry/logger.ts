@@ -37,10 +37,10 @@ const endings: (() => void)[] = []
 export type LogFormat = 'auto' | 'json' | 'pretty'
 
 /**
- * Writes to standard output unless `file` is set. `auto` is `pretty` on a terminal and `json` elsewhere. Both formats
+ * Writes to standard output unless `file` is set, a path or a descriptor. `auto` is `pretty` on a terminal and `json` elsewhere. Both formats
  * escape control characters in client input, so a client cannot forge a line.
  */
-export function createLogger(level: string, file?: string, format: LogFormat = 'json'): Logger {
+export function createLogger(level: string, file?: string | number, format: LogFormat = 'json'): Logger {
   const isPretty = format === 'pretty' || (format === 'auto' && file === undefined && process.stdout.isTTY)
   const sink = new LogSink(file ?? 1, (lines) => logger.error({ lines }, 'log lines lost: destination unavailable'))
   const formatters = { level: (label: string) => ({ level: label }) }

@@ -73,6 +73,7 @@ describe.each(stores)('the last owner on $name', (store) => {
         settings: accessSettings.roles,
       }).handlers,
       ...createOperators({
+        sendsMail: true,
         suspendCredentials: async () => ({}),
         ...shared,
         ...operatorPorts,

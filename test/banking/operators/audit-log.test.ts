@@ -4,7 +4,7 @@ import * as contract from '../../../src/banking/operators/contract.ts'
 import { createAuditHandlers } from '../../../src/banking/operators/handlers.ts'
 import { updateProfile } from '../../../src/banking/profile/contract.ts'
 import { createProfile } from '../../../src/banking/profile/index.ts'
-import { insertAuditEntry, recordRefusal, sealAuditLog } from '../../../src/platform/audit/index.ts'
+import { AuditVerifier, insertAuditEntry, recordRefusal, sealAuditLog } from '../../../src/platform/audit/index.ts'
 import { callerOf, createWorld, transactionOf, type World, words } from '../world.ts'
 
 let world: World
@@ -26,7 +26,7 @@ test('operators.verifyAuditLog 200: reports the first tampered entry and the int
   } as const
   for (let count = 1; count <= 5; count++) await insertAuditEntry(database, { at: clock.now(), ...actor, ...event })
   await sealAuditLog(database)
-  const handlers = createAuditHandlers({ database, clock, words })
+  const handlers = createAuditHandlers({ database, words, verifier: new AuditVerifier({ database, clock }) })
   const verify = (scope: 'ALL' | 'NEW' = 'ALL', head?: string) =>
     world.call(handlers, contract.verifyAuditLog, { as: operator, query: { scope, ...(head && { head }) } })
   expect(await verify()).toMatchObject({ intact: true, entriesChecked: 5, firstSequence: 1, firstBrokenSequence: null })

@@ -93,6 +93,7 @@ describe.each(stores)('concurrency on $name', (store) => {
       }).handlers,
       ...createSandbox({ database, transaction: transactionOf(database), ledger, members, cleaners: [] }).handlers,
       ...createOperators({
+        sendsMail: true,
         suspendCredentials: async () => ({}),
         database,
         transaction: transactionOf(database),

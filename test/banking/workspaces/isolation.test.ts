@@ -200,6 +200,7 @@ describe('isolation: an operation changes no rows of other workspaces, accounts 
         parsePhone: (text) => text,
       }).handlers,
       ...createOperators({
+        sendsMail: true,
         suspendCredentials: async () => ({}),
         database,
         transaction: transactionOf(database),

@@ -66,7 +66,7 @@ describe('the ledger types of an extension', needsStore(), () => {
     store = await createStore()
     // The serving role cannot create the tables of an extension.
     if (store.databaseUrl !== '') store.variables.DATABASE_URL = store.databaseUrl
-    const create = ['operator', 'create', '--email', approver, '--name', 'Approver']
+    const create = ['operator', 'create', '--email', approver, '--name', 'Approver', '--reason', 'a test']
     const options = ['--permissions', 'loan:approve', '--password-stdin']
     const created = await runCli([...create, ...options], loans, store.variables, password)
     expect(created.code, created.err).toBe(0)

@@ -45,7 +45,7 @@ describe('the order type of an extension', needsStore(), () => {
   beforeAll(async () => {
     store = await createStore()
     for (const email of operators) {
-      const create = ['operator', 'create', '--email', email, '--name', 'Approver']
+      const create = ['operator', 'create', '--email', email, '--name', 'Approver', '--reason', 'a test']
       const options = ['--permissions', 'deposit:approve,deposit:read,ledger:read', '--password-stdin']
       const created = await runCli([...create, ...options], deposits, store.variables, password)
       expect(created.code, created.err).toBe(0)

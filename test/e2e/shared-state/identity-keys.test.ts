@@ -35,7 +35,10 @@ describe('portico keys rotate', needsStore(), () => {
       const { databaseUrl, dataDirectory } = portico.settings
       const store = databaseUrl ? { DATABASE_URL: databaseUrl.reveal() } : { PORTICO_DATA_DIR: dataDirectory }
       const env = { ...process.env, ...store, PORTICO_CONFIG: join(folder, 'portico.yaml'), NODE_OPTIONS: '' }
-      const child = spawn(process.execPath, ['bin/portico.js', 'keys', 'rotate'], { cwd: root, env })
+      const child = spawn(process.execPath, ['bin/portico.js', 'keys', 'rotate', '--reason', 'a test'], {
+        cwd: root,
+        env,
+      })
       let [out, err] = ['', '']
       child.stdout.on('data', (chunk) => {
         out += chunk

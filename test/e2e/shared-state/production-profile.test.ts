@@ -54,7 +54,7 @@ describe("detours with production's rules", needsStore(), () => {
         settings.login.resendMs = 0
       },
       prepare: async (variables) => {
-        const names = ['--email', operatorEmail, '--name', 'Olga Operator', '--password-stdin']
+        const names = ['--email', operatorEmail, '--name', 'Olga Operator', '--password-stdin', '--reason', 'a test']
         const { out, err } = await runCli(['operator', 'create', ...names], {}, variables, `${goodPassword}\n`)
         const codes = /backup codes .*: (.*)/.exec(out)?.[1]
         if (!codes) throw new Error(`${out}${err}`)

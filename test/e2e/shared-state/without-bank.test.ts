@@ -123,7 +123,7 @@ describe('a gateway without a bank', () => {
     expect([checked.code, checked.err]).toEqual([0, `portico: extensions: ${file}: notes needs cache, clock, once\n`])
     expect((await runCli(['openapi'], configuration, variables)).code).toBe(0)
     expect((await runCli(['migrate'], configuration, variables)).code).toBe(0)
-    const create = ['operator', 'create', '--email', 'first@demo.test', '--name', 'First']
+    const create = ['operator', 'create', '--email', 'first@demo.test', '--name', 'First', '--reason', 'a test']
     const created = await runCli(create, configuration, variables)
     expect([created.code, created.out]).toEqual([0, expect.stringContaining('with 0 permissions')])
   })
@@ -133,7 +133,7 @@ describe('a gateway without a bank', () => {
     ['wallet open', ['--currency', 'USD', '--all-workspaces'], 'workspaces, wallets'],
     ['operator create', ['--email', 'b@demo.test', '--name', 'B', '--role', 'auditor'], 'operators'],
   ])('%s: refused without the bank, exit code 2', async (command, options, missing) => {
-    const { code, out, err } = await runCli([...command.split(' '), ...options], configuration)
+    const { code, out, err } = await runCli([...command.split(' '), ...options, '--reason', 'x'], configuration)
     expect([code, out]).toEqual([2, ''])
     expect(err).toContain(`needs ${missing} of Portico's own domains, which this gateway lacks`)
   })
@@ -146,7 +146,7 @@ describe('a gateway without a bank', () => {
     await writeFile(join(folder, 'en.yaml'), JSON.stringify(text))
     const variables = { PORTICO_DATA_DIR: join(folder, 'rights'), DATABASE_URL: '' }
     const run = (...args: string[]) => runCli(args, { ...configuration, extensions: [declared] }, variables)
-    const account = ['--email', 'c@demo.test']
+    const account = ['--email', 'c@demo.test', '--reason', 'a test']
     await run('operator', 'create', ...account, '--name', 'C', '--permissions', 'note:read')
     expect((await run('operator', 'revoke', ...account, '--permissions', 'note:read')).code).toBe(0)
     const granted = await run('operator', 'grant', ...account, '--permissions', 'note:read')

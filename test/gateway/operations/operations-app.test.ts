@@ -16,7 +16,8 @@ const parts: Parameters<typeof createOperationsApp>[0] = {
     return createMetrics()
   },
   jwks: () => Promise.reject(new Error('planted: no keys')),
-  explain: () => [],
+  explain: async () => ({ entries: [], missing: [] }),
+  status: async () => ({}),
   outbox: null,
   securityHeaders: buildSecurityHeaders(),
   allowedHosts: ['localhost', 'operations.internal'],

@@ -1,0 +1,170 @@
+import { z } from 'zod'
+import { type Configuration, loadConfiguration } from '../config/index.ts'
+import { Status } from '../gateway/index.ts'
+import { fetchText, parseJson } from '../platform/http-client.ts'
+import { type Command, httpUrl, parseOptions, UsageError } from './command.ts'
+import { toTable } from './table.ts'
+
+/** A replica takes up to two seconds. The reply of hundreds of replicas has less than a megabyte. */
+const limits = { timeoutMs: 10_000, maxBytes: 16 * 1024 * 1024 }
+
+const Options = z.object({ 'operations-url': httpUrl('--operations-url').optional() })
+const options: Command['options'] = { 'operations-url': { type: 'string' } }
+const urlHelp =
+  '  --operations-url URL     operations listener of one replica (that of the configuration, on this machine)'
+
+export const status: Command = {
+  name: 'status',
+  summary: 'show the replicas, backends, queues, ledger and audit state of a deployment',
+  help: [
+    urlHelp,
+    '',
+    'One replica asks all of them, which need REDIS_URL to know each other. Exit code 1 if a replica is not ready or does',
+    'not answer, or the ledger or the audit log is broken.',
+  ].join('\n'),
+  options,
+  run: async (values, { domains, variables, print }) => {
+    const settings = loadConfiguration(variables, domains)
+    const url = operationsUrl(settings, parseOptions(Options, values)['operations-url'])
+    const { state, text } = await ask(url, '/status')
+    if (state !== 200) throw new Error(`${url}/status responds with ${state}`)
+    const read = Status.parse(parseJson(text))
+    print(read, describe(read))
+    return read.isHealthy ? 0 : 1
+  },
+}
+
+const Explanation = z.looseObject({
+  replica: z.string(),
+  at: z.string(),
+  operation: z.string().nullish(),
+  status: z.number().nullish(),
+  code: z.string().nullish(),
+  internal: z.string().nullish(),
+  ms: z.number().nullish(),
+  type: z.string().nullish(),
+  domain: z.string().nullish(),
+  verdict: z.string().nullish(),
+  stages: z.array(z.looseObject({ stage: z.string(), verdict: z.string() })).default([]),
+})
+type Explanation = z.output<typeof Explanation>
+
+export const explain: Command = {
+  name: 'explain',
+  argument: 'id',
+  summary: 'show what happened to a request, on all replicas',
+  help: [
+    '  id                       X-Request-Id or Idempotency-Key of the request, or the id of an event or its object',
+    urlHelp,
+    '',
+    'Replicas keep requests for explain.ttlMs, in memory. Exit code 1 if none of them knows the id.',
+  ].join('\n'),
+  options,
+  run: async ({ id, ...values }, { domains, variables, print, stderr }) => {
+    const settings = loadConfiguration(variables, domains)
+    if (typeof id !== 'string') throw new UsageError('the id is required: portico explain <request id>')
+    const url = operationsUrl(settings, parseOptions(Options, values)['operations-url'])
+    const { state, text, missing } = await ask(url, `/explain/${encodeURIComponent(id)}`)
+    if (state !== 200 && state !== 404) throw new Error(`${url}/explain responds with ${state}`)
+    const entries = z.array(Explanation).parse(parseJson(text))
+    if (missing) stderr.write(`portico: these replicas do not answer: ${missing}\n`)
+    print(
+      { entries, missing: missing ? missing.split(', ') : [] },
+      entries.length === 0 ? `no replica knows ${id}\n` : entries.map(describeEntry).join('\n'),
+    )
+    return entries.length > 0 ? 0 : 1
+  },
+}
+
+function operationsUrl({ listen }: Configuration, url: URL | undefined): string {
+  return url ? `${url.origin}${url.pathname.replace(/\/$/, '')}` : `http://127.0.0.1:${listen.operationsPort}`
+}
+
+async function ask(url: string, path: string) {
+  const response = await fetchText(url + path, limits).catch((cause: unknown) => {
+    throw new Error(`${url} cannot be read: set --operations-url`, { cause })
+  })
+  return {
+    state: response.status,
+    text: response.text,
+    missing: response.headers.get('x-portico-missing-replicas') ?? '',
+  }
+}
+
+function describe({ problems, replicas, missing, shared }: Status): string {
+  const { ledger, audit, jobs, eventsLagSeconds, webhookDeliveriesWaiting } = shared
+  return [
+    toTable([
+      ['replica', 'role', 'version', 'state', 'uptime', 'skew', 'lag', 'memory', 'waiting'],
+      ...replicas.map((each) => [
+        each.replica,
+        each.role,
+        each.version,
+        each.readiness,
+        duration(each.uptimeSeconds),
+        `${each.clockSkewSeconds.toFixed(3)} s`,
+        `${(each.eventLoopLagSeconds * 1_000).toFixed(0)} ms`,
+        `${Math.round(each.memoryBytes.rss / 1_048_576)} MB`,
+        nonZero(each.queues) || 'nothing',
+      ]),
+      ...missing.map(({ replica, lastSeenAt }) => [replica, '', '', `missing since ${lastSeenAt}`, '', '', '', '', '']),
+    ]),
+    ...replicas.flatMap(({ replica, checks, reasons }) =>
+      Object.entries(checks)
+        .filter(([, state]) => state !== 'ok')
+        .map(([name, state]) => `${replica}: ${name} ${state}: ${reasons[name] ?? 'no reason'}\n`),
+    ),
+    ...replicas.flatMap(({ replica, backends }) =>
+      Object.entries(backends).map(([backend, circuit]) => `${replica}: circuit of ${backend}: ${circuit}\n`),
+    ),
+    toTable([
+      [
+        'ledger',
+        ledger
+          ? `${ledger.brokenRule ? `BROKEN: ${ledger.brokenRule} (${ledger.discrepancies})` : 'consistent'}, checked ${ledger.checkedAt}`
+          : 'not checked yet',
+      ],
+      [
+        'audit log',
+        audit
+          ? `${audit.intact ? 'intact' : 'BROKEN'}, verified ${audit.at}`
+          : 'not verified since the start: run `portico audit verify`',
+      ],
+      ['jobs', jobs ? `${jobs.due} due, ${jobs.failed} failed` : 'unknown'],
+      ['events', eventsLagSeconds === null ? 'unknown' : `${eventsLagSeconds} s late`],
+      ['webhooks', webhookDeliveriesWaiting === null ? 'none' : `${webhookDeliveriesWaiting} deliveries waiting`],
+    ]),
+    ...problems.map((problem) => `PROBLEM: ${problem}\n`),
+  ].join('')
+}
+
+function describeEntry(entry: Explanation): string {
+  const last = entry.stages.find(({ verdict }) => verdict === 'refused' || verdict === 'abandoned')
+  const facts: [string, string | number | null | undefined][] = [
+    ['replica', entry.replica],
+    ['at', entry.at],
+    ['operation', entry.operation],
+    ['event', entry.type],
+    ['domain', entry.domain],
+    ['status', entry.status],
+    ['code', entry.code],
+    ['reason', entry.internal],
+    ['stage', last ? `${last.stage}: ${last.verdict}` : entry.verdict],
+    ['took', entry.ms == null ? null : `${entry.ms} ms`],
+  ]
+  return toTable(facts.flatMap(([name, value]) => (value == null ? [] : [[name, String(value)]])))
+}
+
+function nonZero(queues: Readonly<Record<string, number>>): string {
+  return Object.entries(queues)
+    .filter(([, waiting]) => waiting > 0)
+    .map(([queue, waiting]) => `${queue} ${waiting}`)
+    .join(', ')
+}
+
+function duration(totalSeconds: number): string {
+  const minutes = Math.floor(totalSeconds / 60)
+  if (minutes < 60) return `${minutes} min`
+  const hours = Math.floor(minutes / 60)
+  return hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} d`
+}

@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
+import { recordCheck } from '../../../src/ledger/integrity-store.ts'
+import { systemClock } from '../../../src/platform/runtime/index.ts'
+import { runCli } from '../../harness/cli.ts'
+import { send } from '../../harness/http.ts'
+import { needsStore } from '../../harness/needs.ts'
+import { type Portico, startPortico } from '../../harness/portico.ts'
+
+describe('portico status and explain', needsStore(), () => {
+  let portico: Portico
+  beforeAll(async () => {
+    portico = await startPortico()
+  })
+  afterAll(() => portico?.stop())
+
+  const roles = inject('topology') === 'embedded' ? ['gateway'] : ['domains', 'gateway', 'gateway']
+  const run = (...args: string[]) => runCli([...args, '--operations-url', portico.operationsUrl], {})
+  const json = async (...args: string[]) => JSON.parse((await run(...args, '--json')).out)
+
+  test('status exit 0: every replica with its checks, queues and version, and the state of the store', async () => {
+    const read = await json('status')
+    expect(read.replicas.map(({ role }: { role: string }) => role).toSorted()).toEqual(roles)
+    expect(read).toMatchObject({ isHealthy: true, problems: [], missing: [] })
+    for (const replica of read.replicas) {
+      expect(replica).toMatchObject({ readiness: 'ready', reasons: {}, queues: { database: expect.any(Number) } })
+      expect(replica.checks).toMatchObject({ store: 'ok', ledger: 'ok' })
+      expect(replica.version).toMatch(/^\d+\.\d+\.\d+/)
+    }
+    expect(read.shared).toMatchObject({ jobs: { due: expect.any(Number) }, audit: null })
+    const text = await run('status')
+    expect(text, text.err).toMatchObject({ code: 0, err: '' })
+    expect(text.out).toMatch(/^replica +role +version +state/)
+    expect(text.out).toMatch(/^ledger +(consistent|not checked yet)/m)
+  })
+
+  test('explain exit 0: finds a request of another replica, and names the replica', async () => {
+    const requestId = crypto.randomUUID()
+    const refused = await send(portico.urls.at(-1) ?? '', 'GET', '/web/v1/consumer/profile', {
+      headers: { 'x-request-id': requestId },
+    })
+    expect(refused.status).toBe(401)
+    const { entries, missing } = await json('explain', requestId)
+    expect(missing).toEqual([])
+    expect(entries).toMatchObject([{ requestId, operation: 'profile.read', status: 401, replica: expect.any(String) }])
+    const text = await run('explain', requestId)
+    expect(text.out).toMatch(/^code +ACCESS\.TOKEN_MISSING$/m)
+    const unknown = await run('explain', crypto.randomUUID())
+    expect([unknown.code, unknown.out]).toEqual([1, expect.stringContaining('no replica knows')])
+  })
+
+  test('status exit 1: names a replica whose check fails, with the reason', async () => {
+    const broken = { rule: 'planted', subject: 'a wallet', violations: 3 }
+    // The job of the ledger replaces the result at any time.
+    const read = async () => {
+      await recordCheck(portico.running.database, { at: systemClock.now(), broken, isWhole: true })
+      const { code, out } = await run('status', '--json')
+      return { code, ...JSON.parse(out) }
+    }
+    const found = await vi.waitUntil(
+      async () => {
+        const state = await read()
+        const isComplete =
+          /not ready: ledger/.test(state.problems.join()) && state.shared.ledger?.brokenRule === 'planted'
+        return isComplete && state
+      },
+      { timeout: 30_000, interval: 200 },
+    )
+    expect(found.code).toBe(1)
+    expect(found.shared.ledger).toMatchObject({ discrepancies: 3, brokenRule: 'planted' })
+    expect(found.replicas.map(({ reasons }: { reasons: object }) => reasons)).toContainEqual({
+      ledger: 'ledger check failed: planted',
+    })
+  })
+
+  test('status exit 1: a deployment that does not answer is named with the option', async () => {
+    const { code, out } = await runCli(['status', '--json', '--operations-url', 'http://127.0.0.1:1'], {})
+    expect(code).toBe(1)
+    expect(JSON.parse(out).error).toMatchObject({ message: expect.stringContaining('--operations-url'), exitCode: 1 })
+  })
+})
