@@ -94,17 +94,11 @@ function readShared({ infrastructure: { database, clock }, domains, metrics: { r
   })
 }
 
+/** The entries of this replica first. */
 async function gatherExplanations(replicas: Replicas, id: string) {
   const { answers, missing } = await replicas.gather(explainQuestion, id)
-  const entries: Record<string, unknown>[] = answers.flatMap(({ replica, result }) =>
+  const entries = answers.flatMap(({ replica, result }) =>
     Array.isArray(result) ? result.filter(isRecord).map((entry) => ({ ...entry, replica })) : [],
   )
-  return {
-    entries: entries.toSorted((one, other) => timeOf(other).localeCompare(timeOf(one))),
-    missing: missing.map(({ replica }) => replica),
-  }
-}
-
-function timeOf({ at }: Readonly<Record<string, unknown>>): string {
-  return typeof at === 'string' ? at : ''
+  return { entries, missing: missing.map(({ replica }) => replica) }
 }

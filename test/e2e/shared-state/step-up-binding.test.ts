@@ -283,7 +283,7 @@ describe.each(sessionModes)('a step-up with mfa.binding: purpose, by %s', needsS
   test('transfers.create 403: /explain names the reason, and the audit log both steps', async () => {
     const reasonOf = async (changed: object, by: { token: string }) => {
       const id = randomUUID()
-      // Each replica explains its own requests.
+      // The replica that is asked is first in the list.
       const refused = await sendDirectly(portico.urls[0] ?? '', 'POST', '/web/v1/consumer/transfer/command/create', {
         workspace,
         headers: { ...portico.credentials(by.token), 'x-request-id': id },

@@ -138,7 +138,7 @@ describe('a gateway without a bank', () => {
     expect(err).toContain(`needs ${missing} of Portico's own domains, which this gateway lacks`)
   })
 
-  test('operator grant 0: permissions of an extension, without a mail that nobody sends', async () => {
+  test('operator grant, suspend 0: permissions of an extension, without a mail that nobody sends', async () => {
     const declared = await extension(
       "d.permissions = { operator: { note: ['read'] } }; d.locales = new URL('./', import.meta.url)",
     )
@@ -151,10 +151,16 @@ describe('a gateway without a bank', () => {
     expect((await run('operator', 'revoke', ...account, '--permissions', 'note:read')).code).toBe(0)
     const granted = await run('operator', 'grant', ...account, '--permissions', 'note:read')
     expect([granted.code, granted.out]).toEqual([0, expect.stringContaining('1 permissions: note:read')])
+    const suspended = await run('operator', 'suspend', 'c@demo.test', '--reason', 'a test')
+    expect(suspended, suspended.err).toMatchObject({ code: 0, out: 'c@demo.test is SUSPENDED\n' })
     const settings = testSettings({ PORTICO_DATA_DIR: variables.PORTICO_DATA_DIR })
     const store = await openDatabase(databaseTarget(settings, () => undefined))
     expect(
-      await store.database.selectFrom('jobs').select('kind').where('kind', '=', 'proposals.notice').execute(),
+      await store.database
+        .selectFrom('jobs')
+        .select('kind')
+        .where('kind', 'in', ['proposals.notice', 'operators.mailDecision'])
+        .execute(),
     ).toEqual([])
     await store.close()
   })
