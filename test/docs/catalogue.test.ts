@@ -26,8 +26,8 @@ function unknown(pattern: RegExp, isKnown: (text: string) => boolean): string[] 
     .map(({ page, text }) => `${page}: ${text}`)
 }
 
-/** Names of example domains, of the client's own codes, of an npm script, a module and files. */
-const others = new Set(['check:audit', 'node:test', 'profile.yaml', 'passThrough.legacy'])
+/** Names of example domains, of the client's own codes, of an npm script, a pair of values, a module and files. */
+const others = new Set(['check:audit', 'sequence:hash', 'node:test', 'profile.yaml', 'passThrough.legacy'])
 function isOther(text: string): boolean {
   return others.has(text) || /^(loans?|cards?|LOANS?|CARDS?|CLIENT)[.:]|\.readCard\./.test(text)
 }

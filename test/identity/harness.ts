@@ -31,8 +31,16 @@ import { type TestDatabase, testDatabase } from './database.ts'
 
 export { createRequestContext } from '../harness/request-context.ts'
 
+/** With limits that a test can change. Those of a gateway follow its configuration. */
 export function defaultSettings(): IdentitySettings {
-  return identitySettings(loadSettings({}))
+  const settings = identitySettings(loadSettings({}))
+  for (const portal of Object.values(settings.portals)) {
+    portal.codeSends = { ...portal.codeSends }
+    portal.forgot = { ...portal.forgot }
+    portal.registrationMails = { ...portal.registrationMails }
+  }
+  settings.login.failures = { ...settings.login.failures }
+  return settings
 }
 
 const secretKeys = { current: new Uint8Array(32).fill(7), previous: [] }

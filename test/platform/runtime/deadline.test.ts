@@ -24,7 +24,7 @@ test('fetchText: a response that arrived while this process was blocked is in ti
   const [socket] = await once(server, 'connection')
   await once(socket, 'data')
   writeAndBlock(socket, 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ntext')
-  expect(await response).toEqual({ status: 200, ok: true, text: 'text' })
+  expect(await response).toMatchObject({ status: 200, ok: true, text: 'text' })
   socket.destroy()
   server.close()
 })
