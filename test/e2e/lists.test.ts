@@ -105,6 +105,9 @@ describe('lists', () => {
     const { quoteBizId } = await data(web('POST', '/exchanges/quote', quoted))
     await data(web('POST', '/exchanges', { quoteBizId }))
     await data(web('POST', '/api-keys', { apiKeyName: 'Till', permissionCodes: ['wallet:read'] }))
+    const expiresAt = new Date(Date.now() + 86_400_000).toISOString()
+    const operatorKey = { apiKeyName: 'SIEM', permissionCodes: ['audit:read'], expiresAt }
+    await data(world.system('POST', '/operator-api-keys', operatorKey))
     const receiver = { url: 'http://127.0.0.1:59998/webhooks', eventTypes: ['transfer.completed'] }
     webhook = (await data(web('POST', '/webhooks', receiver))).bizId
     await data(web('POST', '/webhooks/test', { webhookBizId: webhook }))

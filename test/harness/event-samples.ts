@@ -17,6 +17,8 @@ import {
   keyIn,
   leaver,
   member,
+  operatorKey,
+  operatorKeyIn,
   orderReason,
   orphaned,
   pendingSignIn,
@@ -297,6 +299,19 @@ export const eventInputs: Readonly<Record<string, readonly Input[]>> = {
       return { params, ...orderReason }
     },
   ],
+  'apiKeys.createForOperators': [async () => ({ body: operatorKey() })],
+  'apiKeys.enableOfOperators': [
+    async ({ place, portico }) => ({ ...(await operatorKeyIn(place)), headers: await checkerHeaders(portico) }),
+  ],
+  'apiKeys.disableOfOperators': [
+    async ({ place, portico }) => {
+      const given = await operatorKeyIn(place)
+      const path = `/web/v1/system/operator-api-keys/${given.params.api_key_id}/enable`
+      data(await portico.call('POST', path, { headers: await checkerHeaders(portico), body: { reason } }))
+      return given
+    },
+  ],
+  'apiKeys.deleteOfOperators': [({ place }) => operatorKeyIn(place)],
   'webhooks.enableAny': [
     async ({ place }) => {
       const input = (await bankingSamples['webhooks.disableAny']?.(place)) ?? {}

@@ -1,4 +1,5 @@
-import { createApiKey } from '../../src/banking/api-keys/contract.ts'
+import { randomUUID } from 'node:crypto'
+import { createApiKey, createOperatorApiKey } from '../../src/banking/api-keys/contract.ts'
 import { createInvitation } from '../../src/banking/invitations/contract.ts'
 import { suspendAccount } from '../../src/banking/operators/contract.ts'
 import { createRole, listRoles } from '../../src/banking/roles/contract.ts'
@@ -128,6 +129,15 @@ export async function checkerId({ portico, world }: Stage) {
 
 export const keyIn = async ({ run }: Place) =>
   (await run(createApiKey, { body: { apiKeyName: 'Key', permissionCodes: ['wallet:read'] } })).bizId
+export const operatorKey = () => ({
+  apiKeyName: randomUUID().slice(0, 30),
+  permissionCodes: ['audit:read' as const],
+  expiresAt: new Date(Date.now() + 86_400_000).toISOString(),
+})
+export const operatorKeyIn = async ({ run }: Place) => ({
+  params: { api_key_id: (await run(createOperatorApiKey, { body: operatorKey() })).bizId },
+  ...orderReason,
+})
 export const channelIn = async ({ run }: Place) => ({
   withdrawal_channel_id: (await run(createWithdrawalChannel, { body: payoutAccount() })).bizId,
 })
