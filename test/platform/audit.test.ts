@@ -82,6 +82,33 @@ describe('the audit chain', () => {
     expect(turns).toBeGreaterThan(0)
   })
 
+  each(
+    'a head that is newer than the shared verification is found, and one that the log lacks is not',
+    async (database) => {
+      const [started, sealed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      const paused = database.withPlugin({
+        transformQuery: ({ node }) => node,
+        transformResult: async ({ result }) => {
+          started.resolve()
+          await sealed.promise
+          return result
+        },
+      })
+      const verifier = new AuditVerifier({ database: paused, clock: testClock() })
+      const earlier = verifier.verify()
+      await started.promise
+      await write(database, 2_550)
+      await sealAuditLog(database)
+      const { head } = await new AuditVerifier({ database, clock: testClock() }).verify()
+      const found = verifier.verifyHead(head ?? '', 'ALL')
+      sealed.resolve()
+      const { head: before } = await earlier
+      expect(before).not.toBe(head)
+      expect(await found).toMatchObject({ place: 'FOUND', verification: { head, firstSequence: 1, broken: null } })
+      expect(await verifier.verifyHead(`999999:${'0'.repeat(64)}`, 'NEW')).toMatchObject({ place: 'MISSING' })
+    },
+  )
+
   each('a verification of new entries reads only those behind the verified ones, for a day', async (database) => {
     let rows = 0
     const counted = database.withPlugin({

@@ -53,8 +53,9 @@ export function createAuditHandlers({ database, words, verifier }: AuditPorts): 
       return mapPage(entries, (row) => toAuditView(words, row, locale))
     },
     verifyAuditLog: async ({ query }) => {
-      const verification = await verifier.verify(query.scope)
-      return toVerificationView(verification, query.head ? await verifier.find(query.head, verification) : null)
+      if (query.head === undefined) return toVerificationView(await verifier.verify(query.scope), null)
+      const { verification, place } = await verifier.verifyHead(query.head, query.scope)
+      return toVerificationView(verification, place)
     },
   })
 }

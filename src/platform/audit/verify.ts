@@ -102,8 +102,22 @@ export class AuditVerifier {
     return this.#lastResult
   }
 
-  /** `expected` is `sequence:hash`. Null if the chain is broken. */
-  async find(expected: string, { head }: Verification): Promise<HeadPlace | null> {
+  /**
+   * Verifies, and finds the entry of `expected`, a `sequence:hash`. The place is null if the chain is broken. A shared run
+   * can be older than the entry, so a further one reads the newer entries before the entry counts as missing.
+   */
+  async verifyHead(
+    expected: string,
+    scope: VerificationScope,
+  ): Promise<{ verification: Verification; place: HeadPlace | null }> {
+    const first = await this.verify(scope)
+    const place = await this.#find(expected, first)
+    if (place !== 'MISSING') return { verification: first, place }
+    const verification = { ...(await this.verify('NEW')), firstSequence: first.firstSequence }
+    return { verification, place: await this.#find(expected, verification) }
+  }
+
+  async #find(expected: string, { head }: Verification): Promise<HeadPlace | null> {
     return head === null ? null : findHead(this.#ports.database, parseHead(expected), parseHead(head))
   }
 
