@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { Configuration } from '../../config/index.ts'
@@ -32,7 +33,7 @@ export async function startAuditExport(
   { logger, registry }: { logger: Logger; registry: Registry },
 ): Promise<void> {
   const { to } = audit.export
-  const value = { to: typeof to === 'string' ? to : placeOf(to.reveal()) }
+  const value = typeof to === 'string' ? { to } : describeUrl(to.reveal())
   await recordSetting(infrastructure, { name: 'audit.export', value, initial: { to: 'off' } })
   createAuditExportMetrics(registry, {
     readLag: async () => (to === 'off' ? { entries: 0, oldestAt: null } : readExportLag(infrastructure.database)),
@@ -49,8 +50,7 @@ function senderOf({ to, secret }: Export, { clock, durations }: Infrastructure, 
   return sendToWebhook(createWebhookSender({ clock, durations, rules: null }), { url: to.reveal(), secret: key })
 }
 
-/** The query may contain a key. */
-function placeOf(url: string): string {
-  const { origin, pathname } = new URL(url)
-  return origin + pathname
+/** The path and the query can contain a key, and can alone choose who receives the entries. */
+function describeUrl(url: string): { to: string; urlDigest: string } {
+  return { to: new URL(url).origin, urlDigest: createHash('sha256').update(url).digest('hex').slice(0, 8) }
 }
