@@ -46,7 +46,10 @@ export const gatherTimeoutMs = 1_500
 const maxPeers = 1_000
 /** Further questions are refused, because each one makes every replica work. */
 const maxWaiting = 16
+/** Further questions of others are ignored: each one makes this replica check its stores. */
+const maxAnswering = 64
 const maxMessageLength = 262_144
+const maxIdLength = 64
 /** Names appear in headers. */
 const replicaNames = /^[\w.:-]{1,300}$/
 
@@ -75,14 +78,22 @@ export function joinReplicas(name: string, { deployment, pubsub, clock, duration
     if (peers.has(from) || peers.size < maxPeers) peers.set(from, { name: peer, seenAt: clock.now() })
   }
 
+  let answering = 0
   const reply = async (to: string, id: string, question: string, argument: string): Promise<void> => {
-    const result = await questions.get(question)?.(argument)
-    const message = { kind: 'answer', to, id, result }
-    if (JSON.stringify(message).length <= maxMessageLength) send(message)
+    if (answering >= maxAnswering) return
+    answering += 1
+    try {
+      const result = await questions.get(question)?.(argument)
+      const message = { kind: 'answer', to, id, result }
+      if (JSON.stringify(message).length <= maxMessageLength) send(message)
+    } finally {
+      answering -= 1
+    }
   }
 
   const receive = ({ kind, from, name: peer, ...message }: Record<string, unknown>): void => {
     if (message.deployment !== deployment || typeof from !== 'string' || from === self) return
+    if (from.length > maxIdLength) return
     if (typeof peer !== 'string' || !replicaNames.test(peer)) return
     if (kind === 'end') return void peers.delete(from)
     see(from, peer)

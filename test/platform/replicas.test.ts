@@ -94,3 +94,26 @@ test('replicas gather: waits for unknown replicas shortly after the start', asyn
   durations.skip(gatherTimeoutMs)
   expect((await gathered).missing).toMatchObject([{ replica: 'late' }])
 })
+
+test('replicas: forged messages make a replica neither check its stores without limit nor remember long ids', async () => {
+  const { pubsub, durations, join } = deployment()
+  const first = join('one')
+  const release = Promise.withResolvers<void>()
+  let checks = 0
+  first.answer('status', async () => {
+    checks += 1
+    await release.promise
+  })
+  const forge = (message: object) => pubsub.publish('replicas', JSON.stringify({ deployment: '/0', ...message }))
+  for (let id = 0; id < 500; id++)
+    forge({ from: 'forger', name: 'forger', kind: 'question', id: `${id}`, question: 'status', argument: '' })
+  expect(checks).toBe(64)
+  forge({ from: 'x'.repeat(200_000), name: 'large', kind: 'here' })
+  release.resolve()
+  await new Promise(setImmediate)
+  forge({ from: 'forger', name: 'forger', kind: 'question', id: 'later', question: 'status', argument: '' })
+  expect(checks).toBe(65)
+  const gathered = first.gather('name', '')
+  durations.skip(gatherTimeoutMs)
+  expect((await gathered).missing).toMatchObject([{ replica: 'forger' }])
+})
