@@ -3,7 +3,7 @@ import { type Configuration, loadConfiguration } from '../config/index.ts'
 import { Status } from '../gateway/index.ts'
 import { fetchText, parseJson } from '../platform/http-client.ts'
 import { type Command, httpUrl, parseOptions, UsageError } from './command.ts'
-import { toTable } from './table.ts'
+import { toLine, toTable } from './table.ts'
 
 /** A replica takes up to two seconds. The reply of hundreds of replicas has less than a megabyte. */
 const limits = { timeoutMs: 10_000, maxBytes: 16 * 1024 * 1024 }
@@ -49,6 +49,11 @@ const Explanation = z.looseObject({
 })
 type Explanation = z.output<typeof Explanation>
 
+function toExplanations(entry: unknown): Explanation[] {
+  const { data } = Explanation.safeParse(entry)
+  return data ? [data] : []
+}
+
 export const explain: Command = {
   name: 'explain',
   argument: 'id',
@@ -66,7 +71,8 @@ export const explain: Command = {
     const url = operationsUrl(settings, parseOptions(Options, values)['operations-url'])
     const { state, text, missing } = await ask(url, `/explain/${encodeURIComponent(id)}`)
     if (state !== 200 && state !== 404) throw new Error(`${url}/explain responds with ${state}`)
-    const entries = z.array(Explanation).parse(parseJson(text))
+    // Replicas of other versions can have entries that this version cannot read.
+    const entries = z.array(z.unknown()).parse(parseJson(text)).flatMap(toExplanations)
     if (missing) stderr.write(`portico: these replicas do not answer: ${missing}\n`)
     print(
       { entries, missing: missing ? missing.split(', ') : [] },
@@ -112,10 +118,10 @@ function describe({ problems, replicas, missing, shared }: Status): string {
     ...replicas.flatMap(({ replica, checks, reasons }) =>
       Object.entries(checks)
         .filter(([, state]) => state !== 'ok')
-        .map(([name, state]) => `${replica}: ${name} ${state}: ${reasons[name] ?? 'no reason'}\n`),
+        .map(([name, state]) => toLine(`${replica}: ${name} ${state}: ${reasons[name] ?? 'no reason'}`)),
     ),
     ...replicas.flatMap(({ replica, backends }) =>
-      Object.entries(backends).map(([backend, circuit]) => `${replica}: circuit of ${backend}: ${circuit}\n`),
+      Object.entries(backends).map(([backend, circuit]) => toLine(`${replica}: circuit of ${backend}: ${circuit}`)),
     ),
     toTable([
       [
@@ -134,7 +140,7 @@ function describe({ problems, replicas, missing, shared }: Status): string {
       ['events', eventsLagSeconds === null ? 'unknown' : `${eventsLagSeconds} s late`],
       ['webhooks', webhookDeliveriesWaiting === null ? 'none' : `${webhookDeliveriesWaiting} deliveries waiting`],
     ]),
-    ...problems.map((problem) => `PROBLEM: ${problem}\n`),
+    ...problems.map((problem) => toLine(`PROBLEM: ${problem}`)),
   ].join('')
 }
 

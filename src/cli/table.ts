@@ -1,5 +1,9 @@
-/** Control characters of stored texts could move the cursor of the terminal. */
-const control = /\p{C}/gu
+/** Control characters of stored texts could move the cursor of the terminal, or begin a line of their own. */
+const control = /[\p{C}\p{Zl}\p{Zp}]/gu
+
+export function toLine(text: string): string {
+  return `${text.replace(control, ' ')}\n`
+}
 
 /** Returns aligned columns, one line per row. The last column has no padding. */
 export function toTable(rows: readonly (readonly string[])[]): string {

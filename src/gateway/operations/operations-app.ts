@@ -32,6 +32,8 @@ export interface OperationsParts {
 }
 
 const probeTimeoutMs = 2_000
+/** Clients accept 16 KB of headers, and a name has up to 300 characters. */
+const maxMissingNames = 40
 
 /** Only the cluster may reach this listener, not clients. */
 export function createOperationsApp(parts: OperationsParts): Express {
@@ -70,7 +72,7 @@ export function createOperationsApp(parts: OperationsParts): Express {
     const { entries, missing } = await parts.explain(request.params.id)
     response
       .status(entries.length > 0 ? 200 : 404)
-      .set('x-portico-missing-replicas', missing.join(', '))
+      .set('x-portico-missing-replicas', missing.slice(0, maxMissingNames).join(', '))
       .json(entries)
   })
   app.get('/status', async (_request, response) => void response.json(await parts.status()))
