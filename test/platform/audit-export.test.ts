@@ -97,6 +97,17 @@ test('audit.export: of two exporters at a time, none skips an entry or sets the 
   }
 })
 
+test('audit.export: a position that somebody moved behind the log is an error, not the end of the export', async () => {
+  for (const { database, name } of stores) {
+    const send: SendEntries = async () => expect.fail('nothing to send')
+    const move = (sequence: number) => database.updateTable('audit_export').set({ sequence }).execute()
+    await move(1_000_000)
+    await expect(exportAuditLog(database, send, never), name).rejects.toThrow('the position of audit.export is 1000000')
+    await move(551)
+    await exportAuditLog(database, send, never)
+  }
+})
+
 test('audit.export stdout: a line per entry at any log level, with the head and without other parts', async () => {
   const [store] = stores
   if (!store) throw new Error('the embedded store exists')

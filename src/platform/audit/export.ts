@@ -2,7 +2,7 @@ import type { Database } from '../../database/index.ts'
 import { toInstant, toIso } from '../../kernel/index.ts'
 import type { JobKind } from '../jobs/index.ts'
 import type { WebhookSender } from '../webhooks/index.ts'
-import { advanceExported, readExported, type SealedEntry, sealedEntries } from './store.ts'
+import { advanceExported, readExported, readHead, type SealedEntry, sealedEntries, start } from './store.ts'
 
 /** An entry as an operator reads it. `sequence` and `hash` are the head of the log up to it. */
 export type ExportedEntry = ReturnType<typeof toExported>
@@ -35,10 +35,17 @@ export async function exportAuditLog(database: Database, send: SendEntries, sign
     const position = await readExported(database)
     const entries = await sealedEntries(database, position, batchSize)
     const last = entries.at(-1)
-    if (!last) return
+    if (!last) return assertNotAhead(database, position)
     await send(entries.map(toExported), signal)
     if (!(await advanceExported(database, position, last.sequence))) return
   }
+}
+
+/** Otherwise a changed position would end the export without an alert. */
+async function assertNotAhead(database: Database, position: number): Promise<void> {
+  const { sequence } = (await readHead(database)) ?? start
+  if (position > sequence)
+    throw new Error(`the position of audit.export is ${position}, but the log ends at ${sequence}: somebody changed it`)
 }
 
 /** One JSON object per line, which a collector finds by `audit`. */
