@@ -1,5 +1,5 @@
 import type { Database } from '../../database/index.ts'
-import { toInstant, toIso } from '../../kernel/index.ts'
+import { DependencyFailure, type Durations, minutes, toInstant, toIso } from '../../kernel/index.ts'
 import type { JobKind } from '../jobs/index.ts'
 import type { WebhookSender } from '../webhooks/index.ts'
 import { advanceExported, readExported, readHead, type SealedEntry, sealedEntries, start } from './store.ts'
@@ -11,21 +11,45 @@ export type ExportedEntry = ReturnType<typeof toExported>
 export type SendEntries = (entries: readonly ExportedEntry[], signal: AbortSignal) => Promise<void>
 
 const everyMs = 2_000
+const firstPauseMs = 1_000
+const maxPauseMs = minutes(5)
 /** A request of about 50 KB. */
 const batchSize = 100
 
+interface Ports {
+  database: Database
+  durations: Pick<Durations, 'now'>
+  send: SendEntries
+}
+
 /**
  * The position in the store follows each batch that the receiver has accepted, so an entry is sent at least once, over
- * restarts and outages. The job runs on one replica at a time. A failed run is repeated with growing pauses.
+ * restarts and outages. The job runs on one replica at a time. After a failure, a replica pauses, twice as long each time
+ * until the receiver accepts entries.
+ * The job is not a long one, because slow webhooks of tenants occupy the workers of those.
  */
-export function auditExportJob({ database, send }: { database: Database; send: SendEntries }): JobKind {
+export function auditExportJob({ database, durations, send }: Ports): JobKind {
+  let failures = 0
+  let resumesAt = 0
+  const sendAndResume: SendEntries = async (entries, signal) => {
+    await send(entries, signal)
+    failures = 0
+  }
   return {
     name: 'audit.export',
     attempts: 1,
     everyMs,
-    isLong: true,
     workers: 'outgoing',
-    work: (_payload, { signal }) => exportAuditLog(database, send, signal),
+    work: async (_payload, { signal }) => {
+      if (failures > 0 && durations.now() < resumesAt) return
+      try {
+        await exportAuditLog(database, sendAndResume, signal)
+      } catch (error) {
+        resumesAt = durations.now() + Math.min(firstPauseMs * 2 ** failures, maxPauseMs)
+        failures += 1
+        throw error
+      }
+    },
   }
 }
 
@@ -65,7 +89,7 @@ export function sendToWebhook(sender: WebhookSender, { url, secret }: Receiver):
     const body = JSON.stringify({ type: 'audit.entries', entries })
     const { status, failure } = await sender.send({ url, id, body, secrets: [secret] }, signal)
     if (status === null || status < 200 || status > 299)
-      throw new Error(`the receiver of audit.export did not accept entries: ${failure ?? status}`)
+      throw new DependencyFailure(`the receiver of audit.export did not accept entries: ${failure ?? status}`)
   }
 }
 
