@@ -1,5 +1,12 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { auditExportJob, insertAuditEntry, type SendEntries, sealAuditLog } from '../../src/platform/audit/index.ts'
+import {
+  auditExportJob,
+  exportAuditLog,
+  insertAuditEntry,
+  type SendEntries,
+  sealAuditLog,
+  sendToWebhook,
+} from '../../src/platform/audit/index.ts'
 import { createJobRunner, enqueueJob } from '../../src/platform/jobs/index.ts'
 import { systemIds as ids } from '../../src/platform/runtime/index.ts'
 import { testClock } from '../identity/clock.ts'
@@ -61,4 +68,24 @@ test('audit.export: slow webhooks that occupy the workers of long jobs do not de
   await expect.poll(() => exported).toBe(1)
   slow.resolve()
   await runner.stop()
+})
+
+test('audit.export: a restored copy sends other entries under other ids, so that no receiver drops them as a retry', async () => {
+  const sent: string[] = []
+  const sender = {
+    send: async ({ id }: { id: string }) => {
+      sent.push(id)
+      return { status: 204, body: '', retryAfter: null, failure: null, durationMs: 0 }
+    },
+  }
+  const send = sendToWebhook(sender, { url: 'https://siem.example', secret: new Uint8Array(32) })
+  const batches: Parameters<SendEntries>[0][] = []
+  const { database } = store
+  const never = new AbortController().signal
+  await exportAuditLog(database, async (entries) => void batches.push(entries), never)
+  const [original] = batches
+  const restored = original?.map((entry) => ({ ...entry, hash: 'f'.repeat(64) }))
+  for (const batch of [original, original, restored]) await send(batch ?? expect.fail('no batch'), never)
+  expect(sent[0]).toBe(sent[1])
+  expect(sent[2]).not.toBe(sent[0])
 })

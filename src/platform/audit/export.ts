@@ -82,10 +82,13 @@ interface Receiver {
   secret: Uint8Array
 }
 
-/** A retry has the same id and body. */
+/**
+ * A retry has the same id and body. The id contains a hash: a restored copy sends other entries with the same numbers,
+ * which a receiver must not take for a retry.
+ */
 export function sendToWebhook(sender: WebhookSender, { url, secret }: Receiver): SendEntries {
   return async (entries, signal) => {
-    const id = `audit-${entries[0]?.sequence}-${entries.at(-1)?.sequence}`
+    const id = `audit-${entries[0]?.sequence}-${entries.at(-1)?.sequence}-${entries.at(-1)?.hash.slice(0, 16)}`
     const body = JSON.stringify({ type: 'audit.entries', entries })
     const { status, failure } = await sender.send({ url, id, body, secrets: [secret] }, signal)
     if (status === null || status < 200 || status > 299)
