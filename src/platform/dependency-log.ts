@@ -9,7 +9,10 @@ export interface DependencyLog {
 }
 
 /** Between the last failure and the line that the dependency works again, because single commands can succeed. */
-const settleMs = 5_000
+const minSettleMs = 5_000
+
+/** Doubles while only some commands fail, for example for lack of a permission. Otherwise, each one would log two lines. */
+const maxSettleMs = 300_000
 
 /** Clients alternate between reasons, such as a refused connection and a closed one. */
 const repeatMs = 60_000
@@ -20,6 +23,7 @@ const maxReasons = 20
 interface Outage {
   reason: string
   failedAt: number
+  settleMs: number
   /** When each reason was logged. */
   logged: Map<string, number>
 }
@@ -29,10 +33,17 @@ export function createDependencyLog(
   durations: Pick<Durations, 'now'>,
 ): DependencyLog {
   const outages = new Map<string, Outage>()
+  const recoveries = new Map<string, { at: number; settleMs: number }>()
+  const startOutage = (dependency: string, failedAt: number): Outage => {
+    const recovery = recoveries.get(dependency)
+    const isFlapping = recovery !== undefined && failedAt - recovery.at < maxSettleMs
+    const settleMs = isFlapping ? Math.min(2 * recovery.settleMs, maxSettleMs) : minSettleMs
+    return { reason: '', failedAt, settleMs, logged: new Map() }
+  }
   return {
     failed: (dependency, error) => {
       const now = durations.now()
-      const outage = outages.get(dependency) ?? { reason: '', failedAt: now, logged: new Map<string, number>() }
+      const outage = outages.get(dependency) ?? startOutage(dependency, now)
       outages.set(dependency, outage)
       outage.failedAt = now
       const reason = reasonOf(error)
@@ -45,8 +56,10 @@ export function createDependencyLog(
     },
     works: (dependency) => {
       const outage = outages.get(dependency)
-      if (!outage || durations.now() - outage.failedAt < settleMs) return
+      const at = durations.now()
+      if (!outage || at - outage.failedAt < outage.settleMs) return
       outages.delete(dependency)
+      recoveries.set(dependency, { at, settleMs: outage.settleMs })
       logger.info({ dependency }, 'dependency works again')
     },
   }

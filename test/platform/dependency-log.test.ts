@@ -64,6 +64,24 @@ describe('createDependencyLog', () => {
     ])
   })
 
+  test('a dependency of which only some commands fail logs a few lines, not two per command', () => {
+    const { failed, works, lines } = open()
+    // An hour without the permission to publish: the other commands work.
+    for (now = 0; now < 3_600_000; now += 1_000) {
+      if (now % 10_000 === 0) failed('redis', new Error('NOPERM'))
+      else works('redis')
+    }
+    expect(lines.length).toBeLessThanOrEqual(4)
+    // An outage of the next day settles as fast as the first one.
+    now += 400_000
+    works('redis')
+    now += 400_000
+    failed('redis', new Error('refused'))
+    now += 5_000
+    works('redis')
+    expect(lines.slice(-2).map(({ msg }) => msg)).toEqual(['dependency failed', 'dependency works again'])
+  })
+
   test('a reason contains no credentials of a URL and no line break', () => {
     const { failed, lines } = open()
     failed('mail', new Error('smtps://user:secret@mail.test refused\nthe login'))
