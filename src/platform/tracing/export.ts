@@ -1,4 +1,4 @@
-import { context, trace } from '@opentelemetry/api'
+import { context, type DiagLogger, DiagLogLevel, diag, trace } from '@opentelemetry/api'
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace-base'
 import type { Logger } from 'pino'
 import { errorCode, messageOf } from '../../kernel/index.ts'
@@ -28,8 +28,10 @@ export async function startExport({ version, replica }: Process, logger: Logger)
   const sdk = await importSdk()
   const own = { 'service.name': 'portico', 'service.version': version, 'service.instance.id': replica }
   const resource = sdk.resourceFromAttributes(own).merge(sdk.detectResources({ detectors: [sdk.envDetector] }))
-  const exporter = reportFailures(new sdk.OTLPTraceExporter(), logger)
-  const provider = new sdk.BasicTracerProvider({ resource, spanProcessors: [new sdk.BatchSpanProcessor(exporter)] })
+  const provider = reportInvalidVariables(logger, () => {
+    const exporter = reportFailures(new sdk.OTLPTraceExporter(), logger)
+    return new sdk.BasicTracerProvider({ resource, spanProcessors: [new sdk.BatchSpanProcessor(exporter)] })
+  })
   context.setGlobalContextManager(new sdk.AsyncLocalStorageContextManager().enable())
   trace.setGlobalTracerProvider(provider)
   return async () => {
@@ -60,6 +62,24 @@ async function importSdk() {
     if (errorCode(cause) !== 'ERR_MODULE_NOT_FOUND') throw cause
     const names = packages.map((name) => `@opentelemetry/${name}`).join(' ')
     throw new Error(`OTEL_EXPORTER_OTLP_ENDPOINT needs optional packages: npm install ${names}`, { cause })
+  }
+}
+
+/**
+ * The SDK reports invalid variables only to `diag`, and continues with defaults, such as to record every request. `diag`
+ * is disabled again, because later it gets a stack per failed batch.
+ */
+function reportInvalidVariables<T>(logger: Logger, setUp: () => T): T {
+  // Values of headers contain keys.
+  const report = (message: string): void =>
+    logger.warn({ reason: message.replace(/invalid value \(.*\)/s, 'an invalid value') }, 'invalid OTEL_* variable')
+  const ignore = (): void => undefined
+  const reporter: DiagLogger = { error: report, warn: report, info: ignore, debug: ignore, verbose: ignore }
+  diag.setLogger(reporter, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true })
+  try {
+    return setUp()
+  } finally {
+    diag.disable()
   }
 }
 
