@@ -66,7 +66,7 @@ export interface Infrastructure {
   /** Whether commands of the ledger can rely on the clock of the database instead of the one of this process. */
   usesDatabaseClock: boolean
   dependencies: DependencyLog
-  probes: (SharedState['probes'][number] & { isReadOnly?(): boolean; isOptional?: boolean })[]
+  probes: (SharedState['probes'][number] & { readOnlyReason?(): string | null; isOptional?: boolean })[]
   redisMemory: SharedState['redisMemory']
   cache: Cache
   pubsub: PubSub
@@ -107,9 +107,9 @@ export async function openInfrastructure(
   stack: AsyncDisposableStack,
 ): Promise<Infrastructure> {
   const dependencies = createDependencyLog(logger, durations)
-  let isDiskFull = false
+  let readOnly: string | null = null
   const onDiskFull = (isFull: boolean): void => {
-    isDiskFull = isFull
+    readOnly = isFull ? 'the disk is full' : null
     if (isFull) logger.error('disk full: the embedded store is read-only')
     else logger.info('disk space available again: the embedded store is writable')
   }
@@ -155,6 +155,11 @@ export async function openInfrastructure(
   const background = createBackgroundWork(settings.background, logger, systemRandomness)
   stack.defer(async () => void (await Promise.all([background.close(), queue?.close()])))
   const keys = settings.secretKeys.reveal()
+  // The embedded store calls `onDiskFull`.
+  const checkStore = async (): Promise<void> => {
+    const reason = await store.check()
+    if (store.kind === 'postgres') readOnly = reason
+  }
   return {
     database: store.database,
     databaseNamed: store.named,
@@ -166,7 +171,7 @@ export async function openInfrastructure(
     blobs,
     dependencies,
     probes: [
-      { name: 'store', check: store.check, isReadOnly: () => isDiskFull },
+      { name: 'store', check: checkStore, readOnlyReason: () => readOnly },
       ...(clockSkew ? [{ name: 'clock', check: clockSkew.check }] : []),
       ...shared.probes,
       ...(blobWatch ? [{ name: 'files', check: blobWatch.check, isOptional: true }] : []),

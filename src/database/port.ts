@@ -15,8 +15,8 @@ export interface OpenDatabase {
   waiting(): number
   /** The pool of connections to a server. 0 of 0 in the embedded store. */
   connections(): { inUse: number; size: number }
-  /** Rejects if the database does not respond. */
-  check(): Promise<void>
+  /** Rejects if the database does not respond. Returns why a server accepts no writes, or null. */
+  check(): Promise<string | null>
   /**
    * Runs work on whole tables without statement and lock timeouts. The signal cancels the work on a server. The
    * embedded store checks the signal only at the start.

@@ -60,7 +60,10 @@ export async function openEmbedded({
       kind: 'embedded',
       waiting: () => store.waiting,
       connections: () => ({ inUse: 0, size: 0 }),
-      check: async () => void (await sql`SELECT 1`.execute(database)),
+      check: async () => {
+        await sql`SELECT 1`.execute(database)
+        return null
+      },
       withoutTimeouts: async (work, signal) => {
         signal?.throwIfAborted()
         return work(unlimited)

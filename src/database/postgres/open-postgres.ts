@@ -74,7 +74,14 @@ export async function openPostgres(target: PostgresTarget): Promise<OpenDatabase
     // The pool hands an idle connection to a waiting caller within the same tick.
     waiting: () => Math.max(0, pool.waitingCount - pool.idleCount),
     connections: () => ({ inUse: pool.totalCount - pool.idleCount, size: target.poolSize }),
-    check: async () => void (await pool.query('SELECT 1')),
+    check: async () => {
+      const setting = await pool.query<{ readOnly: string }>(
+        `SELECT current_setting('transaction_read_only') AS "readOnly"`,
+      )
+      return setting.rows[0]?.readOnly === 'on'
+        ? 'PostgreSQL accepts no writes: it is a standby, or default_transaction_read_only is on'
+        : null
+    },
     withoutTimeouts,
     migrate: (owners) => withoutTimeouts((database) => migrate(database, owners)),
     fatal: new Promise(() => undefined),

@@ -41,9 +41,7 @@ export function createOperationsApp(parts: OperationsParts): Express {
   const isAllowedHost = createHostCheck(parts.allowedHosts)
   const checks = shareRun(() => Promise.all(parts.probes.map((probe) => runProbe(probe, probeTimeoutMs))))
   createReadinessMetrics(parts.metrics.registry, async () =>
-    Object.fromEntries(
-      (await checks.recent()).map(({ name, state }) => [name, state === 'ok' || state === 'read-only']),
-    ),
+    Object.fromEntries((await checks.recent()).map(({ name, state }) => [name, state === 'ok'])),
   )
   // Match only one spelling of a path. Otherwise a proxy rule that blocks `/mail` would also have to block `/MAIL` and
   // `/mail/`.

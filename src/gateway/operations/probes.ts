@@ -5,8 +5,8 @@ import { setDeadline } from '../../platform/runtime/index.ts'
 export interface Probe {
   name: string
   check(): Promise<unknown>
-  /** Whether only reads work. They still do, so the replica stays ready. */
-  isReadOnly?(): boolean
+  /** Why only reads work, or null. They still do, so the replica stays ready. Called after the check. */
+  readOnlyReason?(): string | null
   /** Only some operations need this dependency. Without it, the replica is degraded, but stays ready. */
   isOptional?: boolean
 }
@@ -18,14 +18,15 @@ export interface ProbeResult {
 }
 
 export async function runProbe(
-  { name, check, isReadOnly, isOptional = false }: Probe,
+  { name, check, readOnlyReason, isOptional = false }: Probe,
   timeoutMs: number,
 ): Promise<ProbeResult> {
   const timeout = Promise.withResolvers<never>()
   const timer = setDeadline(() => timeout.reject(new Error('probe timed out')), timeoutMs)
   try {
     await Promise.race([check(), timeout.promise])
-    return { name, state: isReadOnly?.() ? 'read-only' : 'ok' }
+    const reason = readOnlyReason?.() ?? null
+    return reason === null ? { name, state: 'ok' } : { name, state: 'read-only', reason }
   } catch (error) {
     return { name, state: isOptional ? 'degraded' : 'failed', reason: reasonOf(error) }
   } finally {

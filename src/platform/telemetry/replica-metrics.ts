@@ -15,14 +15,14 @@ export function createBuildMetrics(registry: Registry, { version, role }: Build)
   }).set({ version, node: process.versions.node, role }, 1)
 }
 
-/** `read` returns whether each check of /health/ready succeeds. */
+/** `read` returns whether each check of /health/ready is ok. */
 export function createReadinessMetrics(
   registry: Registry,
   read: () => Promise<Readonly<Record<string, boolean>>>,
 ): void {
   new Gauge({
     name: 'portico_ready',
-    help: 'Whether a check of /health/ready succeeds (1) or fails (0), by check',
+    help: 'Whether a check of /health/ready is ok (1) or not (0), by check',
     labelNames: ['check'],
     registers: [registry],
     async collect() {

@@ -119,6 +119,17 @@ describe('a server that has become read-only', needsPostgres(server), () => {
     await store.close()
   })
 
+  test('its check says so, and whether it accepts writes again', async () => {
+    const store = await openPostgres(target(server?.url ?? '', 1))
+    const set = (value: string) => sql`SELECT set_config('default_transaction_read_only', ${value}, false)`
+    expect(await store.check()).toBeNull()
+    await set('on').execute(store.database)
+    expect(await store.check()).toContain('accepts no writes')
+    await set('off').execute(store.database)
+    expect(await store.check()).toBeNull()
+    await store.close()
+  })
+
   test('and stays read-only: other connections are retired at most once per second', async () => {
     const admin = new Client({ connectionString: server?.url })
     await admin.connect()

@@ -161,10 +161,10 @@ test('readiness waits two seconds for a probe and leaves no timer', async () => 
   expect([status, body.checks]).toEqual([503, { store: 'ok', cache: 'failed', silent: 'failed' }])
 })
 
-test('readiness shows a store that is read-only because the disk is full: reads still work', async () => {
-  const probes = [{ name: 'store', check: async () => undefined, isReadOnly: () => true }]
+test('readiness shows a store that is read-only, and why: reads still work', async () => {
+  const probes = [{ name: 'store', check: async () => undefined, readOnlyReason: () => 'the disk is full' }]
   const { status, body } = await request(createOperationsApp({ ...parts, probes })).get('/health/ready')
-  expect([status, body]).toEqual([200, { status: 'ready', checks: { store: 'read-only' } }])
+  expect([status, body]).toEqual([200, { status: 'ready', checks: { store: 'read-only' }, reasons: { store: 'the disk is full' } }])
 })
 
 function probe(name: string, check = vi.fn(async () => undefined)) {
@@ -177,13 +177,13 @@ async function readyMetrics(operations: typeof app): Promise<string[]> {
 }
 
 test('GET /metrics 200: portico_ready has the state of each check of /health/ready', async () => {
-  const readOnly = { ...probe('store'), isReadOnly: () => true }
+  const readOnly = { ...probe('store'), readOnlyReason: () => 'a standby' }
   const failing = probe(
     'cache',
     vi.fn(() => Promise.reject(new Error('planted'))),
   )
   expect(await readyMetrics(createOperationsApp({ ...parts, probes: [readOnly, failing] }))).toEqual([
-    'portico_ready{check="store"} 1',
+    'portico_ready{check="store"} 0',
     'portico_ready{check="cache"} 0',
   ])
 })
