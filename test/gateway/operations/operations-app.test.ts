@@ -164,7 +164,10 @@ test('readiness waits two seconds for a probe and leaves no timer', async () => 
 test('readiness shows a store that is read-only, and why: reads still work', async () => {
   const probes = [{ name: 'store', check: async () => undefined, readOnlyReason: () => 'the disk is full' }]
   const { status, body } = await request(createOperationsApp({ ...parts, probes })).get('/health/ready')
-  expect([status, body]).toEqual([200, { status: 'ready', checks: { store: 'read-only' }, reasons: { store: 'the disk is full' } }])
+  expect([status, body]).toEqual([
+    200,
+    { status: 'ready', checks: { store: 'read-only' }, reasons: { store: 'the disk is full' } },
+  ])
 })
 
 function probe(name: string, check = vi.fn(async () => undefined)) {
