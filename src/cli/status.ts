@@ -45,7 +45,7 @@ const Explanation = z.looseObject({
   type: z.string().nullish(),
   domain: z.string().nullish(),
   verdict: z.string().nullish(),
-  stages: z.array(z.looseObject({ stage: z.string(), verdict: z.string() })).default([]),
+  stages: z.array(z.looseObject({ stage: z.string(), verdict: z.string(), ms: z.number().optional() })).default([]),
 })
 type Explanation = z.output<typeof Explanation>
 
@@ -134,9 +134,12 @@ function describe({ problems, replicas, missing, shared }: Status): string {
         'audit log',
         audit
           ? `${audit.intact ? 'intact' : 'BROKEN'}, verified ${audit.at}`
-          : 'not verified since the start: run `portico audit verify`',
+          : 'no gateway has verified it since its start; `portico audit verify` does',
       ],
-      ['jobs', jobs ? `${jobs.due} due, ${jobs.failed} failed` : 'unknown'],
+      [
+        'jobs',
+        jobs ? `${jobs.due} due, ${jobs.retrying} waiting for a retry, ${jobs.failed} failed for good` : 'unknown',
+      ],
       ['events', eventsLagSeconds === null ? 'unknown' : `${eventsLagSeconds} s late`],
       ['webhooks', webhookDeliveriesWaiting === null ? 'none' : `${webhookDeliveriesWaiting} deliveries waiting`],
     ]),
@@ -146,6 +149,7 @@ function describe({ problems, replicas, missing, shared }: Status): string {
 
 function describeEntry(entry: Explanation): string {
   const last = entry.stages.find(({ verdict }) => verdict === 'refused' || verdict === 'abandoned')
+  const [slowest] = entry.stages.filter(({ ms }) => ms !== undefined).toSorted((a, b) => (b.ms ?? 0) - (a.ms ?? 0))
   const facts: [string, string | number | null | undefined][] = [
     ['replica', entry.replica],
     ['at', entry.at],
@@ -157,6 +161,7 @@ function describeEntry(entry: Explanation): string {
     ['reason', entry.internal],
     ['stage', last ? `${last.stage}: ${last.verdict}` : entry.verdict],
     ['took', entry.ms == null ? null : `${entry.ms} ms`],
+    ['slowest', slowest && `${slowest.stage}: ${slowest.ms} ms`],
   ]
   return toTable(facts.flatMap(([name, value]) => (value == null ? [] : [[name, String(value)]])))
 }

@@ -31,7 +31,7 @@ const shared = z.object({
       brokenRule: z.string().nullable(),
     })
     .nullable(),
-  jobs: z.object({ due: z.number(), failed: z.number() }).nullable(),
+  jobs: z.object({ due: z.number(), retrying: z.number(), failed: z.number() }).nullable(),
   eventsLagSeconds: z.number().nullable(),
   webhookDeliveriesWaiting: z.number().nullable(),
 })

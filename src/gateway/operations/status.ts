@@ -61,7 +61,7 @@ export interface SharedParts {
   /** The last check of the ledger, or undefined without one. */
   ledgerCheck(): Promise<SharedStatus['ledger']>
   /** Background jobs in the store. */
-  jobs(): Promise<{ due: number; failed: number }>
+  jobs(): Promise<NonNullable<SharedStatus['jobs']>>
 }
 
 /** Null for what the store did not answer in time. */

@@ -155,17 +155,26 @@ export async function returnJob(
     .execute()
 }
 
-/** Background jobs, without recurring ones: due but not started, and failed for good. */
-export async function countJobs(database: Database, now: Instant): Promise<{ due: number; failed: number }> {
-  const { due, failed } = await database
+export interface JobCounts {
+  due: number
+  /** Failed, and wait for the next attempt. */
+  retrying: number
+  /** Failed for good. */
+  failed: number
+}
+
+/** Background jobs, without recurring ones. */
+export async function countJobs(database: Database, now: Instant): Promise<JobCounts> {
+  const at = timestamptz(now)
+  return database
     .selectFrom('jobs')
     .select([
-      sql<number>`count(*) FILTER (WHERE status = 'WAITING' AND run_at <= ${timestamptz(now)})`.as('due'),
+      sql<number>`count(*) FILTER (WHERE status = 'WAITING' AND run_at <= ${at})`.as('due'),
+      sql<number>`count(*) FILTER (WHERE status = 'WAITING' AND run_at > ${at} AND attempts > 0)`.as('retrying'),
       sql<number>`count(*) FILTER (WHERE status = 'FAILED')`.as('failed'),
     ])
     .where('everyMs', 'is', null)
     .executeTakeFirstOrThrow()
-  return { due, failed }
 }
 
 export async function deleteFailedJobs(database: Database, before: Instant): Promise<void> {

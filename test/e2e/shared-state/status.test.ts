@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 import { recordCheck } from '../../../src/ledger/integrity-store.ts'
 import { systemClock } from '../../../src/platform/runtime/index.ts'
@@ -31,6 +34,23 @@ describe('portico status and explain', needsStore(), () => {
     expect(text, text.err).toMatchObject({ code: 0, err: '' })
     expect(text.out).toMatch(/^replica +role +version +state/)
     expect(text.out).toMatch(/^ledger +(consistent|not checked yet)/m)
+    // `portico audit verify` runs in a process of its own, so it does not change this line.
+    expect(text.out).toMatch(/^audit log +no gateway has verified it since its start/m)
+  })
+
+  test('status exit 0: counts jobs that failed and wait for a retry, such as mails that the server refuses', async () => {
+    const { database } = portico.running
+    const jobId = crypto.randomUUID()
+    await sql`INSERT INTO jobs (biz_id, kind, payload, status, run_at, attempts, failure, created_at)
+      VALUES (${jobId}, 'identity.notice', '{}', 'WAITING', now() + interval '1 hour', 3, 'refused', now())`.execute(
+      database,
+    )
+    try {
+      expect((await json('status')).shared.jobs.retrying).toBe(1)
+      expect((await run('status')).out).toMatch(/^jobs +\d+ due, 1 waiting for a retry, 0 failed for good$/m)
+    } finally {
+      await database.deleteFrom('jobs').where('bizId', '=', jobId).execute()
+    }
   })
 
   test('explain exit 0: finds a request of another replica, and names the replica', async () => {
@@ -46,6 +66,26 @@ describe('portico status and explain', needsStore(), () => {
     expect(text.out).toMatch(/^code +ACCESS\.TOKEN_MISSING$/m)
     const unknown = await run('explain', crypto.randomUUID())
     expect([unknown.code, unknown.out]).toEqual([1, expect.stringContaining('no replica knows')])
+  })
+
+  test('explain exit 0: names the stage that refused, and the slowest one with its time', async () => {
+    const stages = [
+      { stage: 'limits', verdict: 'passed', ms: 0.9 },
+      { stage: 'body', verdict: 'passed' },
+      { stage: 'serve', verdict: 'refused', ms: 812.5 },
+      { stage: 'answer', verdict: 'not reached' },
+    ]
+    const entry = { replica: 'one', at: '2026-11-29T09:00:00.000Z', operation: 'profile.read', ms: 815, stages }
+    const server = createServer((_request, response) => response.end(JSON.stringify([entry])))
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const address = server.address()
+    if (typeof address !== 'object' || address === null) throw new Error('no address')
+    try {
+      const { out } = await runCli(['explain', 'an-id', '--operations-url', `http://127.0.0.1:${address.port}`], {})
+      expect(out).toContain('stage      serve: refused\ntook       815 ms\nslowest    serve: 812.5 ms\n')
+    } finally {
+      server.close()
+    }
   })
 
   test('status exit 1: names a replica whose check fails, with the reason', async () => {
