@@ -47,8 +47,10 @@ async function runUnchecked(args: readonly string[], context: CommandContext): P
   }
   const load = commandOf(`${first} ${second}`) ?? commandOf(first)
   if (!load) {
-    const text = await usage()
-    if (args.length > 0 && !['help', '--help', '-h'].includes(first))
+    const isGroup = Object.keys(commands).some((name) => name.startsWith(`${first} `))
+    const text = await usage(isGroup ? `${first} ` : '')
+    const asked = isGroup ? second : first
+    if (args.length > 0 && !['help', '--help', '-h'].includes(asked))
       throw new UsageError(`no command '${args.join(' ')}'\n\n${text.trimEnd()}`)
     print({ help: text }, text)
     return 0
@@ -78,11 +80,13 @@ function commandOf(name: string) {
   return Object.hasOwn(commands, name) ? commands[name] : undefined
 }
 
-async function usage(): Promise<string> {
+/** Lists the commands whose names begin with `group`, such as `account `. */
+async function usage(group: string): Promise<string> {
+  const listed = Object.entries(commands).filter(([name]) => name.startsWith(group))
   return [
-    'portico <command> [options]',
+    `portico ${group}<command> [options]`,
     '',
-    ...(await Promise.all(Object.values(commands).map((load) => load()))).map(
+    ...(await Promise.all(listed.map(([, load]) => load()))).map(
       ({ name, summary }) => `  ${name.padEnd(20)} ${summary}`,
     ),
     '',

@@ -40,6 +40,22 @@ test('portico without arguments, help and --help list every command: exit code 0
   }
 })
 
+test('a group of commands without one of them, or with --help, lists its own commands', async () => {
+  const listed = commands.filter(({ name }) => name.startsWith('account '))
+  const expected = `portico account <command> [options]\n\n${listed.map(({ name, summary }) => `  ${name.padEnd(20)} ${summary}\n`).join('')}`
+  for (const args of [
+    ['account', '--help'],
+    ['account', '-h'],
+  ])
+    expect(await portico(args)).toEqual({ code: 0, out: expected, err: '' })
+  for (const args of [['account'], ['account', 'delete']])
+    expect(await portico(args)).toEqual({
+      code: 2,
+      out: '',
+      err: `portico: no command '${args.join(' ')}'\n\n${expected}`,
+    })
+})
+
 test('portico --version prints the version of the package: exit code 0', async () => {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   expect(await portico(['--version'])).toEqual({ code: 0, out: `${version}\n`, err: '' })

@@ -35,7 +35,9 @@ export function assertManagerRemains(
 ): void {
   const isManager = managers.some(({ id }) => id === subject.id)
   if (isManager && !managers.some(({ id, status }) => id !== subject.id && status === 'ACTIVE'))
-    throw conflict('the last active operator who can manage operators')
+    throw conflict(
+      'the account is the last active operator who can manage operators; set --allow-last to suspend it anyway',
+    )
 }
 
 const incoming = 'recharge:approve'

@@ -24,6 +24,8 @@ export async function readAccount(
     ? await accountById(database, bizId<'account'>(text))
     : await accountByEmail(database, portal ?? 'CONSUMER', text)
   if (found && found.portal === (portal ?? found.portal)) return found
-  const place = portal ?? (isBizId(text) ? null : 'CONSUMER')
-  throw new Error(place ? `${text} has no account on the ${place} portal` : `no account has the id ${text}`)
+  if (isBizId(text) && portal === undefined) throw new Error(`no account has the id ${text}`)
+  const missing = `${text} has no account on the ${portal ?? 'CONSUMER'} portal`
+  const isOperator = portal === undefined && (await accountByEmail(database, 'SYSTEM', text)) !== undefined
+  throw new Error(isOperator ? `${missing}, but on SYSTEM: add --portal SYSTEM` : missing)
 }

@@ -1,12 +1,19 @@
 import { z } from 'zod'
 import { membershipsOf } from '../../banking/members/index.ts'
-import { accountById, findAccounts, listOperatorAccounts } from '../../banking/operators/index.ts'
-import { type Loaded, loadConfigured } from '../../compose/extensions.ts'
+import { accountById, findAccounts, listOperatorAccounts, operatorRoles } from '../../banking/operators/index.ts'
+import { catalogueOf, type Loaded, loadConfigured } from '../../compose/extensions.ts'
 import { identitySettings } from '../../compose/identity.ts'
 import { type Configuration, loadConfiguration } from '../../config/index.ts'
 import type { Database } from '../../database/index.ts'
 import { type AccountOverview, readAccountOverview } from '../../identity/index.ts'
-import { type AccountStatus, type Instant, type Portal, toIso, toIsoOrNull } from '../../kernel/index.ts'
+import {
+  type AccountStatus,
+  type Instant,
+  type Permission,
+  type Portal,
+  toIso,
+  toIsoOrNull,
+} from '../../kernel/index.ts'
 import { createKeyedDigest } from '../../platform/crypto/index.ts'
 import { systemClock } from '../../platform/runtime/index.ts'
 import { type Command, type CommandContext, onlyOneProcess, parseOptions, UsageError } from '../command.ts'
@@ -81,10 +88,15 @@ export const accountShow: Command = {
 export const operatorList: Command = {
   name: 'operator list',
   summary: 'list the operators with their permissions',
-  help: [`Prints up to ${maxOperators} accounts of the SYSTEM portal. Changes nothing.`, onlyOneProcess].join('\n'),
+  help: [
+    `Prints up to ${maxOperators} accounts of the SYSTEM portal, with the role of \`operator create\` instead of its`,
+    'permissions. --json has all permissions. Changes nothing.',
+    onlyOneProcess,
+  ].join('\n'),
   options: {},
   run: (_values, context) =>
-    withDatabase(context, async (database) => {
+    withDatabase(context, async (database, _settings, { domains }) => {
+      const known = catalogueOf(domains).operatorPermissions
       const rows = await listOperatorAccounts(database, maxOperators)
       const operators = rows.map((row) => ({ ...toListed(row), permissions: row.permissions }))
       context.print(
@@ -98,12 +110,19 @@ export const operatorList: Command = {
                 status,
                 permissions.includes('operator:manage') ? 'yes' : 'no',
                 lastLoginAt ?? 'never',
-                permissions.join(','),
+                roleOf(permissions, known) ?? (permissions.join(',') || 'none'),
               ]),
             ]),
       )
       return 0
     }),
+}
+
+/** The role of `operator create` with exactly these permissions. */
+function roleOf(permissions: readonly Permission[], known: readonly Permission[]): string | undefined {
+  return Object.entries(operatorRoles).find(([, holds]) =>
+    known.every((each) => holds(each) === permissions.includes(each)),
+  )?.[0]
 }
 
 async function withDatabase(

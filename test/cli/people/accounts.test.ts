@@ -138,8 +138,37 @@ describe('accounts by the command line', () => {
     expect((await portico('operator', 'suspend', first, ...why)).code).toBe(0)
     const refused = await portico('account', 'suspend', last, '--portal', 'SYSTEM', ...why)
     expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('the last active operator')])
+    expect(refused.err).toContain('set --allow-last to suspend it anyway')
     const allowed = await portico('operator', 'suspend', last, ...why, '--allow-last')
     expect(allowed, allowed.err).toMatchObject({ code: 0, out: `${last} is SUSPENDED\n` })
+  })
+
+  test('account show exit 1: names the option if the address belongs to the other portal', async () => {
+    for (const args of [
+      ['account', 'show', 'operator@demo.test'],
+      ['account', 'suspend', 'operator@demo.test', ...why],
+    ])
+      expect((await portico(...args)).err).toBe(
+        'portico: operator@demo.test has no account on the CONSUMER portal, but on SYSTEM: add --portal SYSTEM\n',
+      )
+    const suspended = await portico('operator', 'suspend', owner, ...why)
+    expect(suspended.err).toBe(`portico: ${owner} has no account on the SYSTEM portal\n`)
+    expect((await portico('account', 'show', 'nobody@demo.test')).err).toBe(
+      'portico: nobody@demo.test has no account on the CONSUMER portal\n',
+    )
+  })
+
+  test('operator list: names the role of operator create, and lists only other permissions', async () => {
+    const create = ['operator', 'create', '--name', 'New', '--no-authenticator', ...why]
+    for (const more of [
+      ['--email', 'someone@demo.test', '--permissions', 'operator:read,audit:read'],
+      ['--email', 'auditor@demo.test', '--role', 'auditor'],
+    ])
+      expect(await portico(...create, ...more)).toMatchObject({ code: 0 })
+    const { out } = await portico('operator', 'list')
+    expect(out).toMatch(/^operator@demo\.test .* administrator$/m)
+    expect(out).toMatch(/^someone@demo\.test .* (operator:read,audit:read|audit:read,operator:read)$/m)
+    expect(out).toMatch(/^auditor@demo\.test .* auditor$/m)
   })
 
   test.each([
