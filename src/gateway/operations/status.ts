@@ -88,11 +88,14 @@ export async function gatherStatus(replicas: Replicas, shared: () => Promise<Sha
   const verifications = known.flatMap(({ auditVerified }) => auditVerified ?? [])
   const audit = verifications.toSorted((one, other) => other.at.localeCompare(one.at))[0] ?? null
   const absent = missing.map(({ replica, lastSeenAt }) => ({ replica, lastSeenAt: toIso(lastSeenAt) }))
+  // Replicas ask each other over Redis.
+  const isWithoutRedis = known.some(({ checks }) => checks.cache === 'failed')
+  const silence = isWithoutRedis ? 'cannot be asked while Redis does not answer' : 'does not answer'
   const problems = [
     ...known.flatMap(({ replica, readiness, checks }) =>
       readiness === 'unready' ? [`${replica} is not ready: ${failedOf(checks)}`] : [],
     ),
-    ...absent.map(({ replica }) => `${replica} does not answer`),
+    ...absent.map(({ replica }) => `${replica} ${silence}`),
     ...(store.ledger && store.ledger.discrepancies > 0 ? [`the ledger is broken: ${store.ledger.brokenRule}`] : []),
     ...(audit?.intact === false ? ['the audit log is broken'] : []),
   ]

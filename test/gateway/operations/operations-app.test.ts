@@ -1,6 +1,7 @@
 import request from 'supertest'
 import { afterEach, expect, test, vi } from 'vitest'
-import { buildSecurityHeaders, createOperationsApp } from '../../../src/gateway/index.ts'
+import { buildSecurityHeaders, createOperationsApp, gatherStatus } from '../../../src/gateway/index.ts'
+import { systemClock } from '../../../src/platform/runtime/index.ts'
 import { createMetrics } from '../../../src/platform/telemetry/index.ts'
 import { captureLog } from '../../harness/log.ts'
 
@@ -215,4 +216,25 @@ test('GET /metrics 200: a check without a response fails after two seconds', asy
   await probing.promise
   vi.advanceTimersByTime(2_000)
   expect(await scraped).toEqual(['portico_ready{check="cache"} 0'])
+})
+
+test.each([
+  ['failed', 'two cannot be asked while Redis does not answer'],
+  ['ok', 'two does not answer'],
+])('/status with cache %s: a replica that did not answer is reported as "%s"', async (cache, problem) => {
+  const result = {
+    ...{ version: '0.1.0', role: 'gateway', startedAt: '', uptimeSeconds: 1, readiness: 'draining' },
+    ...{ checks: { cache }, reasons: {}, backends: {}, queues: {} },
+    ...{ clockSkewSeconds: 0, memoryBytes: { rss: 1, heapUsed: 1 }, eventLoopLagSeconds: 0 },
+  }
+  const replicas = {
+    answer: () => undefined,
+    gather: async () => ({
+      answers: [{ replica: 'one', result }],
+      missing: [{ replica: 'two', lastSeenAt: systemClock.now() }],
+    }),
+    close: () => undefined,
+  }
+  const shared = { ledger: null, jobs: null, eventsLagSeconds: null, webhookDeliveriesWaiting: null }
+  expect((await gatherStatus(replicas, async () => shared)).problems).toEqual([problem])
 })
