@@ -17,11 +17,13 @@ import { startTestGateway } from '../../src/testing/start.ts'
 import { addedRows, EffectStore } from '../../src/testing/store.ts'
 import { needsSample } from '../../src/testing/suites/index.ts'
 import { type Place, type Samples, World } from '../../src/testing/world.ts'
+import { operatorKey, operatorKeyIn } from '../harness/event-stage.ts'
 import { payoutAccount } from '../harness/payout-account.ts'
 import { bankingSamples } from '../harness/samples.ts'
 
 /** They need other people, operators or an empty wallet. All run in one transaction, as the others of their domains do. */
 const withoutSample = [
+  ...['apiKeys.disableOfOperators', 'apiKeys.enableOfOperators'],
   ...['exchanges.confirmRate', 'invitations.accept', 'invitations.decline', 'workspaces.leave'],
   ...['operators.approveAccount', 'operators.reactivateAccount', 'operators.rejectAccount'],
   ...['proposals.confirm', 'proposals.proposeOwner', 'proposals.proposePermissions', 'proposals.reject'],
@@ -61,6 +63,8 @@ const samples: Samples = {
     await place.run(disableAnyApiKey, sample)
     return sample
   },
+  'apiKeys.createForOperators': async () => ({ body: operatorKey() }),
+  'apiKeys.deleteOfOperators': operatorKeyIn,
   'operators.freezeWorkspace': ({ workspaceId }) => ({ params: { workspace_id: workspaceId }, body: reason }),
   'operators.suspendAccount': ofBody('roles.removeMember', 'userBizId', 'account_id', reason),
   'operators.terminateAccountSessions': ofBody('roles.removeMember', 'userBizId', 'account_id'),
