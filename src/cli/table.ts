@@ -1,4 +1,4 @@
-/** Control characters of stored texts could move the cursor of the terminal, or begin a line of their own. */
+/** Control characters of stored texts could move the cursor of the terminal or begin a line. */
 const control = /[\p{C}\p{Zl}\p{Zp}]/gu
 
 export function toLine(text: string): string {

@@ -8,7 +8,7 @@ import {
   type Words,
 } from '../../kernel/index.ts'
 import type { Posting } from '../../ledger/index.ts'
-import type { AuditVerifier, HeadPlace } from '../../platform/audit/index.ts'
+import type { AuditVerifier } from '../../platform/audit/index.ts'
 import type { LedgerReport } from './ledger-check.ts'
 import type { AuditRow } from './store.ts'
 
@@ -33,7 +33,7 @@ export function toAuditView(words: Words, row: AuditRow, locale: Locale) {
 
 export function toVerificationView(
   { entriesChecked, firstSequence, broken, head, checkedAt }: Awaited<ReturnType<AuditVerifier['verify']>>,
-  expectedHead: HeadPlace | null,
+  expectedHead: Awaited<ReturnType<AuditVerifier['verifyHead']>>['place'],
 ) {
   return {
     intact: broken === null && (expectedHead ?? 'FOUND') === 'FOUND',

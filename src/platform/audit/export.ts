@@ -65,13 +65,6 @@ export async function exportAuditLog(database: Database, send: SendEntries, sign
   }
 }
 
-/** Otherwise a changed position would end the export without an alert. */
-async function assertNotAhead(database: Database, position: number): Promise<void> {
-  const { sequence } = (await readHead(database)) ?? start
-  if (position > sequence)
-    throw new Error(`the position of audit.export is ${position}, but the log ends at ${sequence}: somebody changed it`)
-}
-
 /** One JSON object per line, which a collector finds by `audit`. */
 export function toLines(entries: readonly ExportedEntry[]): string {
   return entries.map((entry) => `${JSON.stringify({ audit: entry })}\n`).join('')
@@ -94,6 +87,13 @@ export function sendToWebhook(sender: WebhookSender, { url, secret }: Receiver):
     if (status === null || status < 200 || status > 299)
       throw new DependencyFailure(`the receiver of audit.export did not accept entries: ${failure ?? status}`)
   }
+}
+
+/** Otherwise a changed position would end the export without an alert. */
+async function assertNotAhead(database: Database, position: number): Promise<void> {
+  const { sequence } = (await readHead(database)) ?? start
+  if (position > sequence)
+    throw new Error(`the position of audit.export is ${position}, but the log ends at ${sequence}: somebody changed it`)
 }
 
 function toExported({ sequence, hash, previousHash, content }: SealedEntry) {
