@@ -19,8 +19,8 @@ export const status: Command = {
   help: [
     urlHelp,
     '',
-    'One replica asks all of them, which need REDIS_URL to know each other. Exit code 1 if a replica is not ready or does',
-    'not answer, or the ledger or the audit log is broken.',
+    'One replica asks all of them, which need REDIS_URL to know each other. Exit code 1 if a replica does not answer, is not',
+    'ready or has a degraded check or an open circuit, or the ledger or the audit log is broken.',
   ].join('\n'),
   options,
   run: async (values, { domains, variables, print }) => {

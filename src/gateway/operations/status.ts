@@ -92,9 +92,10 @@ export async function gatherStatus(replicas: Replicas, shared: () => Promise<Sha
   const isWithoutRedis = known.some(({ checks }) => checks.cache === 'failed')
   const silence = isWithoutRedis ? 'cannot be asked while Redis does not answer' : 'does not answer'
   const problems = [
-    ...known.flatMap(({ replica, readiness, checks }) =>
-      readiness === 'unready' ? [`${replica} is not ready: ${failedOf(checks)}`] : [],
-    ),
+    ...known.flatMap(({ replica, readiness, checks, backends }) => [
+      ...(readiness === 'unready' ? [`${replica} is not ready: ${failedOf(checks)}`] : []),
+      ...limitationsOf({ checks, backends }).map((limitation) => `${replica}: ${limitation}`),
+    ]),
     ...absent.map(({ replica }) => `${replica} ${silence}`),
     ...(store.ledger && store.ledger.discrepancies > 0 ? [`the ledger is broken: ${store.ledger.brokenRule}`] : []),
     ...(audit?.intact === false ? ['the audit log is broken'] : []),
@@ -112,6 +113,16 @@ function failedOf(checks: Readonly<Record<string, string>>): string {
   return Object.entries(checks)
     .flatMap(([name, state]) => (state === 'failed' ? [name] : []))
     .join(', ')
+}
+
+/** Of a replica that may be ready nevertheless. */
+function limitationsOf({ checks, backends }: Pick<z.output<typeof ReplicaStatus>, 'checks' | 'backends'>): string[] {
+  const limited = Object.entries(checks).filter(([, state]) => state !== 'ok' && state !== 'failed')
+  const broken = Object.entries(backends).filter(([, state]) => state !== 'closed')
+  return [
+    ...limited.map(([name, state]) => `${name} is ${state}`),
+    ...broken.map(([name, state]) => `the circuit of ${name} is ${state}`),
+  ]
 }
 
 async function samplesOf(registry: Registry, name: string) {
