@@ -26,9 +26,7 @@ export const status: Command = {
   run: async (values, { domains, variables, print }) => {
     const settings = loadConfiguration(variables, domains)
     const url = operationsUrl(settings, parseOptions(Options, values)['operations-url'])
-    const { state, text } = await ask(url, '/status')
-    if (state !== 200) throw new Error(`${url}/status responds with ${state}`)
-    const read = Status.parse(parseJson(text))
+    const { body: read } = await ask(url, '/status', Status)
     print(read, describe(read))
     return read.isHealthy ? 0 : 1
   },
@@ -69,10 +67,9 @@ export const explain: Command = {
     const settings = loadConfiguration(variables, domains)
     if (typeof id !== 'string') throw new UsageError('the id is required: portico explain <request id>')
     const url = operationsUrl(settings, parseOptions(Options, values)['operations-url'])
-    const { state, text, missing } = await ask(url, `/explain/${encodeURIComponent(id)}`)
-    if (state !== 200 && state !== 404) throw new Error(`${url}/explain responds with ${state}`)
+    const { body, missing } = await ask(url, `/explain/${encodeURIComponent(id)}`, z.array(z.unknown()))
     // Replicas of other versions can have entries that this version cannot read.
-    const entries = z.array(z.unknown()).parse(parseJson(text)).flatMap(toExplanations)
+    const entries = body.flatMap(toExplanations)
     if (missing) stderr.write(`portico: these replicas do not answer: ${missing}\n`)
     print(
       { entries, missing: missing ? missing.split(', ') : [] },
@@ -86,14 +83,24 @@ function operationsUrl({ listen }: Configuration, url: URL | undefined): string 
   return url ? `${url.origin}${url.pathname.replace(/\/$/, '')}` : `http://127.0.0.1:${listen.operationsPort}`
 }
 
-async function ask(url: string, path: string) {
+/** Throws an Error that names the option if another server responds, such as the portal listener. */
+async function ask<T>(url: string, path: string, schema: z.ZodType<T>): Promise<{ body: T; missing: string }> {
   const response = await fetchText(url + path, limits).catch((cause: unknown) => {
     throw new Error(`${url} cannot be read: set --operations-url`, { cause })
   })
-  return {
-    state: response.status,
-    text: response.text,
-    missing: response.headers.get('x-portico-missing-replicas') ?? '',
+  const read = schema.safeParse(tryParseJson(response.text))
+  if (!read.success)
+    throw new Error(
+      `${url} responds with ${response.status}, unlike the operations listener of this version: set --operations-url`,
+    )
+  return { body: read.data, missing: response.headers.get('x-portico-missing-replicas') ?? '' }
+}
+
+function tryParseJson(text: string): unknown {
+  try {
+    return parseJson(text)
+  } catch {
+    return undefined
   }
 }
 

@@ -112,6 +112,17 @@ describe('portico status and explain', needsStore(), () => {
     })
   })
 
+  test.each([
+    ['status', []],
+    ['explain', ['an-id']],
+  ])('%s exit 1: a URL that is not an operations listener is named, without a dump', async (command, rest) => {
+    const { code, err } = await runCli([command, ...rest, '--operations-url', portico.url], {})
+    expect(code).toBe(1)
+    expect(err).toMatch(
+      /^portico: \S+ responds with 404, unlike the operations listener of this version: set --operations-url\n$/,
+    )
+  })
+
   test('status exit 1: a deployment that does not answer is named with the option', async () => {
     const { code, out } = await runCli(['status', '--json', '--operations-url', 'http://127.0.0.1:1'], {})
     expect(code).toBe(1)
