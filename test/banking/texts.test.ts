@@ -14,7 +14,7 @@ const expectedFiles = locales.map((locale) => `${locale}.yaml`).sort()
 
 /** Texts that handlers use by their key. */
 const others: Readonly<Record<string, RegExp>> = {
-  apiKeys: /^purpose\.apiKey\.(disable|delete)$/,
+  apiKeys: /^(purpose\.apiKey\.(disable|delete)|notice\.operatorKey\.(create|enable|disable|delete|expire))$/,
   members: /^notice\.owners\.OPERATOR$/,
   operators: /^notice\.decision\./,
 }
