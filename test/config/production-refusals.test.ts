@@ -186,6 +186,11 @@ describe('production', () => {
       { DATABASE_URL: 'postgres://u:hidden@db.example/portico?application_name=portico' },
     ],
     [
+      ['DATABASE_URL: has the parameter host more than once'],
+      {},
+      { DATABASE_URL: 'postgres://u:hidden@db.example/portico?host=localhost&host=db.example' },
+    ],
+    [
       ['DATABASE_URL: has the unknown parameter sslMode'],
       {},
       { DATABASE_URL: 'postgres://db.example/portico?sslmode=verify-full&sslMode=disable' },

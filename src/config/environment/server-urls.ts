@@ -124,8 +124,13 @@ function leavesMailTlsOpen({ protocol, searchParams }: URL): boolean {
 function errorsOf(name: ServerName, text: string): string[] {
   const url = URL.parse(text)
   if (url === null) return []
-  const unknown = [...new Set(url.searchParams.keys())].filter((key) => !servers[name].parameters.has(key))
-  return [tlsError[name](url), ...unknown.map((key) => `has the unknown parameter ${key}`)].flatMap((error) =>
-    error === undefined ? [] : [`${name}: ${error}`],
-  )
+  const keys = [...new Set(url.searchParams.keys())]
+  const unknown = keys.filter((key) => !servers[name].parameters.has(key))
+  // The client library uses the last one, and the check of TLS the first one. That of requireTLS reads all.
+  const repeated = keys.filter((key) => key !== 'requireTLS' && url.searchParams.getAll(key).length > 1)
+  return [
+    tlsError[name](url),
+    ...unknown.map((key) => `has the unknown parameter ${key}`),
+    ...repeated.map((key) => `has the parameter ${key} more than once`),
+  ].flatMap((error) => (error === undefined ? [] : [`${name}: ${error}`]))
 }
