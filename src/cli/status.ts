@@ -88,6 +88,8 @@ async function ask<T>(url: string, path: string, schema: z.ZodType<T>): Promise<
   const response = await fetchText(url + path, limits).catch((cause: unknown) => {
     throw new Error(`${url} cannot be read: set --operations-url`, { cause })
   })
+  if (response.status === 421)
+    throw new Error(`${url} does not allow this host name: use an address, or add it to listen.operationsAllowedHosts`)
   const read = schema.safeParse(tryParseJson(response.text))
   if (!read.success)
     throw new Error(

@@ -123,6 +123,19 @@ describe('portico status and explain', needsStore(), () => {
     )
   })
 
+  test('status exit 1: a listener that does not allow the host name is reported with the setting', async () => {
+    const server = createServer((_request, response) => response.writeHead(421).end('{}'))
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const address = server.address()
+    if (typeof address !== 'object' || address === null) throw new Error('no address')
+    try {
+      const { code, err } = await runCli(['status', '--operations-url', `http://127.0.0.1:${address.port}`], {})
+      expect([code, err]).toEqual([1, expect.stringContaining('listen.operationsAllowedHosts')])
+    } finally {
+      server.close()
+    }
+  })
+
   test('status exit 1: a deployment that does not answer is named with the option', async () => {
     const { code, out } = await runCli(['status', '--json', '--operations-url', 'http://127.0.0.1:1'], {})
     expect(code).toBe(1)
