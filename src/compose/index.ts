@@ -19,7 +19,7 @@ import {
   openSites,
   type Tracing,
 } from '../gateway/index.ts'
-import { oncePerReason } from '../platform/dependency-log.ts'
+import { faultReport } from '../platform/dependency-log.ts'
 import { replicaName } from '../platform/runtime/index.ts'
 import {
   createApiKeyMetrics,
@@ -246,7 +246,7 @@ function createMetricsOfParts({ settings, infrastructure, logger, metrics, ident
     background: infrastructure.background.waiting,
   })
   const onFault = (message: string) =>
-    oncePerReason(infrastructure.durations, (error) => logger.warn({ err: error }, message))
+    faultReport(infrastructure.dependencies, infrastructure.durations, (error) => logger.warn({ err: error }, message))
   const operators = domains.service('operators')
   if (operators)
     createApprovalMetrics(metrics.registry, {

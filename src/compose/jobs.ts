@@ -7,7 +7,7 @@ import type { Identity } from '../identity/index.ts'
 import { hours, minutes } from '../kernel/index.ts'
 import { cleanupJobs, ledgerCheckJob, verifyLedger, verifyRecentChanges } from '../ledger/index.ts'
 import { sealAuditLog } from '../platform/audit/index.ts'
-import { oncePerReason } from '../platform/dependency-log.ts'
+import { faultReport } from '../platform/dependency-log.ts'
 import { expiredEventCleanup } from '../platform/events/index.ts'
 import {
   createJobRunner,
@@ -74,7 +74,7 @@ export async function startJobs(parts: Parts, stack: AsyncDisposableStack): Prom
   declareJobKinds(infrastructure.database, allKindsOf(parts))
   const names = [...kinds, ...reactions.flat()].map(({ name }) => name)
   const metrics = createJobMetrics(registry, [queueFailureKind, ...names])
-  const onQueueFailure = oncePerReason(infrastructure.durations, (error) =>
+  const onQueueFailure = faultReport(infrastructure.dependencies, infrastructure.durations, (error) =>
     logger.warn({ kind: queueFailureKind, err: error }, 'job failed'),
   )
   const start = async (own: readonly JobKind[], settings: JobSettings = {}): Promise<RunJob> => {

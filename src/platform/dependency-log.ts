@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { isDatabaseUnavailable } from '../database/index.ts'
+import { isDatabaseUnavailable, isServerFailure } from '../database/index.ts'
 import { DependencyFailure, type Durations, Refusal, reasonOf } from '../kernel/index.ts'
 
 /** Logs one line per dependency and change of the reason for its failure: stores, mail server, services and others. */
@@ -77,6 +77,16 @@ export function oncePerReason(
     last = current
     if (!isRepeated) log(error)
   }
+}
+
+/** Reports the faults of a part that polls the database. A failed database has one line for all parts. */
+export function faultReport(
+  dependencies: DependencyLog,
+  durations: Pick<Durations, 'now'>,
+  log: (error: unknown) => void,
+): (error: unknown) => void {
+  const report = oncePerReason(durations, log)
+  return (error) => (isServerFailure(error) ? dependencies.failed('database', error) : report(error))
 }
 
 /** Whether an error has a known condition: a failed dependency, a timeout or a refusal. Every other one is a fault. */

@@ -51,7 +51,7 @@ describe('the development outbox in Chromium', needs(chromiumPath, 'Chromium is 
     const invitation = { inviter: long, workspace: long, role: long, message: long }
     const notice = { event: long, about: long, actor: long, advice: long, purpose: long }
     const proposal = { proposal: long, status: long, account: long }
-    const apiKey = { key: long }
+    const apiKey = { key: long, operator: long }
     for (const template of mailNames)
       await outbox.send({
         to: 'a@b.test',

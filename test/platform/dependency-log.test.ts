@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { DependencyFailure, Refusal } from '../../src/kernel/index.ts'
-import { createDependencyLog, isKnownCondition, oncePerReason } from '../../src/platform/dependency-log.ts'
+import { createDependencyLog, faultReport, isKnownCondition, oncePerReason } from '../../src/platform/dependency-log.ts'
 import { captureLog } from '../harness/log.ts'
 
 let now = 0
@@ -119,4 +119,16 @@ test.each<[boolean, unknown]>([
   [false, 'text'],
 ])('isKnownCondition: %s for %s', (isKnown, error) => {
   expect(isKnownCondition(error)).toBe(isKnown)
+})
+
+test('faultReport: an unavailable database has one line for all parts, and other faults have one per part', () => {
+  const { logger, lines } = captureLog()
+  const log = createDependencyLog(logger, durations)
+  const faults: string[] = []
+  const parts = ['jobs', 'events'].map((part) => faultReport(log, durations, () => faults.push(part)))
+  const refused = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:5432'), { code: 'ECONNREFUSED' })
+  for (const report of parts) report(refused)
+  expect([lines.length, faults]).toEqual([1, []])
+  for (const report of parts) report(new TypeError('a fault'))
+  expect([lines.length, faults]).toEqual([1, ['jobs', 'events']])
 })

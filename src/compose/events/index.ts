@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client'
 import type { Catalogue } from '../../contract/index.ts'
 import type { Identity } from '../../identity/index.ts'
-import { oncePerReason } from '../../platform/dependency-log.ts'
+import { faultReport } from '../../platform/dependency-log.ts'
 import { type EventMapper, EventSequencer, outboxState } from '../../platform/events/index.ts'
 import { createEventMetrics } from '../../platform/telemetry/index.ts'
 import type { Domains } from '../domains.ts'
@@ -21,7 +21,9 @@ export async function startSequencer(
   { catalogue, infrastructure, identity, domains, logger, registry }: Parts,
   stack: AsyncDisposableStack,
 ): Promise<EventSequencer> {
-  const { database, ids, pubsub, clock, durations } = infrastructure
+  const { database, ids, pubsub, clock, durations, dependencies } = infrastructure
+  const onFault = (message: string) =>
+    faultReport(dependencies, durations, (error) => logger.warn({ err: error }, message))
   const { consumers } = domains.events
   const mappers = [...domains.events.mappers, ...identity.events.map((each) => onlyDeclared(each, catalogue))]
   const sequencer = new EventSequencer({
@@ -32,14 +34,12 @@ export async function startSequencer(
     schemas: new Map([...catalogue.events].map(([type, { data }]) => [type, data])),
     onSequenced: () => pubsub.publish('events-sequenced', ''),
     onSetAside: ({ source, error }) => logger.error({ source, err: error }, 'a change could not become events'),
-    onFault: oncePerReason(durations, (error) => logger.warn({ err: error }, 'events could not be sequenced')),
+    onFault: onFault('events could not be sequenced'),
   })
   createEventMetrics(registry, {
     read: () => outboxState(database, sequencer.sources),
     clock,
-    onFault: oncePerReason(durations, (error) =>
-      logger.warn({ err: error }, 'the outbox of events could not be read for metrics'),
-    ),
+    onFault: onFault('the outbox of events could not be read for metrics'),
   })
   stack.defer(() => sequencer.stop())
   await sequencer.start()

@@ -2,7 +2,7 @@ import type { EventsPort } from '../../api/ports.ts'
 import type { EventTable } from '../../contract/events/event.ts'
 import { assertNoTransaction } from '../../database/index.ts'
 import type { Clock } from '../../kernel/index.ts'
-import { oncePerReason } from '../../platform/dependency-log.ts'
+import { type DependencyLog, faultReport } from '../../platform/dependency-log.ts'
 import { EventTail, type EventTailPorts, endsOfFeed, eventsAfter, insertRecorded } from '../../platform/events/index.ts'
 
 interface Parts extends Omit<EventTailPorts, 'onFault'> {
@@ -10,12 +10,15 @@ interface Parts extends Omit<EventTailPorts, 'onFault'> {
   /** The URL of this deployment. */
   source: string
   clock: Clock
+  dependencies: DependencyLog
   logger: { warn(fields: object, message: string): void }
 }
 
 /** Returns the port of each domain that records events. All ports share a tail. */
-export function createEventPorts({ types, source, database, clock, logger, ...parts }: Parts) {
-  const onFault = oncePerReason(clock, (error) => logger.warn({ err: error }, 'events could not be read for streams'))
+export function createEventPorts({ types, source, database, clock, dependencies, logger, ...parts }: Parts) {
+  const onFault = faultReport(dependencies, clock, (error) =>
+    logger.warn({ err: error }, 'events could not be read for streams'),
+  )
   const tail = new EventTail({ ...parts, database, onFault })
   return (owner: string): EventsPort => ({
     types,
