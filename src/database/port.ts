@@ -5,6 +5,12 @@ import type { Database } from './tables.ts'
 /** See `OpenDatabase.withoutTimeouts`. */
 export type WithoutTimeouts = <T>(work: (database: Database) => Promise<T>, signal?: AbortSignal) => Promise<T>
 
+/** Learns about each failure of the server and each acquired connection. */
+export interface ServerWatch {
+  failed(error: unknown): void
+  works(): void
+}
+
 /** The embedded store or a PostgreSQL server. */
 export interface OpenDatabase {
   database: Database

@@ -1,6 +1,7 @@
 import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely'
 import type { Pool, PoolClient } from 'pg'
 import { isReadOnly, isServerFailure, isSilent, NoConnection, sqlState } from '../errors.ts'
+import type { ServerWatch } from '../port.ts'
 import { isListQuery } from '../queries.ts'
 import { PipeliningClient } from './client.ts'
 import { Failover } from './failover.ts'
@@ -28,12 +29,6 @@ const ends = /^(commit|rollback)$/i
 
 /** feature_not_supported: a migration changed the columns of a statement that this connection has prepared. */
 const outdatedPlan = '0A000'
-
-/** Learns about each failure of the server and each acquired connection. */
-export interface ServerWatch {
-  failed(error: unknown): void
-  works(): void
-}
 
 interface Shared {
   watch: ServerWatch

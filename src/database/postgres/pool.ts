@@ -3,9 +3,10 @@ import { Kysely, PostgresAdapter, PostgresDriver, PostgresIntrospector } from 'k
 import { type ClientConfig, Pool } from 'pg'
 import { ColumnCompiler } from '../column-names.ts'
 import { type LeaseOptions, LeasingDriver, type TraceStatement } from '../lease.ts'
+import type { ServerWatch } from '../port.ts'
 import type { Database, Tables } from '../tables.ts'
 import { PipeliningClient, ResolvingSocket } from './client.ts'
-import { createGuardedPool, type ServerWatch } from './guarded-pool.ts'
+import { createGuardedPool } from './guarded-pool.ts'
 import { sessionPreamble, transactionPreamble, withoutTimeoutsPreamble } from './session.ts'
 
 /** `preamble` is null on a direct connection. */

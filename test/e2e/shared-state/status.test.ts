@@ -34,7 +34,7 @@ describe('portico status and explain', needsStore(), () => {
     expect(text, text.err).toMatchObject({ code: 0, err: '' })
     expect(text.out).toMatch(/^replica +role +version +state/)
     expect(text.out).toMatch(/^ledger +(consistent|not checked yet)/m)
-    // `portico audit verify` runs in a process of its own, so it does not change this line.
+    // `portico audit verify` runs in a separate process, so it does not change this line.
     expect(text.out).toMatch(/^audit log +no gateway has verified it since its start/m)
   })
 
