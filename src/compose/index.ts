@@ -122,7 +122,9 @@ export async function compose(
   if (isGateway) warnOfSplitLedger(loaded, settings, logger)
   const ledgerReadiness = watchLedger({
     ledger: domains.ledger,
-    logger,
+    onFault: faultReport(infrastructure.dependencies, infrastructure.durations, (error) =>
+      logger.warn({ err: error }, 'result of the last ledger check could not be read'),
+    ),
     metrics: createLedgerMetrics(metrics.registry),
   })
   building.defer(() => ledgerReadiness.close())

@@ -25,7 +25,7 @@ import {
   type PasswordHasher,
   type SecretBox,
 } from '../platform/crypto/index.ts'
-import { createDependencyLog, type DependencyLog } from '../platform/dependency-log.ts'
+import { createDependencyLog, type DependencyLog, faultReport } from '../platform/dependency-log.ts'
 import { createLimits, type Limits } from '../platform/limits/index.ts'
 import {
   createMailQueue,
@@ -133,7 +133,17 @@ export async function openInfrastructure(
   // A test moves its clock, and the embedded store has the clock of this process.
   const usesDatabaseClock = store.kind === 'postgres' && clock === systemClock
   const clockSkew = usesDatabaseClock
-    ? await watchClockSkew({ database: store.database, clock, logger }, settings.database.maxClockSkewMs)
+    ? await watchClockSkew(
+        {
+          database: store.database,
+          clock,
+          logger,
+          onFault: faultReport(dependencies, durations, (error) =>
+            logger.warn({ err: error }, 'clock skew could not be measured'),
+          ),
+        },
+        settings.database.maxClockSkewMs,
+      )
     : null
   stack.defer(() => clockSkew?.close())
   const migrated = await migrateStore(store, owners, settings)

@@ -1,4 +1,3 @@
-import type { Logger } from 'pino'
 import type { LoadedDomain } from '../api/domain.ts'
 import { ledgerDomains } from '../banking/index.ts'
 import { type Configuration, placeOf } from '../config/index.ts'
@@ -13,25 +12,22 @@ export interface LedgerReadiness {
 
 interface Parts {
   ledger: Pick<Ledger, 'readLastCheck'>
-  logger: Logger
+  onFault(error: unknown): void
   metrics: ReturnType<typeof createLedgerMetrics>
 }
 
 const everyMs = 1_000
 
 /** If a poll fails, the last result remains, because the store's own probe reports the failure. */
-export function watchLedger({ ledger, logger, metrics }: Parts): LedgerReadiness {
+export function watchLedger({ ledger, onFault, metrics }: Parts): LedgerReadiness {
   let broken: string | undefined
-  let hasFailed = false
   const poll = async (): Promise<void> => {
     try {
       const last = await ledger.readLastCheck()
       broken = last?.broken?.rule
       if (last) metrics.checked(last.broken?.violations ?? 0, last.at, last.wholeVerifiedAt)
-      hasFailed = false
     } catch (error) {
-      if (!hasFailed) logger.warn({ err: error }, 'result of the last ledger check could not be read')
-      hasFailed = true
+      onFault(error)
     }
   }
   let polling: Promise<void> | undefined

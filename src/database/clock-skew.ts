@@ -26,7 +26,17 @@ const maxAtStartMs = hours(12)
  * store's own probe reports the failure.
  */
 export async function watchClockSkew(
-  { database, clock, logger }: { database: Database; clock: Clock; logger: Pick<Logger, 'info' | 'warn'> },
+  {
+    database,
+    clock,
+    logger,
+    onFault,
+  }: {
+    database: Database
+    clock: Clock
+    logger: Pick<Logger, 'info' | 'warn'>
+    onFault(error: unknown): void
+  },
   maxMs: number,
   everyMs = measureEveryMs,
 ): Promise<ClockSkew> {
@@ -45,7 +55,7 @@ export async function watchClockSkew(
   let measuring: Promise<void> | undefined
   const timer = setInterval(() => {
     measuring ??= measure()
-      .catch((error: unknown) => logger.warn({ err: error }, 'clock skew could not be measured'))
+      .catch(onFault)
       .finally(() => {
         measuring = undefined
       })

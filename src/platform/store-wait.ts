@@ -54,11 +54,14 @@ export async function openWhenBack<T extends { close(): Promise<void> }>(
 
 function pause(ms: number, durations: StoreWait['durations'], signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const timer = durations.after(ms, resolve)
     const abort = (): void => {
       timer.close()
       reject(signal.reason)
     }
+    const timer = durations.after(ms, () => {
+      signal.removeEventListener('abort', abort)
+      resolve()
+    })
     signal.addEventListener('abort', abort, { once: true })
   })
 }

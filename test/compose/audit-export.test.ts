@@ -2,7 +2,8 @@ import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startAuditExport } from '../../src/compose/audit/export.ts'
 import { Secret } from '../../src/config/values.ts'
-import { systemIds } from '../../src/platform/runtime/index.ts'
+import { createDependencyLog } from '../../src/platform/dependency-log.ts'
+import { systemDurations, systemIds } from '../../src/platform/runtime/index.ts'
 import { createLogger } from '../../src/platform/telemetry/index.ts'
 import { testClock } from '../identity/clock.ts'
 import { embeddedStore, type TestStore } from '../ledger/stores.ts'
@@ -16,8 +17,10 @@ afterAll(() => store?.close())
 
 async function startWith(url: string): Promise<Record<string, string>[]> {
   clock.advance(1)
-  const infrastructure = { database: store.database, clock, ids: systemIds }
-  const parts = { logger: createLogger('silent'), registry: new Registry() }
+  const logger = createLogger('silent')
+  const dependencies = createDependencyLog(logger, systemDurations)
+  const infrastructure = { database: store.database, clock, ids: systemIds, durations: systemDurations, dependencies }
+  const parts = { logger, registry: new Registry() }
   const audit = { export: { to: new Secret(url), secret: null } }
   await startAuditExport({ audit }, infrastructure as never, parts)
   const entries = store.database.selectFrom('audit_log').where('action', '=', 'settings.audit.export')

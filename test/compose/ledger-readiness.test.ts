@@ -1,13 +1,11 @@
-import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { watchLedger } from '../../src/compose/ledger.ts'
 import { toInstant } from '../../src/kernel/index.ts'
 import type { Ledger } from '../../src/ledger/index.ts'
 
-const logger = pino({ level: 'silent' })
 const metrics = { checked: () => undefined }
 function watch(readLastCheck: Ledger['readLastCheck']) {
-  return watchLedger({ ledger: { readLastCheck }, logger, metrics })
+  return watchLedger({ ledger: { readLastCheck }, onFault: () => undefined, metrics })
 }
 const broken = { rule: 'entries follow one another', subject: 'x', violations: 1 }
 

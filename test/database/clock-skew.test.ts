@@ -13,7 +13,9 @@ test('health/ready: a clock that goes wrong while the process runs is not ready,
   const clock: Clock = { now: () => addMs(systemClock.now(), shift) }
   const { logger, lines } = captureLog()
   const logged = () => lines.map(({ msg }) => msg)
-  const skew = await watchClockSkew({ database: store.database, clock, logger }, 5_000, 5)
+  const faults: unknown[] = []
+  const onFault = (error: unknown) => void faults.push(error)
+  const skew = await watchClockSkew({ database: store.database, clock, logger, onFault }, 5_000, 5)
   await skew.check()
   expect([skew.isWithin(), logged()]).toEqual([true, []])
   shift = 28_800_000
@@ -27,4 +29,5 @@ test('health/ready: a clock that goes wrong while the process runs is not ready,
   await expect.poll(() => logged().at(-1)).toBe('the clocks of this process and the database agree again')
   expect(skew.isWithin()).toBe(true)
   await skew.close()
+  expect(faults).toEqual([])
 })

@@ -10,6 +10,7 @@ import {
   sendToWebhook,
   toLines,
 } from '../../platform/audit/index.ts'
+import { faultReport } from '../../platform/dependency-log.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
 import { createAuditExportMetrics, writeLines } from '../../platform/telemetry/index.ts'
 import { createWebhookSender, parseWebhookSecret } from '../../platform/webhooks/index.ts'
@@ -38,7 +39,9 @@ export async function startAuditExport(
   createAuditExportMetrics(registry, {
     readLag: async () => (to === 'off' ? { entries: 0, oldestAt: null } : readExportLag(infrastructure.database)),
     clock: infrastructure.clock,
-    onFault: (error) => logger.warn({ err: error }, 'audit entries that were not exported could not be counted'),
+    onFault: faultReport(infrastructure.dependencies, infrastructure.durations, (error) =>
+      logger.warn({ err: error }, 'audit entries that were not exported could not be counted'),
+    ),
   })
 }
 
