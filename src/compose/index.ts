@@ -122,9 +122,7 @@ export async function compose(
   if (isGateway) warnOfSplitLedger(loaded, settings, logger)
   const ledgerReadiness = watchLedger({
     ledger: domains.ledger,
-    onFault: faultReport(infrastructure.dependencies, infrastructure.durations, (error) =>
-      logger.warn({ err: error }, 'result of the last ledger check could not be read'),
-    ),
+    onFault: faultReport(infrastructure, logger, 'result of the last ledger check could not be read'),
     metrics: createLedgerMetrics(metrics.registry),
   })
   building.defer(() => ledgerReadiness.close())
@@ -247,35 +245,33 @@ function createMetricsOfParts({ settings, infrastructure, logger, metrics, ident
     'code-mails': infrastructure.waitingCodeMails,
     background: infrastructure.background.waiting,
   })
-  const onFault = (message: string) =>
-    faultReport(infrastructure.dependencies, infrastructure.durations, (error) => logger.warn({ err: error }, message))
   const operators = domains.service('operators')
   if (operators)
     createApprovalMetrics(metrics.registry, {
       count: operators.countPendingApprovals,
       clock: infrastructure.clock,
-      onFault: onFault('pending approvals could not be counted'),
+      onFault: faultReport(infrastructure, logger, 'pending approvals could not be counted'),
     })
   const apiKeys = domains.service('apiKeys')
   if (apiKeys)
     createApiKeyMetrics(metrics.registry, {
       count: apiKeys.countExpiring,
       clock: infrastructure.clock,
-      onFault: onFault('API keys could not be counted'),
+      onFault: faultReport(infrastructure, logger, 'API keys could not be counted'),
     })
   const exchanges = domains.service('exchanges')
   if (exchanges)
     createExchangeMetrics(metrics.registry, {
       readGains: exchanges.readGains,
       clock: infrastructure.clock,
-      onFault: onFault('exchange rates could not be read for metrics'),
+      onFault: faultReport(infrastructure, logger, 'exchange rates could not be read for metrics'),
     })
   const webhooks = domains.service('webhooks')
   if (webhooks)
     createWebhookMetrics(metrics.registry, {
       ...webhooks,
       clock: infrastructure.clock,
-      onFault: onFault('webhooks could not be counted'),
+      onFault: faultReport(infrastructure, logger, 'webhooks could not be counted'),
     })
   createBackgroundMetrics(metrics.registry, infrastructure.droppedTasks)
   createClockMetrics(metrics.registry, () => infrastructure.clockSkew?.aheadMs() ?? 0)

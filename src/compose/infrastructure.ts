@@ -138,9 +138,7 @@ export async function openInfrastructure(
           database: store.database,
           clock,
           logger,
-          onFault: faultReport(dependencies, durations, (error) =>
-            logger.warn({ err: error }, 'clock skew could not be measured'),
-          ),
+          onFault: faultReport({ dependencies, durations }, logger, 'clock skew could not be measured'),
         },
         settings.database.maxClockSkewMs,
       )

@@ -74,9 +74,7 @@ export async function startJobs(parts: Parts, stack: AsyncDisposableStack): Prom
   declareJobKinds(infrastructure.database, allKindsOf(parts))
   const names = [...kinds, ...reactions.flat()].map(({ name }) => name)
   const metrics = createJobMetrics(registry, [queueFailureKind, ...names])
-  const onQueueFailure = faultReport(infrastructure.dependencies, infrastructure.durations, (error) =>
-    logger.warn({ kind: queueFailureKind, err: error }, 'job failed'),
-  )
+  const onQueueFailure = faultReport(infrastructure, logger, 'job failed', { kind: queueFailureKind })
   const start = async (own: readonly JobKind[], settings: JobSettings = {}): Promise<RunJob> => {
     const runner = createJobRunner({
       ...infrastructure,

@@ -79,13 +79,14 @@ export function oncePerReason(
   }
 }
 
-/** Reports the faults of a part that polls the database. A failed database has one line for all parts. */
+/** Logs the faults of a part that polls the database. A failed database has one line for all parts. */
 export function faultReport(
-  dependencies: DependencyLog,
-  durations: Pick<Durations, 'now'>,
-  log: (error: unknown) => void,
+  { dependencies, durations }: { dependencies: DependencyLog; durations: Pick<Durations, 'now'> },
+  logger: { warn(fields: object, message: string): void },
+  message: string,
+  fields: object = {},
 ): (error: unknown) => void {
-  const report = oncePerReason(durations, log)
+  const report = oncePerReason(durations, (error) => logger.warn({ ...fields, err: error }, message))
   return (error) => (isServerFailure(error) ? dependencies.failed('database', error) : report(error))
 }
 

@@ -123,12 +123,14 @@ test.each<[boolean, unknown]>([
 
 test('faultReport: an unavailable database has one line for all parts, and other faults have one per part', () => {
   const { logger, lines } = captureLog()
-  const log = createDependencyLog(logger, durations)
-  const faults: string[] = []
-  const parts = ['jobs', 'events'].map((part) => faultReport(log, durations, () => faults.push(part)))
+  const dependencies = createDependencyLog(logger, durations)
+  const parts = ['jobs failed', 'events failed'].map((message) =>
+    faultReport({ dependencies, durations }, logger, message),
+  )
+  const messages = () => lines.map(({ msg }) => msg)
   const refused = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:5432'), { code: 'ECONNREFUSED' })
   for (const report of parts) report(refused)
-  expect([lines.length, faults]).toEqual([1, []])
+  expect(messages()).toEqual(['dependency failed'])
   for (const report of parts) report(new TypeError('a fault'))
-  expect([lines.length, faults]).toEqual([1, ['jobs', 'events']])
+  expect(messages()).toEqual(['dependency failed', 'jobs failed', 'events failed'])
 })

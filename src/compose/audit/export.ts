@@ -39,9 +39,7 @@ export async function startAuditExport(
   createAuditExportMetrics(registry, {
     readLag: async () => (to === 'off' ? { entries: 0, oldestAt: null } : readExportLag(infrastructure.database)),
     clock: infrastructure.clock,
-    onFault: faultReport(infrastructure.dependencies, infrastructure.durations, (error) =>
-      logger.warn({ err: error }, 'audit entries that were not exported could not be counted'),
-    ),
+    onFault: faultReport(infrastructure, logger, 'audit entries that were not exported could not be counted'),
   })
 }
 

@@ -21,9 +21,7 @@ export async function startSequencer(
   { catalogue, infrastructure, identity, domains, logger, registry }: Parts,
   stack: AsyncDisposableStack,
 ): Promise<EventSequencer> {
-  const { database, ids, pubsub, clock, durations, dependencies } = infrastructure
-  const onFault = (message: string) =>
-    faultReport(dependencies, durations, (error) => logger.warn({ err: error }, message))
+  const { database, ids, pubsub, clock } = infrastructure
   const { consumers } = domains.events
   const mappers = [...domains.events.mappers, ...identity.events.map((each) => onlyDeclared(each, catalogue))]
   const sequencer = new EventSequencer({
@@ -34,12 +32,12 @@ export async function startSequencer(
     schemas: new Map([...catalogue.events].map(([type, { data }]) => [type, data])),
     onSequenced: () => pubsub.publish('events-sequenced', ''),
     onSetAside: ({ source, error }) => logger.error({ source, err: error }, 'a change could not become events'),
-    onFault: onFault('events could not be sequenced'),
+    onFault: faultReport(infrastructure, logger, 'events could not be sequenced'),
   })
   createEventMetrics(registry, {
     read: () => outboxState(database, sequencer.sources),
     clock,
-    onFault: onFault('the outbox of events could not be read for metrics'),
+    onFault: faultReport(infrastructure, logger, 'the outbox of events could not be read for metrics'),
   })
   stack.defer(() => sequencer.stop())
   await sequencer.start()

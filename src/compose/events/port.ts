@@ -16,9 +16,7 @@ interface Parts extends Omit<EventTailPorts, 'onFault'> {
 
 /** Returns the port of each domain that records events. All ports share a tail. */
 export function createEventPorts({ types, source, database, clock, dependencies, logger, ...parts }: Parts) {
-  const onFault = faultReport(dependencies, clock, (error) =>
-    logger.warn({ err: error }, 'events could not be read for streams'),
-  )
+  const onFault = faultReport({ dependencies, durations: clock }, logger, 'events could not be read for streams')
   const tail = new EventTail({ ...parts, database, onFault })
   return (owner: string): EventsPort => ({
     types,
