@@ -51,6 +51,23 @@ export interface OperatorApiKeysTable
   updatedAt: Timestamp
 }
 
+/** What a list shows of a key of either table, without the digest of its secret. */
+export const keyColumns = [
+  'bizId',
+  'apiKeyName',
+  'keyPrefix',
+  'keyLast4',
+  'apiKeyStatus',
+  'permissionCodes',
+  'ipAllowlist',
+  'expiresAt',
+  'lastUsedAt',
+  'lastUsedIp',
+  'createdBy',
+  'createdAt',
+  'updatedAt',
+] as const
+
 declare module '../../database/tables.ts' {
   interface Tables {
     api_keys: ApiKeysTable

@@ -11,27 +11,11 @@ import {
 } from '../../kernel/index.ts'
 import { recordAs } from '../../platform/events/index.ts'
 import type { ApiKeyStatus } from './contract.ts'
-import type { ApiKeysTable } from './schema.ts'
+import { type ApiKeysTable, keyColumns } from './schema.ts'
 
 export type ApiKeyId = BizId<'apiKey'>
 
-const columns = [
-  'bizId',
-  'workspaceBizId',
-  'apiKeyName',
-  'keyPrefix',
-  'keyLast4',
-  'apiKeyStatus',
-  'permissionCodes',
-  'ipAllowlist',
-  'expiresAt',
-  'lastUsedAt',
-  'lastUsedIp',
-  'createdBy',
-  'operatorBizId',
-  'createdAt',
-  'updatedAt',
-] as const
+const columns = [...keyColumns, 'workspaceBizId', 'operatorBizId'] as const
 
 export type ApiKeyRow = Pick<Selectable<ApiKeysTable>, (typeof columns)[number]>
 

@@ -1,7 +1,5 @@
-import { createMembers, memberSettings, membershipSettings } from '../../banking/members/index.ts'
-import { hasWorkspace, lockWorkspace, openWorkspace } from '../../banking/workspaces/index.ts'
-import { wordsOf } from '../../compose/catalogue.ts'
-import { catalogueOf, loadConfigured, parseSettings } from '../../compose/extensions.ts'
+import { openWorkspace } from '../../banking/workspaces/index.ts'
+import { catalogueOf, loadConfigured } from '../../compose/extensions.ts'
 import { loadConfiguration } from '../../config/index.ts'
 import { inTransaction } from '../../database/index.ts'
 import { accountByEmail, enrollAuthenticator, provideAccount } from '../../identity/index.ts'
@@ -11,6 +9,7 @@ import { seededAccounts, type TestAccount } from '../../load/accounts.ts'
 import { createKeyedDigest, createPasswordHasher, createSecretBox } from '../../platform/crypto/index.ts'
 import { systemClock, systemIds, systemRandomness } from '../../platform/runtime/index.ts'
 import { assertDomains, type CommandContext, UsageError } from '../command.ts'
+import { membersIn } from '../people/members.ts'
 import { auditCommand, storePorts, withExistingStore } from '../store.ts'
 
 const name = 'load --prepare'
@@ -35,7 +34,6 @@ export async function prepareAccounts(
     throw new UsageError('--prepare needs the DATABASE_URL of the gateway, which locks an embedded store')
   const { domains: loaded } = await loadConfigured(domains, settings)
   assertDomains(name, ['profile', 'workspaces', 'members', 'wallets', 'transfers'], loaded)
-  const catalogue = catalogueOf(loaded)
   const [currency = ''] = settings.money.currencies
   const keys = settings.secretKeys.reveal()
   const secrets = {
@@ -51,18 +49,8 @@ export async function prepareAccounts(
     if (!isSeeded)
       throw new UsageError('--prepare needs the store of a development gateway: DATABASE_URL has no demo accounts')
     const shared = storePorts(database)
-    const ledger = createLedger({ ...shared, types: catalogue.ledgerTypes })
-    const { memberships: members } = createMembers({
-      ...shared,
-      words: wordsOf(catalogue, loaded),
-      permissionTable: catalogue.permissionTable.workspace,
-      settings: membershipSettings(
-        memberSettings.parse(parseSettings(loaded, settings).get('members')),
-        settings.mfa.stepUpMs,
-      ),
-      lockWorkspace,
-      hasWorkspace: (id) => hasWorkspace(database, id),
-    })
+    const ledger = createLedger({ ...shared, types: catalogueOf(loaded).ledgerTypes })
+    const { memberships: members } = membersIn(database, loaded, settings)
     const run = systemIds.next()
     const accounts: TestAccount[] = []
     for (let number = 1; number <= count; number++) {

@@ -1,9 +1,6 @@
 import { z } from 'zod'
-import { createMembers, memberSettings, membershipSettings } from '../../banking/members/index.ts'
 import { type CommandLinePorts, changePermissions, restoreOwner } from '../../banking/proposals/index.ts'
-import { hasWorkspace, lockWorkspace } from '../../banking/workspaces/index.ts'
-import { wordsOf } from '../../compose/catalogue.ts'
-import { catalogueOf, loadConfigured, parseSettings } from '../../compose/extensions.ts'
+import { catalogueOf, loadConfigured } from '../../compose/extensions.ts'
 import { migrateStore } from '../../compose/migrations.ts'
 import { type Configuration, loadConfiguration } from '../../config/index.ts'
 import type { OpenDatabase, SchemaOwner, Tx } from '../../database/index.ts'
@@ -21,6 +18,7 @@ import {
 } from '../command.ts'
 import { auditCommand, storePorts, withExistingStore } from '../store.ts'
 import { parsePermissions } from './create-operator.ts'
+import { membersIn } from './members.ts'
 
 const RightsOptions = z.object({
   email: z.string('--email is required: the e-mail address of the operator'),
@@ -81,19 +79,8 @@ export const ownerRestore: Command = {
     assertDomains(ownerRestore.name, ['workspaces', 'members', 'proposals'], loaded)
     const { email, workspace, reason } = parseOptions(OwnerOptions, values)
     const workspaceId = bizId<'workspace'>(workspace)
-    const catalogue = catalogueOf(loaded)
     await withAccount(settings, owners, { email, portal: 'CONSUMER' }, async ({ database }, accountId) => {
-      const { memberships: members, notices } = createMembers({
-        ...storePorts(database),
-        words: wordsOf(catalogue, loaded),
-        permissionTable: catalogue.permissionTable.workspace,
-        settings: membershipSettings(
-          memberSettings.parse(parseSettings(loaded, settings).get('members')),
-          settings.mfa.stepUpMs,
-        ),
-        lockWorkspace,
-        hasWorkspace: (id) => hasWorkspace(database, id),
-      })
+      const { memberships: members, notices } = membersIn(database, loaded, settings)
       const onChanged = (tx: Tx, detail: Record<string, string>) =>
         auditCommand(tx, { command: ownerRestore.name, reason }, { targetId: workspaceId, workspaceId, detail })
       const ports = { ...storePorts(database), members, notices, onChanged, sendsMail: true, reason }

@@ -9,30 +9,14 @@ import {
   type Permission,
   toDate,
 } from '../../../kernel/index.ts'
-import type { OperatorApiKeysTable } from '../schema.ts'
+import { keyColumns, type OperatorApiKeysTable } from '../schema.ts'
 import type { ApiKeyQuery } from '../store.ts'
 
 /* The keys of operators belong to no workspace, so they have their own table: no query of a tenant can reach them. */
 
 export type OperatorKeyId = BizId<'operatorApiKey'>
 
-const columns = [
-  'bizId',
-  'apiKeyName',
-  'keyPrefix',
-  'keyLast4',
-  'apiKeyStatus',
-  'permissionCodes',
-  'ipAllowlist',
-  'expiresAt',
-  'lastUsedAt',
-  'lastUsedIp',
-  'createdBy',
-  'createdAt',
-  'updatedAt',
-] as const
-
-export type OperatorKeyRow = Pick<Selectable<OperatorApiKeysTable>, (typeof columns)[number]>
+export type OperatorKeyRow = Pick<Selectable<OperatorApiKeysTable>, (typeof keyColumns)[number]>
 
 const operatorColumns = [
   'bizId as id',
@@ -82,11 +66,11 @@ export async function lockKeys(tx: Tx): Promise<void> {
 }
 
 export function operatorKeyById(store: Database | Tx, id: OperatorKeyId): Promise<OperatorKeyRow | undefined> {
-  return store.selectFrom('operator_api_keys').select(columns).where('bizId', '=', id).executeTakeFirst()
+  return store.selectFrom('operator_api_keys').select(keyColumns).where('bizId', '=', id).executeTakeFirst()
 }
 
 export function lockOperatorKey(tx: Tx, id: OperatorKeyId): Promise<OperatorKeyRow | undefined> {
-  return tx.selectFrom('operator_api_keys').select(columns).where('bizId', '=', id).forUpdate().executeTakeFirst()
+  return tx.selectFrom('operator_api_keys').select(keyColumns).where('bizId', '=', id).forUpdate().executeTakeFirst()
 }
 
 export type NewOperatorKey = Pick<
@@ -108,7 +92,7 @@ export function insertOperatorKey(tx: Tx, key: NewOperatorKey, at: Instant): Pro
       updatedAt: toDate(at),
     })
     .onConflict((conflict) => conflict.doNothing())
-    .returning(columns)
+    .returning(keyColumns)
     .executeTakeFirst()
 }
 
@@ -133,7 +117,7 @@ export function setOperatorKeyStatus(
     .updateTable('operator_api_keys')
     .set({ ...changes, updatedAt: toDate(at) })
     .where('bizId', '=', id)
-    .returning(columns)
+    .returning(keyColumns)
     .executeTakeFirstOrThrow()
 }
 
@@ -166,7 +150,7 @@ export function listOperatorKeys(
     found = found.where(sql<boolean>`NOT ${expired}`)
   if (from !== undefined) found = found.where('createdAt', '>=', timestamptz(from))
   if (to !== undefined) found = found.where('createdAt', '<=', timestamptz(to))
-  return readPage(found, found.select(columns).orderBy(sortBy, sortOrder).orderBy('bizId', sortOrder), page)
+  return readPage(found, found.select(keyColumns).orderBy(sortBy, sortOrder).orderBy('bizId', sortOrder), page)
 }
 
 export function operatorKeyByPrefix(database: Database, prefix: string) {
