@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { accessSync, constants } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { isInstalled } from './needs.ts'
 import { accepts } from './nginx.ts'
 import { freePort } from './postgres.ts'
 
@@ -15,16 +15,7 @@ export interface TestHaproxy {
   stop(): Promise<void>
 }
 
-/** Throws if HAProxy is missing and CI=true. */
-export function haproxyIsInstalled(): boolean {
-  try {
-    accessSync(program, constants.X_OK)
-    return true
-  } catch {
-    if (process.env.CI === 'true') throw new Error(`${program} is not installed`)
-    return false
-  }
-}
+export const haproxyIsInstalled = (): boolean => isInstalled(program)
 
 function configurationOf(port: number, backend: readonly string[]): string {
   return `

@@ -1,3 +1,4 @@
+import { accessSync, constants } from 'node:fs'
 import { inject, type TestOptions } from 'vitest'
 import type { Topology } from './global-setup.ts'
 
@@ -14,6 +15,17 @@ declare module 'vitest' {
  */
 export function needs(requirement: unknown, skipReason: string): TestOptions {
   return requirement ? {} : { skip: true, meta: { skipReason } }
+}
+
+/** Whether the program is installed. Throws if it is missing and CI=true. */
+export function isInstalled(program: string): boolean {
+  try {
+    accessSync(program, constants.X_OK)
+    return true
+  } catch {
+    if (process.env.CI === 'true') throw new Error(`${program} is not installed`)
+    return false
+  }
 }
 
 export function needsPostgres(server: unknown): TestOptions {

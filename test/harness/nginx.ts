@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { accessSync, constants } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { isInstalled } from './needs.ts'
 import { freePort } from './postgres.ts'
 
 const program = '/usr/sbin/nginx'
@@ -17,16 +17,7 @@ export interface TestNginx {
   stop(): Promise<void>
 }
 
-/** Throws if nginx is missing and CI=true. */
-export function nginxIsInstalled(): boolean {
-  try {
-    accessSync(program, constants.X_OK)
-    return true
-  } catch {
-    if (process.env.CI === 'true') throw new Error(`${program} is not installed`)
-    return false
-  }
-}
+export const nginxIsInstalled = (): boolean => isInstalled(program)
 
 function configurationOf(port: number, directory: string, locations: Record<string, string>, http: string): string {
   return `

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { accessSync, constants } from 'node:fs'
 import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { isInstalled } from './needs.ts'
 import { freePort } from './postgres.ts'
 import { root } from './settings.ts'
 
@@ -29,16 +29,7 @@ export interface TestPrometheus {
   stop(): Promise<void>
 }
 
-/** Throws if Prometheus is missing and CI=true. */
-export function prometheusIsInstalled(): boolean {
-  try {
-    accessSync(program, constants.X_OK)
-    return true
-  } catch {
-    if (process.env.CI === 'true') throw new Error(`${program} is not installed`)
-    return false
-  }
-}
+export const prometheusIsInstalled = (): boolean => isInstalled(program)
 
 /** The configuration can name alerts.yaml, the shipped rules. */
 export async function startPrometheus(configuration: string): Promise<TestPrometheus> {
