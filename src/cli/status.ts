@@ -107,7 +107,7 @@ function tryParseJson(text: string): unknown {
 }
 
 function describe({ problems, replicas, missing, shared }: Status): string {
-  const { ledger, audit, jobs, eventsLagSeconds, webhookDeliveriesWaiting } = shared
+  const { ledger, audit, auditHead, jobs, eventsLagSeconds, webhookDeliveriesWaiting } = shared
   return [
     toTable([
       ['replica', 'role', 'version', 'state', 'uptime', 'skew', 'lag', 'memory', 'waiting'],
@@ -143,8 +143,9 @@ function describe({ problems, replicas, missing, shared }: Status): string {
         'audit log',
         audit
           ? `${audit.intact ? 'intact' : 'BROKEN'}, verified ${audit.at}`
-          : 'no gateway has verified it since its start; `portico audit verify` does',
+          : 'not verified by a gateway since its start',
       ],
+      ['audit head', auditHead ?? 'unknown'],
       [
         'jobs',
         jobs ? `${jobs.due} due, ${jobs.retrying} waiting for a retry, ${jobs.failed} failed for good` : 'unknown',

@@ -11,7 +11,10 @@ const replica = {
   ...{ checks: { store: 'failed', [hostile]: hostile }, reasons: { store: hostile }, backends: { [hostile]: hostile } },
   ...{ queues: {}, clockSkewSeconds: 0, memoryBytes: { rss: 1, heapUsed: 1 }, eventLoopLagSeconds: 0 },
 }
-const shared = { ledger: null, jobs: null, eventsLagSeconds: null, webhookDeliveriesWaiting: null, audit: null }
+const shared = {
+  ...{ ledger: null, audit: null, auditHead: null, jobs: null },
+  ...{ eventsLagSeconds: null, webhookDeliveriesWaiting: null },
+}
 const status = { isHealthy: false, problems: [`app-1: ${hostile}`], replicas: [replica], missing: [], shared }
 const entries = [{ replica: 'app-2', at: 7 }, null, { replica: 'app-1', at: hostile, internal: hostile, status: 503 }]
 
@@ -33,7 +36,7 @@ test('status: texts of replicas neither control the terminal nor begin a line', 
   const { code, out } = await runCli(['status', '--operations-url', url], {})
   expect(code).toBe(1)
   expect(out.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u2028]/u)
-  expect(lines(out).filter((line) => line.startsWith('ledger'))).toEqual(['ledger     not checked yet'])
+  expect(lines(out).filter((line) => line.startsWith('ledger'))).toEqual(['ledger      not checked yet'])
 })
 
 test('explain: skips an entry that it cannot read, and shows the others without control characters', async () => {

@@ -51,7 +51,7 @@ export interface OperatorApiKeysTable
   updatedAt: Timestamp
 }
 
-/** What a list shows of a key of either table, without the digest of its secret. */
+/** The columns that lists of both tables show, without the digest of the secret. */
 export const keyColumns = [
   'bizId',
   'apiKeyName',

@@ -9,6 +9,7 @@ import {
   statusQuestion,
 } from '../../gateway/index.ts'
 import { isRecord, toIso, toIsoOrNull } from '../../kernel/index.ts'
+import { formatHead, readHead } from '../../platform/audit/index.ts'
 import { countJobs } from '../../platform/jobs/index.ts'
 import { outboxPage } from '../../platform/mail/index.ts'
 import { joinReplicas, type Replicas } from '../../platform/replicas.ts'
@@ -89,6 +90,10 @@ function readShared({ infrastructure: { database, clock }, domains, metrics: { r
             brokenRule: last.broken?.rule ?? null,
           }
         : null
+    },
+    auditHead: async () => {
+      const head = await readHead(database)
+      return head ? formatHead(head) : null
     },
     jobs: () => countJobs(database, clock.now()),
   })

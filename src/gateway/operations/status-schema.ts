@@ -31,6 +31,8 @@ const shared = z.object({
       brokenRule: z.string().nullable(),
     })
     .nullable(),
+  /** `sequence:hash` of the newest sealed entry of the audit log. */
+  auditHead: z.string().nullable(),
   jobs: z.object({ due: z.number(), retrying: z.number(), failed: z.number() }).nullable(),
   eventsLagSeconds: z.number().nullable(),
   webhookDeliveriesWaiting: z.number().nullable(),

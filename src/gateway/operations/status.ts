@@ -60,17 +60,23 @@ export interface SharedParts {
   registry: Registry
   /** The last check of the ledger, or undefined without one. */
   ledgerCheck(): Promise<SharedStatus['ledger']>
+  auditHead(): Promise<SharedStatus['auditHead']>
   /** Background jobs in the store. */
   jobs(): Promise<NonNullable<SharedStatus['jobs']>>
 }
 
 /** Null for what the store did not answer in time. */
-export async function readSharedStatus({ registry, ledgerCheck, jobs }: SharedParts): Promise<SharedStatus> {
-  const [ledger, queue] = await Promise.all([withinTime(ledgerCheck()), withinTime(jobs())])
+export async function readSharedStatus({ registry, ...store }: SharedParts): Promise<SharedStatus> {
+  const [ledger, auditHead, jobs] = await Promise.all([
+    withinTime(store.ledgerCheck()),
+    withinTime(store.auditHead()),
+    withinTime(store.jobs()),
+  ])
   const gauge = async (name: string) => (await samplesOf(registry, name))[0]?.value ?? null
   return {
     ledger,
-    jobs: queue,
+    auditHead,
+    jobs,
     eventsLagSeconds: await gauge('portico_events_lag_seconds'),
     webhookDeliveriesWaiting: await gauge('portico_webhook_deliveries_waiting'),
   }

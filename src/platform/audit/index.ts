@@ -18,5 +18,5 @@ export {
 } from './record.ts'
 export { sealAuditLog } from './seal.ts'
 export { type AuditedSetting, recordSetting } from './setting.ts'
-export { insertAuditEntry, readExportLag } from './store.ts'
+export { insertAuditEntry, readExportLag, readHead } from './store.ts'
 export { AuditVerifier, type ChainBreak, verifyAuditLog } from './verify.ts'

@@ -35,7 +35,8 @@ describe('portico status and explain', needsStore(), () => {
     expect(text.out).toMatch(/^replica +role +version +state/)
     expect(text.out).toMatch(/^ledger +(consistent|not checked yet)/m)
     // `portico audit verify` runs in a separate process, so it does not change this line.
-    expect(text.out).toMatch(/^audit log +no gateway has verified it since its start/m)
+    expect(text.out).toMatch(/^audit log +not verified by a gateway since its start/m)
+    expect(text.out).toMatch(/^audit head +\d+:[0-9a-f]{64}$/m)
   })
 
   test('status exit 0: counts jobs that failed and wait for a retry, such as mails that the server refuses', async () => {

@@ -235,6 +235,6 @@ test.each([
     }),
     close: () => undefined,
   }
-  const shared = { ledger: null, jobs: null, eventsLagSeconds: null, webhookDeliveriesWaiting: null }
+  const shared = { ledger: null, auditHead: null, jobs: null, eventsLagSeconds: null, webhookDeliveriesWaiting: null }
   expect((await gatherStatus(replicas, async () => shared)).problems).toEqual([problem])
 })

@@ -4,7 +4,7 @@ import { gatherStatus, readReplicaStatus } from '../../../src/gateway/operations
 import type { Replicas } from '../../../src/platform/replicas.ts'
 import { systemClock } from '../../../src/platform/runtime/index.ts'
 
-const nothing = { ledger: null, jobs: null, eventsLagSeconds: null, webhookDeliveriesWaiting: null }
+const nothing = { ledger: null, auditHead: null, jobs: null, eventsLagSeconds: null, webhookDeliveriesWaiting: null }
 
 async function problemsOf(changed: object): Promise<string[]> {
   const status = await readReplicaStatus({
