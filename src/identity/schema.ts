@@ -8,7 +8,7 @@ import { lockout } from './lockout/schema.ts'
 import { formerFactors, issuedFactors, mfa, shownSecrets } from './mfa/schema.ts'
 import { passwords, undoLinks } from './passwords/schema.ts'
 import { secureChannel } from './secure-channel/schema.ts'
-import { cookies, loginHistory, sessionEvents, sessions } from './sessions/schema.ts'
+import { cookies, loginHistory, sessionEvents, sessions, signInMethods } from './sessions/schema.ts'
 import { stepUps } from './step-ups/schema.ts'
 import { tickets } from './tickets/schema.ts'
 import { tokens } from './tokens/schema.ts'
@@ -37,4 +37,5 @@ export const migrations = [
   sqlMigration('007-browser-sessions', cookies),
   sqlMigration('008-tickets', tickets),
   sqlMigration('009-events', [...accountEvents, ...sessionEvents]),
+  sqlMigration('010-sign-in-methods', signInMethods),
 ]

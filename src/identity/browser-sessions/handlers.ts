@@ -1,27 +1,27 @@
 import { ticketParameter } from '../../contract/policies.ts'
-import { createHandlerTable, type HandlerTable, invalid, Refusal, withSessionCookie } from '../../kernel/index.ts'
+import {
+  type Caller,
+  createHandlerTable,
+  type HandlerTable,
+  invalid,
+  Refusal,
+  type RequestContext,
+  withSessionCookie,
+} from '../../kernel/index.ts'
 import { finishLogin } from '../login/complete.ts'
 import { asLaterStep, completionOf } from '../login/handlers.ts'
 import type { LoginPorts } from '../login/service.ts'
+import type { SessionClient, StartedLogin } from '../login/start.ts'
 import { getOpenSession, logout } from '../sessions/service.ts'
 import { toOwnSessionView } from '../sessions/view.ts'
 import { createTicket } from '../tickets/service.ts'
 import * as contract from './contract.ts'
 
 export function browserSessionHandlers(ports: LoginPorts): HandlerTable {
-  const { mfa, sessions } = ports.settings
+  const { mfa } = ports.settings
   return createHandlerTable(contract, {
-    startBrowserSession: async (request) => {
-      const { caller } = request
-      const start = { kind: 'cookie', replaced: caller?.sessionId ?? null } as const
-      const finish = () => finishLogin(ports, completionOf(request.body), request, start)
-      const { sessionId, isNewDevice, expiresAt, secret } = await asLaterStep(ports, request, finish)
-      const expiresIn = Math.floor((expiresAt - ports.clock.now()) / 1_000)
-      // The browser no longer has the cookie of its previous session.
-      if (caller) await logout(ports, { ...request, caller, operationId: contract.endBrowserSession.id })
-      const idleExpiresIn = Math.min(expiresIn, Math.floor(sessions.idleMs / 1_000))
-      return withSessionCookie({ sessionId, isNewDevice, expiresIn, idleExpiresIn }, secret)
-    },
+    startBrowserSession: (request) =>
+      startWithCookie(ports, request, (client) => finishLogin(ports, completionOf(request.body), request, client)),
     readBrowserSession: async (request) => {
       const { caller } = request
       if (!caller) return { signedIn: false }
@@ -45,6 +45,22 @@ export function browserSessionHandlers(ports: LoginPorts): HandlerTable {
       })
     },
   })
+}
+
+/** Completes a sign-in with `finish`, ends the browser's previous session, and sets the cookie. */
+export async function startWithCookie(
+  ports: LoginPorts,
+  request: RequestContext & { caller: Caller | null },
+  finish: (client: SessionClient) => Promise<StartedLogin>,
+) {
+  const { caller } = request
+  const client = { kind: 'cookie', replaced: caller?.sessionId ?? null } as const
+  const { sessionId, isNewDevice, expiresAt, secret } = await asLaterStep(ports, request, () => finish(client))
+  const expiresIn = Math.floor((expiresAt - ports.clock.now()) / 1_000)
+  // The browser no longer has the cookie of its previous session.
+  if (caller) await logout(ports, { ...request, caller, operationId: contract.endBrowserSession.id })
+  const idleExpiresIn = Math.min(expiresIn, Math.floor(ports.settings.sessions.idleMs / 1_000))
+  return withSessionCookie({ sessionId, isNewDevice, expiresIn, idleExpiresIn }, secret)
 }
 
 /** Throws VALIDATION.INVALID_PARAMETER for a path that a browser would send in another form, or to another host. */

@@ -1,24 +1,15 @@
-import { batch, commitWith, inTransaction, type LastStatements, type Tx } from '../../database/index.ts'
-import { type AccountId, type Code, Refusal, type RequestContext, type SessionId } from '../../kernel/index.ts'
+import { batch, inTransaction, type LastStatements, type Tx } from '../../database/index.ts'
+import { type Code, Refusal, type RequestContext } from '../../kernel/index.ts'
 import { spendOneOf } from '../../platform/crypto/index.ts'
-import { type Account, accountLocked, recordLastLogin } from '../accounts/store.ts'
+import { type Account, accountLocked } from '../accounts/store.ts'
 import { spendAttempt, takeTry } from '../attempts/store.ts'
-import { deleteOldestDevices, recordDevice } from '../devices/store.ts'
+import { recordDevice } from '../devices/store.ts'
 import type { FailureSubject } from '../lockout/store.ts'
 import { factorOf, type PresentedFactor } from '../mfa/verify.ts'
-import { noticeQueued } from '../notices/service.ts'
-import { type LoginFailure, recordFailedLogin, recordLogin } from '../sessions/history-store.ts'
-import type { TokenPair } from '../sessions/refresh.ts'
-import { type NewSession, type StartedSession, startSession } from '../sessions/service.ts'
+import { type LoginFailure, recordFailedLogin } from '../sessions/history-store.ts'
 import { sessionNotFound } from '../tokens/rules.ts'
 import { findLogin, type LoginPorts, type PendingLogin } from './service.ts'
-
-export interface CompletedLogin extends TokenPair {
-  /** Seconds, regardless of activity. */
-  refreshExpiresIn: number
-  sessionId: string
-  isNewDevice: boolean
-}
+import { type CompletedLogin, issueTokens, type SessionClient, type StartedLogin, startLogin } from './start.ts'
 
 const failures = new Map<Code, LoginFailure>([
   ['AUTH.CODE_INVALID', 'CODE_INVALID'],
@@ -33,14 +24,8 @@ export async function completeLogin(
   completion: LoginCompletion,
   context: RequestContext,
 ): Promise<CompletedLogin> {
-  const { portal, clientHash } = context
-  const { accountId, sessionId, secret, expiresAt, isNewDevice } = await finishLogin(ports, completion, context, {
-    kind: 'tokens',
-    replaced: null,
-  })
-  const access = await ports.tokens.issue({ portal, accountId, sessionId, clientHash, sessionExpiresAt: expiresAt })
-  const refreshExpiresIn = Math.floor((expiresAt - ports.clock.now()) / 1_000)
-  return { ...access, refreshToken: secret, refreshExpiresIn, sessionId, isNewDevice }
+  const started = await finishLogin(ports, completion, context, { kind: 'tokens', replaced: null })
+  return issueTokens(ports, started, context)
 }
 
 /**
@@ -51,16 +36,16 @@ export async function finishLogin(
   ports: LoginPorts,
   { sessionId, ...factor }: LoginCompletion,
   context: RequestContext,
-  start: NewSession,
-): Promise<FinishedLogin & { accountId: AccountId }> {
+  client: SessionClient,
+): Promise<StartedLogin> {
   const login = await findCountedLogin(ports, sessionId, context)
   const { account } = login
   const finished = await recordingFailure(ports, account, factor, context, async () => {
     await ports.addressGuard.assertAllowed({ ...account, accountId: account.id }, context.clientIp)
-    return verifyAndFinish(ports, login, factor, context, start)
+    return verifyAndFinish(ports, login, factor, context, client)
   })
   for (const id of finished.displaced) ports.sessionCache.invalidate(id)
-  return { ...finished, accountId: account.id }
+  return finished
 }
 
 /** A changed client hash uses up a try, like a wrong code. */
@@ -100,25 +85,19 @@ async function recordingFailure<T>(
   }
 }
 
-interface FinishedLogin extends StartedSession {
-  isNewDevice: boolean
-  /** Sessions that the session limit ended. */
-  displaced: SessionId[]
-}
-
 /** A lockout uses up no try, because another person may have caused it. */
 async function verifyAndFinish(
   ports: LoginPorts,
   login: PendingLogin,
   factor: PresentedFactor,
   context: RequestContext,
-  start: NewSession,
-): Promise<FinishedLogin> {
+  client: SessionClient,
+): Promise<StartedLogin> {
   const { database, lockout } = ports
   const subject = lockout.loginSubject(context.portal, login.account.email, login.device.known)
   return lockout.countIfRefused(subject, 'AUTH.CODE_INVALID', async () => {
     await assertTryLeft(ports, [login.digest], context)
-    return inTransaction(database, (tx) => finish(ports, tx, login, factor, subject, context, start))
+    return inTransaction(database, (tx) => finish(ports, tx, login, factor, subject, context, client))
   })
 }
 
@@ -133,9 +112,9 @@ async function finish(
   factor: PresentedFactor,
   subject: FailureSubject,
   context: RequestContext,
-  start: NewSession,
-): Promise<LastStatements<FinishedLogin>> {
-  const { clock, digest, ids, lockout } = ports
+  client: SessionClient,
+): Promise<LastStatements<StartedLogin>> {
+  const { clock, digest, lockout } = ports
   const { portal } = context
   const { id } = login.account
   const now = clock.now()
@@ -150,14 +129,6 @@ async function finish(
   if (account?.status !== 'ACTIVE') throw sessionNotFound('the account is not active')
   if (!isSpent) throw sessionNotFound('the attempt is spent')
   if (!(await verify(tx, account))) throw new Refusal('AUTH.CODE_INVALID')
-  const { started, statements } = startSession(ports, account, context, now, start)
-  const ofNewDevice = [deleteOldestDevices(id), noticeQueued(tx, ids, account, 'NEW_DEVICE', context, now)]
-  const last = [
-    statements,
-    recordLastLogin(account, context.clientIp, now),
-    lockout.clear(subject),
-    recordLogin(ports, { accountId: id, method: factor.method }, context, now),
-    ...(isNewDevice ? ofNewDevice : []),
-  ] as const
-  return commitWith(last, ([[displaced]]): FinishedLogin => ({ ...started, isNewDevice, displaced }))
+  const facts = { ...client, signedInBy: factor.method, isNewDevice }
+  return startLogin(ports, tx, account, facts, [lockout.clear(subject)], context, now)
 }

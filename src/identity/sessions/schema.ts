@@ -11,6 +11,9 @@ export type SessionEndReason =
   | 'PASSWORD_CHANGED'
   | 'ACCOUNT_CLOSED'
 
+/** The last factor of a sign-in. With PROVIDER, the portal's identity provider authenticated the person. */
+export type SignInMethod = 'EMAIL' | 'OTP' | 'BACKUP_CODE' | 'PASSKEY' | 'PROVIDER'
+
 interface SessionsTable {
   bizId: SessionId
   portal: Portal
@@ -27,6 +30,8 @@ interface SessionsTable {
   endReason: SessionEndReason | null
   /** The keyed digest of the browser's cookie. Null for a session that has tokens. */
   cookieDigest: Uint8Array | null
+  /** Null for a session that is older than the column. */
+  signedInBy: SignInMethod | null
 }
 
 /** Values of cookies that a newer one has replaced. */
@@ -90,6 +95,11 @@ export const cookies = [
   )`,
   `CREATE INDEX former_cookies_session ON former_cookies (session_biz_id)`,
   `CREATE INDEX former_cookies_expiry ON former_cookies (expires_at)`,
+]
+
+export const signInMethods = [
+  `ALTER TABLE sessions ADD COLUMN signed_in_by text
+    CHECK (signed_in_by IN ('EMAIL', 'OTP', 'BACKUP_CODE', 'PASSKEY', 'PROVIDER'))`,
 ]
 
 export const loginHistory = [

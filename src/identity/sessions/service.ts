@@ -20,7 +20,7 @@ import type { IdentitySettings } from '../settings.ts'
 import { mintToken } from '../tokens/rules.ts'
 import { insertRefreshToken } from '../tokens/store.ts'
 import { assertSession } from './rules.ts'
-import type { SessionEndReason } from './schema.ts'
+import type { SessionEndReason, SignInMethod } from './schema.ts'
 import type { SessionCache } from './session-cache.ts'
 import {
   endOldestSessions,
@@ -151,6 +151,7 @@ type SessionKind = 'tokens' | 'cookie'
 
 export interface NewSession {
   kind: SessionKind
+  signedInBy: SignInMethod
   /** The caller ends it after the sign-in, so it does not count towards the session limit. */
   replaced: SessionId | null
 }
@@ -175,7 +176,7 @@ export function startSession(
   account: Account,
   { clientHash, clientIp, userAgent }: RequestContext,
   now: Instant,
-  { kind, replaced }: NewSession,
+  { kind, replaced, signedInBy }: NewSession,
 ): { started: StartedSession; statements: Statements<[SessionId[], ...unknown[]]> } {
   const { portal, id: accountId } = account
   const ending = {
@@ -192,7 +193,8 @@ export function startSession(
   const secret = mintToken(randomness)
   const times = { idleExpiresAt, expiresAt }
   const cookieDigest = kind === 'cookie' ? digest('session-cookie', secret) : null
-  const session = { id: sessionId, portal, accountId, clientDigest, clientIp, userAgent, ...times, cookieDigest }
+  const client = { clientDigest, clientIp, userAgent, cookieDigest }
+  const session = { id: sessionId, portal, accountId, ...client, ...times, signedInBy }
   const first = { digest: digest('refresh-token', secret), portal, sessionId, parent: null, expiresAt }
   const statements = together([
     endOldestSessions(ending, now),

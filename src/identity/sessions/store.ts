@@ -18,7 +18,7 @@ import {
   toDate,
 } from '../../kernel/index.ts'
 import { recordAs } from '../../platform/events/index.ts'
-import type { SessionEndReason } from './schema.ts'
+import type { SessionEndReason, SignInMethod } from './schema.ts'
 
 /**
  * The session may have expired; see `hasExpired`.
@@ -137,6 +137,7 @@ export interface NewSession {
   idleExpiresAt: Instant
   expiresAt: Instant
   cookieDigest: Uint8Array | null
+  signedInBy: SignInMethod
 }
 
 type Times = 'idleExpiresAt' | 'expiresAt'
@@ -158,6 +159,7 @@ const insertRow = statement((store, param: Param<InsertedSession>) =>
     endedAt: null,
     endReason: null,
     cookieDigest: param('cookieDigest'),
+    signedInBy: param('signedInBy'),
   }),
 )
 
