@@ -95,8 +95,23 @@ export const refusalTexts: Readonly<Record<Code, RefusalText>> = {
   },
   'AUTH.AUTHENTICATOR_REQUIRED': {
     cause:
-      'The account needs an authenticator, and has neither an authenticator nor backup codes. Also an attempt to remove this authenticator.',
+      'The account needs an authenticator or a passkey, and has neither, nor backup codes. Also an attempt to remove the last one.',
     action: 'Ask an administrator to reset the second factor of the account.',
+  },
+  'AUTH.PASSKEY_INVALID': {
+    cause:
+      'The passkey is unknown, suspended or of another account, or its challenge is unknown, expired or used, or the signature, origin or relying party id is wrong. The log has the reason.',
+    action:
+      'Start again with new options. If it fails on every attempt, compare `passkeys.rpId` and `passkeys.origins` with the address of the page.',
+  },
+  'AUTH.PASSKEYS_NOT_AVAILABLE': {
+    cause: 'The portal has no `passkeys` in its configuration.',
+    action: 'Set `portals.<portal>.passkeys`, or do not offer passkeys.',
+  },
+  'ACCESS.PASSKEY_REQUIRED': {
+    cause:
+      'The portal requires a passkey for this operation (`mfa.required.passkey`), and the session or the step-up used another factor.',
+    action: 'Sign in with a passkey, and step up with one.',
   },
   'AUTH.REGISTRATION_CLOSED': {
     cause: 'The portal does not allow self-registration (`selfRegistration`).',

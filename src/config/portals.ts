@@ -38,6 +38,44 @@ const anyAddress = limitRule.describe(
   'Limit for each client address in total, over all operations. Requests with an unknown path or a wrong access code are counted, too.',
 )
 
+const passkeys = z
+  .strictObject({
+    rpId: hostName
+      .refine((name) => name === name.toLowerCase(), 'a host name in lower case')
+      .describe(
+        'The relying party id: the host name of the pages, or a parent domain of it. Passkeys are bound to it, so that a change makes all passkeys of the portal useless.',
+      ),
+    origins: z
+      .array(httpUrl.refine(isOrigin, 'an origin such as https://portal.example'))
+      .min(1)
+      .describe(
+        'Origins of the pages that can register and use passkeys. In production they must be https, except for localhost.',
+      ),
+    userVerification: z
+      .literal('required')
+      .describe(
+        'The authenticator must verify the user by PIN or biometry. A passkey therefore counts as two factors.',
+      ),
+    attestation: z
+      .union([z.literal('none'), z.strictObject({ allowList: z.array(z.uuid().toLowerCase()).min(1) })])
+      .describe(
+        'Which authenticators can be registered. `none` accepts all of them. `allowList` accepts the models with these AAGUIDs, and needs an attestation.',
+      ),
+  })
+  .describe(
+    'Passkeys (WebAuthn) of the portal. Without this setting, the portal has no passkeys, and its operations answer with AUTH.PASSKEYS_NOT_AVAILABLE.',
+  )
+
+const requiredFactors = z
+  .strictObject({
+    passkey: z
+      .union([z.enum(['none', 'all']), z.array(z.string()).min(1)])
+      .describe(
+        'Which operations need a passkey. `none` requires none. A list of permissions requires a session that was started with a passkey, and a step-up with one, for operations with these permissions. `all` requires it for every operation of an account with permissions, except for the registration of its first passkey.',
+      ),
+  })
+  .describe('Factors that operators must use. The setting has no effect on CONSUMER.')
+
 const portal = z.strictObject({
   accessCodes: z
     .array(codeDigest)
@@ -130,8 +168,10 @@ const portal = z.strictObject({
         .describe(
           'Whether an emailed code is accepted as the second factor. `always` accepts it, `untilAuthenticator` accepts it until the account has an authenticator, and `never` rejects it. With `never`, operators without an approve, confirm, verify, settle or manage permission can use emailed codes until they have an authenticator.',
         ),
+      required: requiredFactors,
     })
     .describe('Second factors for sign-ins and step-ups.'),
+  passkeys: passkeys.optional(),
   links: links,
   origins: z
     .array(httpUrl.refine(isOrigin, 'an origin such as https://portal.example'))

@@ -26,6 +26,7 @@ import * as browserSessions from '../identity/browser-sessions/contract.ts'
 import * as ipWhitelist from '../identity/ip-whitelist/contract.ts'
 import * as auth from '../identity/login/contract.ts'
 import * as mfa from '../identity/mfa/contract.ts'
+import * as passkeys from '../identity/passkeys/contract.ts'
 import * as password from '../identity/passwords/contract.ts'
 import * as registration from '../identity/registration/contract.ts'
 import * as secureChannel from '../identity/secure-channel/contract.ts'
@@ -38,6 +39,7 @@ export const identityContracts = {
   registration,
   password,
   mfa,
+  passkeys,
   sessions,
   ipWhitelist,
   secureChannel,

@@ -22,6 +22,7 @@ interface ExpiredRows {
     | 'known_devices'
     | 'shown_secrets'
     | 'step_ups'
+    | 'passkey_challenges'
   /** An indexed column. Rows whose value is earlier than `before` are deleted. */
   column: 'expiresAt' | 'windowStartedAt' | 'lastSeenAt'
   before: Instant
@@ -47,6 +48,7 @@ export async function deleteExpired(
     { table: 'login_failures', column: 'windowStartedAt', before: failuresBefore, where: noWait },
     { table: 'password_tokens', column: 'expiresAt', before: recently },
     { table: 'step_ups', column: 'expiresAt', before: recently },
+    { table: 'passkey_challenges', column: 'expiresAt', before: now },
     { table: 'shown_secrets', column: 'expiresAt', before: now },
     { table: 'refresh_tokens', column: 'expiresAt', before: recently },
     { table: 'former_cookies', column: 'expiresAt', before: recently },

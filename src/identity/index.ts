@@ -1,7 +1,8 @@
 /*
  * Operations that the gateway serves itself: sign-in, sessions, second factors, passwords, registration, IP whitelists
  * and the secure channel. Each folder imports only from folders before it in this order: accounts, notices, tokens,
- * codes, devices, lockout, attempts, sessions, tickets, step-ups, mfa, passwords, ip-whitelist, login, browser-sessions,
+ * codes, devices, lockout, attempts, sessions, tickets, step-ups, webauthn, mfa,
+ * passkeys, passwords, ip-whitelist, login, browser-sessions,
  * registration. The secure channel imports none of them. Start with `createIdentity`, then read a capability's `contract.ts`, `handlers.ts` and
  * `service.ts`.
  */
@@ -25,6 +26,7 @@ import { createLoginConcurrency } from './login/service.ts'
 import { mfaHandlers } from './mfa/handlers.ts'
 import { forgetFailures } from './mfa/recovery/reset.ts'
 import { noticeMailJob } from './notices/service.ts'
+import { passkeyHandlers } from './passkeys/handlers.ts'
 import { passwordHandlers } from './passwords/handlers.ts'
 import { createUndoLink } from './passwords/undo.ts'
 import type { GuardedAccount, IdentityPorts } from './ports.ts'
@@ -111,6 +113,7 @@ export async function createIdentity(ports: IdentityPorts, settings: IdentitySet
     registrationHandlers(services),
     passwordHandlers(services),
     mfaHandlers(services),
+    passkeyHandlers(services),
     sessionHandlers(services),
     ipWhitelistHandlers(services),
   ]

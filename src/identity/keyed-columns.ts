@@ -89,6 +89,13 @@ export const keyedColumns: KeyedColumns = {
       expiresAt: 'expiresAt',
       endedAt: 'usedAt',
     },
+    {
+      label: 'passkey challenges',
+      table: 'passkey_challenges',
+      column: 'challengeDigest',
+      expiresAt: 'expiresAt',
+      endedAt: 'spentAt',
+    },
     { label: 'backup codes', table: 'backup_codes', column: 'codeDigest', endedAt: 'usedAt' },
     // Renewed at the next sign-in from the device. Cleanup deletes old ones.
     { label: 'known devices', table: 'known_devices', column: 'clientDigest' },

@@ -12,6 +12,7 @@ import { cookies, loginHistory, sessionEvents, sessions, signInMethods } from '.
 import { stepUps } from './step-ups/schema.ts'
 import { tickets } from './tickets/schema.ts'
 import { tokens } from './tokens/schema.ts'
+import { passkeys } from './webauthn/schema.ts'
 
 /** Tables that others reference must come first. */
 export const migrations = [
@@ -38,4 +39,5 @@ export const migrations = [
   sqlMigration('008-tickets', tickets),
   sqlMigration('009-events', [...accountEvents, ...sessionEvents]),
   sqlMigration('010-sign-in-methods', signInMethods),
+  sqlMigration('011-passkeys', passkeys),
 ]

@@ -14,8 +14,8 @@ describe('mailed codes with the defaults of production', () => {
       adjust: ({ passwords, portals }) => {
         // The authenticators of the test are new.
         passwords.suspicionWindowMs = 0
-        portals.CONSUMER.mfa = { mailCodes: 'untilAuthenticator' }
-        portals.SYSTEM.mfa = { mailCodes: 'never' }
+        portals.CONSUMER.mfa.mailCodes = 'untilAuthenticator'
+        portals.SYSTEM.mfa.mailCodes = 'never'
       },
     })
   })

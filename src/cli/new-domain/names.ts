@@ -43,6 +43,8 @@ export const portalTables: ReadonlySet<string> = new Set([
   'operator_proposals',
   'orders',
   'otp_factors',
+  'passkey_challenges',
+  'passkeys',
   'password_tokens',
   'portico_migrations',
   'recharge_proofs',

@@ -66,7 +66,7 @@ async function enterCode<T>(
   return retryWrongCode(complete, input.attempts ?? 1)
 }
 
-const knownMethods: Readonly<Record<MfaMethod, true>> = { EMAIL: true, OTP: true, BACKUP_CODE: true }
+const knownMethods: Readonly<Record<MfaMethod, true>> = { EMAIL: true, OTP: true, BACKUP_CODE: true, PASSKEY: true }
 
 function pendingApproval(): PorticoError {
   return new PorticoError({

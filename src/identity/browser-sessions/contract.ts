@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { bizId, Link } from '../../contract/fields.ts'
 import { anonymous, everyPortal, own } from '../../contract/policies.ts'
 import { operation } from '../../kernel/index.ts'
-import { completeLogin, logout } from '../login/contract.ts'
+import { completeLogin, logout, verifyPasskey } from '../login/contract.ts'
 import { OwnSession } from '../sessions/contract.ts'
 
 export const summary = 'Sessions of browsers in an HttpOnly cookie, so that no token reaches the page.'
@@ -24,6 +24,18 @@ export const startBrowserSession = operation({
     expiresIn: z.int().meta({ description: 'Seconds until the session ends in any case.' }),
     idleExpiresIn: z.int().meta({ description: 'Seconds until the session ends without further requests.' }),
   }),
+})
+
+export const startWithPasskey = operation({
+  ...verifyPasskey,
+  id: 'browserSessions.startWithPasskey',
+  path: `${path}/passkey`,
+  summary: 'Sign in with a passkey and set the session cookie',
+  description:
+    'The body is that of `POST /auth/passkey/verify`. The page must come from the origin of `publicUrl` or from one of ' +
+    '`portals.<portal>.origins`.',
+  startsBrowserSession: true,
+  reply: startBrowserSession.reply,
 })
 
 const optional = { chains: everyPortal, body: 'none', describesCaller: true, refuses: [] } as const

@@ -22,6 +22,9 @@ export function browserSessionHandlers(ports: LoginPorts): HandlerTable {
   return createHandlerTable(contract, {
     startBrowserSession: (request) =>
       startWithCookie(ports, request, (client) => finishLogin(ports, completionOf(request.body), request, client)),
+    startWithPasskey: () => {
+      throw new Refusal('AUTH.PASSKEYS_NOT_AVAILABLE')
+    },
     readBrowserSession: async (request) => {
       const { caller } = request
       if (!caller) return { signedIn: false }

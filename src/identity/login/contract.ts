@@ -1,19 +1,23 @@
 import * as z from 'zod'
-import { accountEmail, oneTimeCode, password } from '../../contract/account-fields.ts'
-import { bizId, coded, codeOf, opaque, sessionId } from '../../contract/fields.ts'
+import { accountEmail, password } from '../../contract/account-fields.ts'
+import { bizId, coded, opaque, sessionId } from '../../contract/fields.ts'
 import { anonymous, everyPortal, own } from '../../contract/policies.ts'
 import { accountStatus, operation } from '../../kernel/index.ts'
-import { CodeDelivery, DeliveredMethod, mfaMethod } from '../mfa/contract.ts'
+import { CodeDelivery, DeliveredMethod, factorFields, hasCode, hasPasskey, mfaMethod } from '../mfa/contract.ts'
+import { AssertionCredential, RequestOptions } from '../webauthn/fields.ts'
 
 export const summary = 'Sign-in with a password and a second factor, token refresh, and sign-out.'
 
 export const codes = {
   'AUTH.INVALID_CREDENTIALS': { status: 401 },
   'AUTH.CODE_INVALID': { status: 401 },
+  'AUTH.PASSKEY_INVALID': { status: 401 },
   'AUTH.CLIENT_MISMATCH': { status: 401 },
   'AUTH.PENDING_APPROVAL': { status: 403 },
   'AUTH.MFA_METHOD_NOT_ALLOWED': { status: 403 },
   'AUTH.AUTHENTICATOR_REQUIRED': { status: 403 },
+  'AUTH.PASSKEYS_NOT_AVAILABLE': { status: 403 },
+  'ACCESS.PASSKEY_REQUIRED': { status: 403 },
   'AUTH.SESSION_NOT_FOUND': { status: 404 },
 } as const
 
@@ -75,16 +79,54 @@ export const completeLogin = operation({
   emits: ['session.started', 'session.ended'],
   summary: 'Complete a sign-in with a second factor',
   policy: anonymous,
-  body: z.strictObject({ sessionId, mfaMethod: codeOf(mfaMethod), code: oneTimeCode }),
+  body: z
+    .strictObject({ sessionId, ...factorFields })
+    .refine(hasCode, { path: ['code'] })
+    .refine(hasPasskey, { path: ['passkey'] }),
   reply: LoginCompleted,
   refuses: [
     'AUTH.SESSION_NOT_FOUND',
     'AUTH.CLIENT_MISMATCH',
     'AUTH.CODE_INVALID',
+    'AUTH.PASSKEY_INVALID',
     'AUTH.MFA_METHOD_NOT_ALLOWED',
     'AUTH.PENDING_APPROVAL',
     'ACCESS.IP_NOT_ALLOWED',
   ],
+})
+
+export const createPasskeyRequest = operation({
+  ...post,
+  id: 'auth.passkeyOptions',
+  path: '/auth/passkey/options',
+  summary: 'Start a sign-in with a passkey',
+  description:
+    'The reply is for `navigator.credentials.get`. Without `sessionId`, the browser offers its discoverable passkeys of ' +
+    'the portal, and the sign-in needs no password. With the `sessionId` of a pending sign-in, it allows the passkeys of ' +
+    'its account. The challenge expires after five minutes, and only this client can use it, once.',
+  policy: { ...anonymous, rate: 'login' },
+  body: z.strictObject({ sessionId: sessionId.optional() }).optional(),
+  reply: RequestOptions,
+  refuses: [
+    'AUTH.PASSKEYS_NOT_AVAILABLE',
+    'AUTH.SESSION_NOT_FOUND',
+    'AUTH.CLIENT_MISMATCH',
+    'AUTH.MFA_METHOD_NOT_ALLOWED',
+    'AUTH.PENDING_APPROVAL',
+  ],
+})
+
+export const verifyPasskey = operation({
+  ...post,
+  id: 'auth.passkeyVerify',
+  path: '/auth/passkey/verify',
+  emits: completeLogin.emits,
+  summary: 'Sign in with a passkey',
+  description: 'A verified passkey counts as two factors, so the sign-in needs neither a password nor a code.',
+  policy: { ...anonymous, rate: 'login' },
+  body: z.strictObject({ credential: AssertionCredential }),
+  reply: LoginCompleted,
+  refuses: ['AUTH.PASSKEYS_NOT_AVAILABLE', 'AUTH.PASSKEY_INVALID', 'AUTH.PENDING_APPROVAL', 'ACCESS.IP_NOT_ALLOWED'],
 })
 
 export const refreshToken = operation({

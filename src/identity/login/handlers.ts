@@ -4,11 +4,13 @@ import {
   createHandlerTable,
   type HandlerTable,
   type Locale,
+  Refusal,
   type RequestContext,
   type Words,
   withSessionCookie,
 } from '../../kernel/index.ts'
 import { assertEmailAccepted } from '../accounts/service.ts'
+import { toPresentedFactor } from '../mfa/presented.ts'
 import { toMethodView } from '../mfa/view.ts'
 import { refreshTokens } from '../sessions/refresh.ts'
 import { logout } from '../sessions/service.ts'
@@ -45,6 +47,12 @@ export function loginHandlers(ports: LoginPorts): HandlerTable {
       )
       return { ...completed, tokenType: 'Bearer' }
     },
+    createPasskeyRequest: () => {
+      throw new Refusal('AUTH.PASSKEYS_NOT_AVAILABLE')
+    },
+    verifyPasskey: () => {
+      throw new Refusal('AUTH.PASSKEYS_NOT_AVAILABLE')
+    },
     refreshToken: (request) => refreshTokens(ports, request.body.refreshToken, request),
     logout: async (request) =>
       withSessionCookie({ success: true, terminatedSessions: await logout(ports, request) }, null),
@@ -59,7 +67,7 @@ export async function asLaterStep<T>(ports: LoginPorts, context: RequestContext,
 }
 
 export function completionOf(body: z.output<typeof contract.completeLogin.body>): LoginCompletion {
-  return { sessionId: body.sessionId, method: body.mfaMethod, code: body.code }
+  return { sessionId: body.sessionId, ...toPresentedFactor(body) }
 }
 
 function toInitiatedLoginView(

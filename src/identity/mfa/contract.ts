@@ -3,11 +3,40 @@ import { oneTimeCode } from '../../contract/account-fields.ts'
 import { coded, codeOf, id, timestamp } from '../../contract/fields.ts'
 import { everyPortal, own } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
+import { AssertionCredential, RequestOptions } from '../webauthn/fields.ts'
 
 export const summary = 'Second factors, backup codes, and step-up verification.'
 
-export const mfaMethod = codedFamily('mfaMethod', { EMAIL: 10011001, OTP: 10011002, BACKUP_CODE: 10011005 })
+export const mfaMethod = codedFamily('mfaMethod', {
+  EMAIL: 10011001,
+  OTP: 10011002,
+  BACKUP_CODE: 10011005,
+  PASSKEY: 10011006,
+})
 export type MfaMethod = CodeOf<typeof mfaMethod>
+
+/** The proof of a factor in a request: a passkey, or a code for any other method. */
+export const factorFields = {
+  mfaMethod: codeOf(mfaMethod),
+  code: oneTimeCode.optional().meta({ description: 'Required unless `mfaMethod` is `PASSKEY`.' }),
+  passkey: AssertionCredential.optional().meta({ description: 'Required if `mfaMethod` is `PASSKEY`.' }),
+}
+
+export interface FactorFields {
+  mfaMethod?: MfaMethod | undefined
+  code?: string | undefined
+  passkey?: AssertionCredential | undefined
+}
+
+/** Whether there is a code if and only if the method has codes. */
+export function hasCode({ mfaMethod: method, code }: FactorFields): boolean {
+  return (code !== undefined) === (method !== undefined && method !== 'PASSKEY')
+}
+
+/** Whether there is a passkey if and only if the method is PASSKEY. */
+export function hasPasskey({ mfaMethod: method, passkey }: FactorFields): boolean {
+  return (passkey !== undefined) === (method === 'PASSKEY')
+}
 
 export const DeliveredMethod = codeOf(mfaMethod).extract(['EMAIL']).meta({ title: 'DeliveredMfaMethod' })
 
@@ -135,13 +164,36 @@ export const sendStepUpCode = operation({
   refuses: [...purposeRefusals, 'AUTH.MFA_METHOD_NOT_ALLOWED'],
 })
 
+export const createStepUpPasskeyOptions = operation({
+  ...post,
+  id: 'mfa.stepUpPasskeyOptions',
+  path: '/security/step-up/passkey',
+  summary: 'Start a step-up with a passkey',
+  description:
+    'The reply is for `navigator.credentials.get`. Its challenge is derived from the purpose, so that the signature ' +
+    'confirms exactly this command. `POST /security/step-up` needs the same purpose.',
+  policy: verification,
+  body: z.strictObject({ purpose: StepUpPurpose.optional() }).optional(),
+  reply: RequestOptions,
+  refuses: [...purposeRefusals, 'AUTH.PASSKEYS_NOT_AVAILABLE', 'AUTH.MFA_METHOD_NOT_ALLOWED'],
+})
+
 export const stepUp = operation({
   ...post,
   id: 'mfa.stepUp',
   path: '/security/step-up',
   summary: 'Verify a second factor again',
   policy: verification,
-  body: z.strictObject({ mfaMethod: codeOf(mfaMethod), code: oneTimeCode, purpose: StepUpPurpose.optional() }),
+  body: z
+    .strictObject({ ...factorFields, purpose: StepUpPurpose.optional() })
+    .refine(hasCode, { path: ['code'] })
+    .refine(hasPasskey, { path: ['passkey'] }),
   reply: z.object({ success: z.boolean(), expiresIn: z.int() }),
-  refuses: [...purposeRefusals, 'AUTH.CODE_INVALID', 'AUTH.MFA_METHOD_NOT_ALLOWED'],
+  refuses: [
+    ...purposeRefusals,
+    'AUTH.CODE_INVALID',
+    'AUTH.PASSKEY_INVALID',
+    'AUTH.MFA_METHOD_NOT_ALLOWED',
+    'ACCESS.PASSKEY_REQUIRED',
+  ],
 })

@@ -23,10 +23,11 @@ import type { SessionPorts } from '../sessions/service.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { recordPurpose } from '../step-ups/service.ts'
 import type { MfaMethod, StepUpPurpose } from './contract.ts'
+import type { PresentedFactor } from './presented.ts'
 import { type ConfirmedCommand, describePurpose, parsePurpose } from './purpose.ts'
 import { allowsMailCodes } from './rules.ts'
 import { type BackupCodeCounts, backupCodeCounts, type OtpFactor, otpOf, readOtp } from './store.ts'
-import { assertMailAllowed, factorOf, type PresentedFactor, verifyCode } from './verify.ts'
+import { assertMailAllowed, factorOf, verifyCode } from './verify.ts'
 
 export interface MfaPorts extends SessionPorts {
   settings: IdentitySettings

@@ -10,7 +10,7 @@ import type { IdentityPorts } from '../ports.ts'
 import type { OwnSession } from '../sessions/rules.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { backupCodeCandidates } from './backup-codes.ts'
-import type { MfaMethod } from './contract.ts'
+import type { PresentedFactor, StrongFactor } from './presented.ts'
 import { allowsMailCodes } from './rules.ts'
 import { type OtpFactor, otpLocked, otpOf, spendBackupCode, spendTimeStep } from './store.ts'
 import { openSecret, timeStepOf } from './totp.ts'
@@ -23,22 +23,12 @@ interface FactorPorts extends IdentityPorts {
   settings: IdentitySettings
 }
 
-export interface PresentedFactor {
-  method: MfaMethod
-  code: string
-}
-
 type AccountKey = Pick<Account, 'portal' | 'id'>
 
 /** The account whose factor is verified. */
 export interface FactorOwner extends AccountKey {
   /** Identifies the code that was emailed to the account. */
   code: CodeOwner
-}
-
-/** Does not depend on the mailbox. */
-export interface StrongFactor extends PresentedFactor {
-  method: Exclude<MfaMethod, 'EMAIL'>
 }
 
 /**
@@ -70,13 +60,13 @@ export async function verifyStrongFactor(
 export function factorOf(
   ports: FactorPorts,
   owner: FactorOwner,
-  { method, code }: PresentedFactor,
+  factor: PresentedFactor,
   context: RequestContext,
   now: Instant,
 ): Verification<(tx: Tx, account: Account) => Promise<boolean>> {
-  if (method !== 'EMAIL') return strongFactor(ports, owner, { method, code }, context, now)
+  if (factor.method !== 'EMAIL') return strongFactor(ports, owner, factor, context, now)
   const { portal, id } = owner
-  const statements = together([otpOf(portal, id), spendPresentedCode(ports.digest, owner.code, code, now)])
+  const statements = together([otpOf(portal, id), spendPresentedCode(ports.digest, owner.code, factor.code, now)])
   return statements.map(([otp, isSpent]) => async (_, account) => {
     assertMailAllowed(ports.settings, account, otp)
     return isSpent
@@ -122,10 +112,12 @@ export async function verifyCode<T>(
 function strongFactor(
   ports: IdentityPorts,
   account: AccountKey,
-  { method, code }: StrongFactor,
+  factor: StrongFactor,
   context: RequestContext,
   now: Instant,
 ): Verification {
+  if (factor.method === 'PASSKEY') throw new Refusal('AUTH.PASSKEY_INVALID', { internal: 'not implemented' })
+  const { method, code } = factor
   return method === 'OTP' ? totp(ports, account, code, now) : backupCode(ports, account, code, context, now)
 }
 

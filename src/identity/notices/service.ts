@@ -28,6 +28,9 @@ const credentialChanges = [
   'BACKUP_CODES_GENERATED',
   'BACKUP_CODES_REMOVED',
   'BACKUP_CODE_USED',
+  'PASSKEY_ADDED',
+  'PASSKEY_REMOVED',
+  'PASSKEY_SUSPENDED',
   'IP_WHITELIST_CHANGED',
   'IP_WHITELIST_ENABLED',
   'IP_WHITELIST_DISABLED',
@@ -35,7 +38,11 @@ const credentialChanges = [
 export type CredentialChange = (typeof credentialChanges)[number]
 
 /** A thief could have caused them. Their mails contain a link that undoes them. */
-const enrollments: ReadonlySet<string> = new Set<CredentialChange>(['OTP_ENABLED', 'BACKUP_CODES_GENERATED'])
+const enrollments: ReadonlySet<string> = new Set<CredentialChange>([
+  'OTP_ENABLED',
+  'BACKUP_CODES_GENERATED',
+  'PASSKEY_ADDED',
+])
 
 const noticeJob = 'identity.notice'
 

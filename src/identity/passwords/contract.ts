@@ -1,16 +1,10 @@
 import * as z from 'zod'
-import {
-  accountEmail,
-  newPassword,
-  oneTimeCode,
-  password,
-  suspendedCredentials,
-} from '../../contract/account-fields.ts'
+import { accountEmail, newPassword, password, suspendedCredentials } from '../../contract/account-fields.ts'
 import { recovered } from '../../contract/events/caused.ts'
 import { coded, codeOf, opaque, timestamp } from '../../contract/fields.ts'
 import { anonymous, everyPortal, own } from '../../contract/policies.ts'
 import { operation } from '../../kernel/index.ts'
-import { mfaMethod } from '../mfa/contract.ts'
+import { factorFields, hasCode, hasPasskey, mfaMethod } from '../mfa/contract.ts'
 
 export const summary = 'Recovery by mailed links, and password change.'
 
@@ -22,8 +16,13 @@ const NewPassword = z.strictObject({ token: opaque(512), newPassword })
 /** Accounts with an older authenticator need a second factor. */
 const ResetPassword = NewPassword.extend({
   mfaMethod: codeOf(mfaMethod).exclude(['EMAIL']).meta({ title: 'RecoveryMfaMethod' }).optional(),
-  code: oneTimeCode.optional(),
-}).refine((body) => (body.mfaMethod === undefined) === (body.code === undefined), { path: ['code'] })
+  code: factorFields.code,
+  passkey: factorFields.passkey.meta({
+    description: 'Required if `mfaMethod` is `PASSKEY`. Its options are those of `POST /auth/passkey/options`.',
+  }),
+})
+  .refine(hasCode, { path: ['code'] })
+  .refine(hasPasskey, { path: ['passkey'] })
 
 const PasswordSet = z.object({ success: z.boolean() })
 const SessionsEnded = PasswordSet.extend({ terminatedSessions: z.int() })
@@ -50,7 +49,7 @@ export const resetPassword = operation({
   policy: { ...anonymous, rate: 'password', changesRights: true },
   body: ResetPassword,
   reply: SessionsEnded,
-  refuses: ['AUTH.SESSION_NOT_FOUND', 'ACCESS.STEP_UP_REQUIRED', 'AUTH.CODE_INVALID'],
+  refuses: ['AUTH.SESSION_NOT_FOUND', 'ACCESS.STEP_UP_REQUIRED', 'AUTH.CODE_INVALID', 'AUTH.PASSKEY_INVALID'],
 })
 
 export const initPassword = operation({

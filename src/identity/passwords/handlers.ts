@@ -5,6 +5,7 @@ import {
   toIso,
   withSessionCookie,
 } from '../../kernel/index.ts'
+import { toStrongFactor } from '../mfa/presented.ts'
 import { factorMethod } from '../mfa/recovery/young.ts'
 import { toMethodView } from '../mfa/view.ts'
 import * as contract from './contract.ts'
@@ -19,9 +20,10 @@ export function passwordHandlers(ports: PasswordPorts): HandlerTable {
       return { success: true, message: ports.words.text('notice.PASSWORD_FORGOT', request.locale) }
     },
     resetPassword: async (request) => {
-      const { mfaMethod: method, code, ...body } = request.body
-      const factor = method === undefined || code === undefined ? null : { method, code }
-      const terminatedSessions = await setPasswordByToken(ports, { purpose: 'RESET', ...body, factor }, request)
+      const { mfaMethod: method, token, newPassword } = request.body
+      const factor = method === undefined ? null : toStrongFactor(request.body, method)
+      const reset = { purpose: 'RESET', token, newPassword, factor } as const
+      const terminatedSessions = await setPasswordByToken(ports, reset, request)
       return { success: true, terminatedSessions }
     },
     initPassword: async (request) => {

@@ -23,8 +23,8 @@ import { newPassword, requestResetLink, resetTokenOf } from '../recovery.ts'
 let at: Harness
 beforeAll(async () => {
   at = await harness((settings) => {
-    settings.portals.CONSUMER.mfa = { mailCodes: 'untilAuthenticator' }
-    settings.portals.SYSTEM.mfa = { mailCodes: 'never' }
+    settings.portals.CONSUMER.mfa.mailCodes = 'untilAuthenticator'
+    settings.portals.SYSTEM.mfa.mailCodes = 'never'
   })
 })
 afterAll(() => at.close())
