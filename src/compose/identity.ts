@@ -63,6 +63,7 @@ export function identitySettings(settings: Configuration): IdentitySettings {
     refusedDomains: portals[each].refusedDomains,
     links: linksOf(settings, each),
     mfa: portals[each].mfa,
+    passkeys: portals[each].passkeys,
     codeSends: accountRule(settings, each, 'mfaSend'),
     forgot: accountRule(settings, each, 'forgot'),
     registrationMails: accountRule(settings, each, 'registration'),

@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto'
+import { hash, X509Certificate } from 'node:crypto'
 import { z } from 'zod'
 import type { Portal, RateGroup, RateGroups } from '../kernel/index.ts'
 import { links } from './identity.ts'
@@ -57,9 +57,18 @@ const passkeys = z
         'The authenticator must verify the user by PIN or biometry. A passkey therefore counts as two factors.',
       ),
     attestation: z
-      .union([z.literal('none'), z.strictObject({ allowList: z.array(z.uuid().toLowerCase()).min(1) })])
+      .union([
+        z.literal('none'),
+        z.strictObject({
+          allowList: z.array(z.uuid().toLowerCase()).min(1).describe('AAGUIDs of the models that are accepted.'),
+          roots: z
+            .array(z.string().refine(isCertificate, 'a certificate in PEM'))
+            .min(1)
+            .describe('PEM certificates of the authorities of the manufacturers, to which an attestation must lead.'),
+        }),
+      ])
       .describe(
-        'Which authenticators can be registered. `none` accepts all of them. `allowList` accepts the models with these AAGUIDs, and needs an attestation.',
+        'Which authenticators can be registered. `none` accepts all of them. An object accepts the models in `allowList`, and requires a packed attestation.',
       ),
   })
   .describe(
@@ -275,5 +284,13 @@ export function limitsOf({ limits, portals }: Limits, portal: Portal | null): Po
     address: own?.address ?? limits.address,
     isAddressOwn: own?.address !== undefined,
     groups: new Map(Object.keys(limits.groups).map((group) => [group, rules(group)])),
+  }
+}
+
+function isCertificate(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).ca
+  } catch {
+    return false
   }
 }

@@ -2,7 +2,7 @@
  * Operations that the gateway serves itself: sign-in, sessions, second factors, passwords, registration, IP whitelists
  * and the secure channel. Each folder imports only from folders before it in this order: accounts, notices, tokens,
  * codes, devices, lockout, attempts, sessions, tickets, step-ups, webauthn, mfa,
- * passkeys, passwords, ip-whitelist, login, browser-sessions,
+ * passwords, passkeys, ip-whitelist, login, browser-sessions,
  * registration. The secure channel imports none of them. Start with `createIdentity`, then read a capability's `contract.ts`, `handlers.ts` and
  * `service.ts`.
  */

@@ -19,7 +19,10 @@ export const fixedSettings = {
   secureChannel: { maxClockDifferenceMs: 60_000, windowSize: 256, cacheSize: 10_000 },
 }
 
-interface PortalIdentity extends Pick<PortalConfiguration, 'selfRegistration' | 'refusedDomains' | 'links' | 'mfa'> {
+export type PasskeySettings = NonNullable<PortalConfiguration['passkeys']>
+
+interface PortalIdentity
+  extends Pick<PortalConfiguration, 'selfRegistration' | 'refusedDomains' | 'links' | 'mfa' | 'passkeys'> {
   /** Per account, or per address during registration. */
   codeSends: WindowLimit
   /** Limit on mails about registrations of one address, in addition to `codeSends`. */

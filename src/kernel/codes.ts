@@ -18,6 +18,7 @@ export const pipelineCodes = {
   'ACCESS.ORIGIN_NOT_ALLOWED': { status: 403 },
   'ACCESS.TICKET_INVALID': { status: 403 },
   'ACCESS.STEP_UP_REQUIRED': { status: 403 },
+  'ACCESS.PASSKEY_REQUIRED': { status: 403 },
   'RESOURCE.NOT_FOUND': { status: 404 },
   'ROUTE.NOT_FOUND': { status: 404 },
   'ROUTE.METHOD_NOT_ALLOWED': { status: 405 },

@@ -14,6 +14,8 @@ export interface Caller {
   steppedUpAt: Instant | null
   /** An operator's permissions on the SYSTEM portal. Empty for other callers. */
   permissions: ReadonlySet<Permission>
+  /** Permissions that the account has, and this session lacks because it was not started with a passkey. */
+  withheld?: ReadonlySet<Permission>
   /** The keyed digest of the browser's session cookie, if the request has one. */
   cookieDigest?: Uint8Array
 }

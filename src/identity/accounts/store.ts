@@ -114,6 +114,20 @@ export function accountOfAttempt(portal: Portal, digest: Uint8Array): Statements
   return findByAttempt.with({ portal, digest }).first()
 }
 
+const findByPasskey = statement((store, param: Param<{ portal: Portal; credentialId: Uint8Array }>) =>
+  selectAccount(store, param('portal')).where(
+    'bizId',
+    '=',
+    sql<AccountId>`(SELECT account_biz_id FROM passkeys
+      WHERE portal = ${param('portal')} AND credential_id = ${param('credentialId')})`,
+  ),
+)
+
+/** The owner of the passkey. */
+export function accountOfPasskey(portal: Portal, credentialId: Uint8Array): Statements<Account | undefined> {
+  return findByPasskey.with({ portal, credentialId }).first()
+}
+
 /** Serializes changes to the account's sessions and credentials. */
 export function accountLocked(portal: Portal, id: AccountId): Statements<Account | undefined> {
   return lockById.with({ portal, id }).first()

@@ -10,6 +10,7 @@ import {
 } from '../../kernel/index.ts'
 import { finishLogin } from '../login/complete.ts'
 import { asLaterStep, completionOf } from '../login/handlers.ts'
+import { signInByPasskey } from '../login/passkey.ts'
 import type { LoginPorts } from '../login/service.ts'
 import type { SessionClient, StartedLogin } from '../login/start.ts'
 import { getOpenSession, logout } from '../sessions/service.ts'
@@ -22,9 +23,8 @@ export function browserSessionHandlers(ports: LoginPorts): HandlerTable {
   return createHandlerTable(contract, {
     startBrowserSession: (request) =>
       startWithCookie(ports, request, (client) => finishLogin(ports, completionOf(request.body), request, client)),
-    startWithPasskey: () => {
-      throw new Refusal('AUTH.PASSKEYS_NOT_AVAILABLE')
-    },
+    startWithPasskey: (request) =>
+      startWithCookie(ports, request, (client) => signInByPasskey(ports, request.body.credential, request, client)),
     readBrowserSession: async (request) => {
       const { caller } = request
       if (!caller) return { signedIn: false }

@@ -139,13 +139,13 @@ export class Lockout {
     })
   }
 
-  /** Runs `check`, and counts a failure only if `check` throws a Refusal with the code `wrong`. */
-  async countIfRefused<T>(subject: FailureSubject, wrong: Code, check: () => Promise<T>): Promise<T> {
+  /** Runs `check`, and counts a failure only if `check` throws a Refusal with a code in `wrong`. */
+  async countIfRefused<T>(subject: FailureSubject, wrong: ReadonlySet<Code>, check: () => Promise<T>): Promise<T> {
     const counted = await this.countFailure(subject)
     try {
       return await check()
     } catch (error) {
-      if (!(error instanceof Refusal && error.code === wrong)) await this.withdrawFailure(counted)
+      if (!(error instanceof Refusal && wrong.has(error.code))) await this.withdrawFailure(counted)
       throw error
     }
   }

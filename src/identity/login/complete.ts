@@ -6,14 +6,19 @@ import { spendAttempt, takeTry } from '../attempts/store.ts'
 import { recordDevice } from '../devices/store.ts'
 import type { FailureSubject } from '../lockout/store.ts'
 import type { PresentedFactor } from '../mfa/presented.ts'
-import { factorOf } from '../mfa/verify.ts'
+import { mustSignInByPasskey } from '../mfa/rules.ts'
+import { factorOf, wrongFactor } from '../mfa/verify.ts'
 import { type LoginFailure, recordFailedLogin } from '../sessions/history-store.ts'
 import { sessionNotFound } from '../tokens/rules.ts'
+import { signInBinding } from '../webauthn/challenges.ts'
+import { suspendingCopies } from '../webauthn/copies.ts'
+import { passkeysOf } from '../webauthn/store.ts'
 import { findLogin, type LoginPorts, type PendingLogin } from './service.ts'
 import { type CompletedLogin, issueTokens, type SessionClient, type StartedLogin, startLogin } from './start.ts'
 
 const failures = new Map<Code, LoginFailure>([
   ['AUTH.CODE_INVALID', 'CODE_INVALID'],
+  ['AUTH.PASSKEY_INVALID', 'PASSKEY_INVALID'],
   ['ACCESS.IP_NOT_ALLOWED', 'IP_NOT_ALLOWED'],
 ])
 
@@ -30,8 +35,8 @@ export async function completeLogin(
 }
 
 /**
- * Throws AUTH.SESSION_NOT_FOUND, AUTH.CODE_INVALID, AUTH.MFA_METHOD_NOT_ALLOWED, ACCESS.IP_NOT_ALLOWED or
- * ACCESS.RATE_LIMITED.
+ * Throws AUTH.SESSION_NOT_FOUND, AUTH.CODE_INVALID, AUTH.PASSKEY_INVALID, AUTH.MFA_METHOD_NOT_ALLOWED,
+ * ACCESS.PASSKEY_REQUIRED, ACCESS.IP_NOT_ALLOWED or ACCESS.RATE_LIMITED.
  */
 export async function finishLogin(
   ports: LoginPorts,
@@ -47,6 +52,11 @@ export async function finishLogin(
   })
   for (const id of finished.displaced) ports.sessionCache.invalidate(id)
   return finished
+}
+
+/** Undefined for an error that the login history does not contain. */
+export function failureOfLogin(error: unknown): LoginFailure | undefined {
+  return error instanceof Refusal ? failures.get(error.code) : undefined
 }
 
 /** A changed client hash uses up a try, like a wrong code. */
@@ -80,7 +90,7 @@ async function recordingFailure<T>(
   try {
     return await work()
   } catch (error) {
-    const failure = error instanceof Refusal ? failures.get(error.code) : undefined
+    const failure = failureOfLogin(error)
     if (failure) await recordFailedLogin(ports, { accountId: account.id, failure, method }, context)
     throw error
   }
@@ -96,9 +106,11 @@ async function verifyAndFinish(
 ): Promise<StartedLogin> {
   const { database, lockout } = ports
   const subject = lockout.loginSubject(context.portal, login.account.email, login.device.known)
-  return lockout.countIfRefused(subject, 'AUTH.CODE_INVALID', async () => {
+  return lockout.countIfRefused(subject, wrongFactor, async () => {
     await assertTryLeft(ports, [login.digest], context)
-    return inTransaction(database, (tx) => finish(ports, tx, login, factor, subject, context, client))
+    return suspendingCopies(ports, context, () =>
+      inTransaction(database, (tx) => finish(ports, tx, login, factor, subject, context, client)),
+    )
   })
 }
 
@@ -119,17 +131,22 @@ async function finish(
   const { portal } = context
   const { id } = login.account
   const now = clock.now()
+  const challenge = signInBinding(portal, login.digest)
   // Spend the attempt before verifying, so that the slower of two concurrent requests gets AUTH.SESSION_NOT_FOUND. A
   // refusal or a wrong code rolls everything back.
-  const [account, isSpent, verify, isNewDevice] = await batch(tx, [
+  const [account, isSpent, verify, passkeys, isNewDevice] = await batch(tx, [
     accountLocked(portal, id),
     spendAttempt(portal, login.digest, now),
-    factorOf(ports, { portal, id, code: login.code }, factor, context, now),
+    factorOf(ports, { portal, id, code: login.code, challenge }, factor, context, now),
+    passkeysOf({ portal, id }),
     recordDevice(id, digest.candidates('client-hash', context.clientHash), now),
   ])
   if (account?.status !== 'ACTIVE') throw sessionNotFound('the account is not active')
   if (!isSpent) throw sessionNotFound('the attempt is spent')
-  if (!(await verify(tx, account))) throw new Refusal('AUTH.CODE_INVALID')
-  const facts = { ...client, signedInBy: factor.method, isNewDevice }
+  if (factor.method !== 'PASSKEY' && mustSignInByPasskey(ports.settings, account, passkeys))
+    throw new Refusal('ACCESS.PASSKEY_REQUIRED', { internal: `the sign-in was by ${factor.method}` })
+  const proof = await verify(tx, account)
+  if (!proof) throw new Refusal('AUTH.CODE_INVALID')
+  const facts = { ...client, signedInBy: factor.method, passkeyId: proof.passkey, isNewDevice }
   return startLogin(ports, tx, account, facts, [lockout.clear(subject)], context, now)
 }

@@ -17,7 +17,6 @@ export const codes = {
   'AUTH.MFA_METHOD_NOT_ALLOWED': { status: 403 },
   'AUTH.AUTHENTICATOR_REQUIRED': { status: 403 },
   'AUTH.PASSKEYS_NOT_AVAILABLE': { status: 403 },
-  'ACCESS.PASSKEY_REQUIRED': { status: 403 },
   'AUTH.SESSION_NOT_FOUND': { status: 404 },
 } as const
 
@@ -92,6 +91,7 @@ export const completeLogin = operation({
     'AUTH.MFA_METHOD_NOT_ALLOWED',
     'AUTH.PENDING_APPROVAL',
     'ACCESS.IP_NOT_ALLOWED',
+    'ACCESS.PASSKEY_REQUIRED',
   ],
 })
 

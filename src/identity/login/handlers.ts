@@ -4,7 +4,6 @@ import {
   createHandlerTable,
   type HandlerTable,
   type Locale,
-  Refusal,
   type RequestContext,
   type Words,
   withSessionCookie,
@@ -16,6 +15,7 @@ import { refreshTokens } from '../sessions/refresh.ts'
 import { logout } from '../sessions/service.ts'
 import { completeLogin, type LoginCompletion } from './complete.ts'
 import * as contract from './contract.ts'
+import { completeByPasskey, createSignInOptions } from './passkey.ts'
 import {
   type InitiatedLogin,
   initiateLogin,
@@ -47,11 +47,16 @@ export function loginHandlers(ports: LoginPorts): HandlerTable {
       )
       return { ...completed, tokenType: 'Bearer' }
     },
-    createPasskeyRequest: () => {
-      throw new Refusal('AUTH.PASSKEYS_NOT_AVAILABLE')
-    },
-    verifyPasskey: () => {
-      throw new Refusal('AUTH.PASSKEYS_NOT_AVAILABLE')
+    createPasskeyRequest: (request) =>
+      concurrency.laterSteps.runLimited(
+        () => createSignInOptions(ports, request.body?.sessionId, request),
+        placeOf(ports, request),
+      ),
+    verifyPasskey: async (request) => {
+      const completed = await asLaterStep(ports, request, () =>
+        completeByPasskey(ports, request.body.credential, request),
+      )
+      return { ...completed, tokenType: 'Bearer' }
     },
     refreshToken: (request) => refreshTokens(ports, request.body.refreshToken, request),
     logout: async (request) =>

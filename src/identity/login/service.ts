@@ -32,14 +32,16 @@ import { renewCode } from '../codes/store.ts'
 import { findSignInDevice, type SignInDevice } from '../devices/service.ts'
 import type { CountedFailure } from '../lockout/service.ts'
 import type { MfaMethod } from '../mfa/contract.ts'
+import type { StrongFactors } from '../mfa/rules.ts'
 import { enabledMethods, factorsOf, type MfaPorts } from '../mfa/service.ts'
-import { type OtpFactor, otpOfAttempt } from '../mfa/store.ts'
+import { otpOfAttempt } from '../mfa/store.ts'
 import { assertMailAllowed } from '../mfa/verify.ts'
 import { type PasswordPorts, rehashPassword } from '../passwords/service.ts'
 import type { IdentityPorts } from '../ports.ts'
 import { recordFailedLogin } from '../sessions/history-store.ts'
 import type { RefreshPorts } from '../sessions/refresh.ts'
 import { sessionNotFound } from '../tokens/rules.ts'
+import { passkeysOfAttempt } from '../webauthn/store.ts'
 import type { KnownNetworks } from './known-networks.ts'
 
 export interface LoginConcurrency {
@@ -87,10 +89,9 @@ export function placeOfFirstStep(ports: LoginPorts, email: string, context: Requ
   }
 }
 
-export interface PendingLogin extends PendingAttempt {
+export interface PendingLogin extends PendingAttempt, StrongFactors {
   account: Account
   device: SignInDevice
-  otp: OtpFactor | undefined
 }
 
 /**
@@ -109,12 +110,13 @@ export async function findLogin(
       accountOfAttempt(portal, attempt),
       findSignInDevice(ports, ports.settings.login, { portal, attempt }, context),
       otpOfAttempt(portal, attempt),
+      passkeysOfAttempt(portal, attempt),
     ]),
   )
-  const [account, device, otp] = result
+  const [account, device, otp, passkeys] = result
   if (account?.status === 'PENDING_APPROVAL') throw new Refusal('AUTH.PENDING_APPROVAL')
   if (account?.status !== 'ACTIVE') throw sessionNotFound('the account is not active')
-  return { ...pending, account, device, otp }
+  return { ...pending, account, device, otp, passkeys }
 }
 
 export interface Credentials {
@@ -238,7 +240,7 @@ async function issueCode(
   const { portal } = context
   const now = clock.now()
   const login = await findLogin(ports, sessionId, context, now)
-  assertMailAllowed(settings, login.account, login.otp)
+  assertMailAllowed(settings, login.account, login)
   assertResendable(login.attempt.codeSentAt, now, settings.login.resendMs)
   // Count first, so that an exhausted quota leaves the previous code valid.
   const { mayUseReserve } = login.device

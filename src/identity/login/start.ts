@@ -28,7 +28,7 @@ export function startLogin(
   ports: LoginPorts,
   tx: Tx,
   account: Account,
-  { isNewDevice, ...session }: NewSession & { isNewDevice: boolean },
+  { isNewDevice, passkeyId, ...session }: NewSession & { isNewDevice: boolean; passkeyId?: string | undefined },
   also: readonly Statements<unknown>[],
   context: RequestContext,
   now: Instant,
@@ -40,7 +40,7 @@ export function startLogin(
     statements,
     recordLastLogin(account, context.clientIp, now),
     ...also,
-    recordLogin(ports, { accountId: id, method: session.signedInBy }, context, now),
+    recordLogin(ports, { accountId: id, method: session.signedInBy, passkeyId }, context, now),
     ...(isNewDevice ? ofNewDevice : []),
   ] as const
   return commitWith(last, ([[displaced]]): StartedLogin => ({ ...started, accountId: id, isNewDevice, displaced }))

@@ -6,8 +6,9 @@ import type { Account } from '../accounts/store.ts'
 import { queueNotice } from '../notices/service.ts'
 import type { CallerContext } from '../ports.ts'
 import { assertSession, type OwnSession } from '../sessions/rules.ts'
+import { readPasskeys } from '../webauthn/store.ts'
 import { keepFormerAuthenticator } from './recovery/young.ts'
-import { allowsMailCodes } from './rules.ts'
+import { allowsMailCodes, usablePasskeys } from './rules.ts'
 import type { MfaPorts } from './service.ts'
 import { keepShown, readShown, repeatMs } from './shown.ts'
 import { activatePendingSecret, lockOtp, putPendingSecret, readOtp, removeOtp } from './store.ts'
@@ -99,7 +100,10 @@ async function remove(
   context: CallerContext,
 ): Promise<true> {
   // Otherwise, the account could not sign in again.
-  if (!allowsMailCodes(settings, account, false)) throw new Refusal('AUTH.AUTHENTICATOR_REQUIRED')
+  const passkeys = await readPasskeys(tx, account)
+  const isOnlyFactor = usablePasskeys(settings, account.portal, passkeys).length === 0
+  if (isOnlyFactor && !allowsMailCodes(settings, account, { otp: undefined, passkeys }))
+    throw new Refusal('AUTH.AUTHENTICATOR_REQUIRED')
   const now = clock.now()
   await keepFormerAuthenticator({ settings }, tx, account, now)
   if (!(await removeOtp(tx, account.portal, account.id))) throw conflict('no authenticator is active')

@@ -1,11 +1,11 @@
-import { createHandlerTable, type HandlerTable, Refusal, toIso, withSessionCookie } from '../../kernel/index.ts'
+import { createHandlerTable, type HandlerTable, toIso, withSessionCookie } from '../../kernel/index.ts'
 import { ownAccount } from '../accounts/service.ts'
 import type { CallerContext } from '../ports.ts'
 import { revokeAuthenticator, setupAuthenticator, verifyAuthenticator } from './authenticator.ts'
 import { backupCodeCount, generateBackupCodes } from './backup-codes.ts'
 import * as contract from './contract.ts'
 import { toPresentedFactor } from './presented.ts'
-import { listMfaMethods, type MfaPorts, sendStepUpCode, stepUp } from './service.ts'
+import { createStepUpOptions, listMfaMethods, type MfaPorts, sendStepUpCode, stepUp } from './service.ts'
 import { readBackupCodeCounts } from './store.ts'
 import { toMethodView, toMfaEntryView } from './view.ts'
 
@@ -43,9 +43,7 @@ export function mfaHandlers(ports: MfaPorts): HandlerTable {
       mfaMethod: toMethodView(words, request.body.mfaMethod, request.locale),
       ...(await sendStepUpCode(ports, request.body.purpose, request)),
     }),
-    createStepUpPasskeyOptions: () => {
-      throw new Refusal('AUTH.PASSKEYS_NOT_AVAILABLE')
-    },
+    createStepUpPasskeyOptions: (request) => createStepUpOptions(ports, request.body?.purpose, request),
     stepUp: async (request) => {
       const cookie = await stepUp(ports, toPresentedFactor(request.body), request.body.purpose, request)
       const reply = { success: true, expiresIn: Math.floor(ports.settings.mfa.stepUpMs / 1_000) }

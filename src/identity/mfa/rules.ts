@@ -1,17 +1,80 @@
-import { addMs, type Instant, type Permission } from '../../kernel/index.ts'
+import {
+  addMs,
+  domainOf,
+  type Instant,
+  type Operation,
+  type Permission,
+  type Portal,
+  Refusal,
+} from '../../kernel/index.ts'
 import type { Account } from '../accounts/store.ts'
+import { permissionsOfPasskey } from '../sessions/rules.ts'
 import type { IdentitySettings } from '../settings.ts'
+import type { Passkey } from '../webauthn/store.ts'
+import type { MfaMethod } from './contract.ts'
+import type { OtpFactor } from './store.ts'
+
+export interface StrongFactors {
+  otp: Pick<OtpFactor, 'secret'> | undefined
+  passkeys: readonly Passkey[]
+}
+
+type PortalSettings = Pick<IdentitySettings, 'portals'>
+type PortalAccount = Pick<Account, 'portal' | 'operatorPermissions'>
 
 /** Whether an account may use mailed codes, according to `portals.<portal>.mfa.mailCodes`. */
 export function allowsMailCodes(
-  { portals }: Pick<IdentitySettings, 'portals'>,
-  { portal, operatorPermissions }: Pick<Account, 'portal' | 'operatorPermissions'>,
-  hasAuthenticator: boolean,
+  { portals }: PortalSettings,
+  { portal, operatorPermissions }: PortalAccount,
+  { otp, passkeys }: StrongFactors,
 ): boolean {
   const { mailCodes } = portals[portal].mfa
+  // A suspended passkey counts, because the mailbox must not take its place.
+  const hasStrong = Boolean(otp?.secret) || (portals[portal].passkeys !== undefined && passkeys.length > 0)
   if (mailCodes === 'always') return true
   if (mailCodes === 'never' && (portal === 'CONSUMER' || operatorPermissions.some(decides))) return false
-  return !hasAuthenticator
+  return !hasStrong
+}
+
+/** The passkeys with which the account can sign in. */
+export function usablePasskeys(
+  { portals }: PortalSettings,
+  portal: Portal,
+  passkeys: readonly Passkey[],
+): readonly Passkey[] {
+  return portals[portal].passkeys ? passkeys.filter(({ suspendedAt }) => suspendedAt === null) : []
+}
+
+/** Whether only a passkey completes a sign-in. Without one, the account signs in without its permissions. */
+export function mustSignInByPasskey(settings: PortalSettings, account: PortalAccount, passkeys: readonly Passkey[]) {
+  return (
+    settings.portals[account.portal].mfa.required.passkey === 'all' &&
+    permissionsOfPasskey(settings, account).length > 0 &&
+    usablePasskeys(settings, account.portal, passkeys).length > 0
+  )
+}
+
+/**
+ * Throws ACCESS.PASSKEY_REQUIRED for a step-up by another factor, if the operation has a permission that needs a passkey,
+ * or changes the passkeys of an account with such a permission. Such an account registers its first passkey with another
+ * factor and an enrollment link.
+ */
+export function assertStepUpFactor(
+  settings: PortalSettings,
+  account: PortalAccount,
+  passkeys: readonly Passkey[],
+  method: MfaMethod,
+  operation: Pick<Operation, 'id' | 'policy'> | null,
+): void {
+  const permissions = permissionsOfPasskey(settings, account)
+  if (method === 'PASSKEY' || permissions.length === 0) return
+  const isFirst = usablePasskeys(settings, account.portal, passkeys).length === 0
+  if (isFirst && (operation === null || domainOf(operation.id) === 'passkeys')) return
+  const isCovered =
+    operation !== null && operation.policy.permission !== null && permissions.includes(operation.policy.permission)
+  const isAll = settings.portals[account.portal].mfa.required.passkey === 'all'
+  if (operation === null || isAll || isCovered || domainOf(operation.id) === 'passkeys')
+    throw new Refusal('ACCESS.PASSKEY_REQUIRED', { internal: `the step-up was by ${method}` })
 }
 
 /** A thief may have enrolled a factor that is younger than the suspicion window. */
@@ -20,8 +83,8 @@ export function isYoung(countedFrom: Instant, at: Instant, suspicionMs: number):
 }
 
 /**
- * Whether an authenticator protects the account against a person who has only its mailbox. A young one does so if it
- * continues an older one: otherwise, replacing an authenticator would leave the account without protection.
+ * Whether a factor protects the account against a person who has only its mailbox. A young one does so if it
+ * continues an older one: otherwise, replacing a factor would leave the account without protection.
  */
 export function isProtective(
   countedFrom: Instant,

@@ -31,7 +31,7 @@ interface BackupCodesTable {
 interface FormerFactorsTable {
   accountBizId: AccountId
   portal: Portal
-  method: 'OTP' | 'BACKUP_CODE'
+  method: 'OTP' | 'BACKUP_CODE' | 'PASSKEY'
   enrolledAt: Timestamp
   endedAt: Timestamp
   lastUsedAt: NullableTimestamp

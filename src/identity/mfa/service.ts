@@ -1,6 +1,6 @@
 import { auditedFields } from '../../contract/step-up-purpose.ts'
 import { run, type Statements, together } from '../../database/index.ts'
-import { addMs, type Caller, type Instant, invalid, wholeMinutes, wholeSeconds } from '../../kernel/index.ts'
+import { addMs, type Caller, type Instant, invalid, Refusal, wholeMinutes, wholeSeconds } from '../../kernel/index.ts'
 import { auditContextOf, recordSuccess } from '../../platform/audit/index.ts'
 import { ownAccount } from '../accounts/service.ts'
 import type { Account } from '../accounts/store.ts'
@@ -22,11 +22,22 @@ import { assertSession, type OwnSession } from '../sessions/rules.ts'
 import type { SessionPorts } from '../sessions/service.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { recordPurpose } from '../step-ups/service.ts'
+import { createRequestOptions } from '../webauthn/ceremony.ts'
+import { createStepUpChallenge, stepUpBinding } from '../webauthn/challenges.ts'
+import { passkeySettings } from '../webauthn/factor.ts'
+import type { RequestOptions } from '../webauthn/fields.ts'
+import { passkeysOf, readPasskeys } from '../webauthn/store.ts'
 import type { MfaMethod, StepUpPurpose } from './contract.ts'
 import type { PresentedFactor } from './presented.ts'
 import { type ConfirmedCommand, describePurpose, parsePurpose } from './purpose.ts'
-import { allowsMailCodes } from './rules.ts'
-import { type BackupCodeCounts, backupCodeCounts, type OtpFactor, otpOf, readOtp } from './store.ts'
+import {
+  allowsMailCodes,
+  assertStepUpFactor,
+  mustSignInByPasskey,
+  type StrongFactors,
+  usablePasskeys,
+} from './rules.ts'
+import { type BackupCodeCounts, backupCodeCounts, type OtpFactor, otpOf } from './store.ts'
 import { assertMailAllowed, factorOf, verifyCode } from './verify.ts'
 
 export interface MfaPorts extends SessionPorts {
@@ -41,13 +52,14 @@ export interface MfaEntry {
   verifiedAt: Instant | null
 }
 
-export interface StoredFactors {
+export interface StoredFactors extends StrongFactors {
   otp: OtpFactor | undefined
   backup: BackupCodeCounts
 }
 
 export function factorsOf({ portal, id }: Pick<Account, 'portal' | 'id'>): Statements<StoredFactors> {
-  return together([otpOf(portal, id), backupCodeCounts(portal, id)]).map(([otp, backup]) => ({ otp, backup }))
+  const all = together([otpOf(portal, id), backupCodeCounts(portal, id), passkeysOf({ portal, id })])
+  return all.map(([otp, backup, passkeys]) => ({ otp, backup, passkeys }))
 }
 
 /** Includes disabled methods. */
@@ -59,8 +71,9 @@ export async function listMfaMethods(
 }
 
 export function enabledMethods(settings: IdentitySettings, account: Account, factors: StoredFactors): MfaMethod[] {
+  const isPasskeyOnly = mustSignInByPasskey(settings, account, factors.passkeys)
   return toMfaEntries(settings, account, factors)
-    .filter(({ isEnabled }) => isEnabled)
+    .filter(({ method, isEnabled }) => isEnabled && (method === 'PASSKEY' || !isPasskeyOnly))
     .map(({ method }) => method)
 }
 
@@ -78,8 +91,10 @@ export async function sendStepUpCode(
   const session = assertSession(context.caller)
   const { portal, accountId } = session
   const account = await ownAccount(database, context.caller)
-  assertMailAllowed(settings, account, await readOtp(database, portal, accountId))
+  const factors = await run(database, factorsOf(account))
+  assertMailAllowed(settings, account, factors)
   const parsed = await requestedPurpose(ports, requested, context.caller)
+  assertStepUpFactor(settings, account, factors.passkeys, 'EMAIL', parsed?.operation ?? null)
   const purpose = await describePurpose({ ...purposes, words }, parsed, context.locale)
   const owner = stepUpCodeOwner(session, parsed, settings.mfa)
   const now = clock.now()
@@ -106,6 +121,23 @@ export async function sendStepUpCode(
   }
 }
 
+/** Throws AUTH.MFA_METHOD_NOT_ALLOWED without a passkey, AUTH.PASSKEYS_NOT_AVAILABLE, and the refusals of `parsePurpose`. */
+export async function createStepUpOptions(
+  ports: MfaPorts,
+  requested: StepUpPurpose | undefined,
+  context: CallerContext,
+): Promise<RequestOptions> {
+  const { database, settings } = ports
+  const session = assertSession(context.caller)
+  const passkeys = passkeySettings(settings, session.portal)
+  const purpose = await requestedPurpose(ports, requested, context.caller)
+  const stored = await readPasskeys(database, { portal: session.portal, id: session.accountId })
+  const allowed = usablePasskeys(settings, session.portal, stored)
+  if (allowed.length === 0) throw new Refusal('AUTH.MFA_METHOD_NOT_ALLOWED', { internal: 'the account has no passkey' })
+  const stepUp = { ...session, purposeDigest: purpose?.digest ?? null }
+  return createRequestOptions(passkeys, await createStepUpChallenge(ports, database, stepUp, context), allowed)
+}
+
 /**
  * Verifies a second factor and records the step-up: for the purpose, or with `mfa.binding: session` for the session.
  * Returns the new cookie of a browser session. Throws the refusals of `verifyCode` and `parsePurpose`.
@@ -120,22 +152,24 @@ export async function stepUp(
   const session = assertSession(context.caller)
   const { sessionId } = session
   const purpose = await requestedPurpose(ports, requested, context.caller)
+  const challenge = stepUpBinding({ ...session, purposeDigest: purpose?.digest ?? null })
+  const operation = purpose?.operation ?? null
   const { cookie } = await verifyCode(ports, session, context, async (tx) => {
     const now = ports.clock.now()
     const account = await ownAccount(tx, context.caller)
-    const code = stepUpCodeOwner(session, purpose, mfa)
-    const verify = await run(
-      tx,
-      factorOf(ports, { portal: account.portal, id: account.id, code }, factor, context, now),
-    )
-    if (!(await verify(tx, account))) return undefined
+    const { portal, id } = account
+    assertStepUpFactor(ports.settings, account, await readPasskeys(tx, account), factor.method, operation)
+    const owner = { portal, id, code: stepUpCodeOwner(session, purpose, mfa), challenge }
+    const verify = await run(tx, factorOf(ports, owner, factor, context, now))
+    const proof = await verify(tx, account)
+    if (!proof) return undefined
     if (mfa.binding === 'session') await recordStepUp(tx, session, now)
     else if (purpose) await recordPurpose(tx, session, purpose.digest, mfa, now)
     await recordSuccess(tx, auditContextOf(context), {
       workspaceId: purpose?.workspaceId ?? null,
       targetId: sessionId,
       detail: {
-        method: factor.method,
+        ...proof,
         ...(purpose && auditedFields(purpose.fields)),
         ...(purpose && { operation: purpose.operation.id, purposeDigest: purpose.digest }),
       },
@@ -146,15 +180,24 @@ export async function stepUp(
   return cookie
 }
 
-function toMfaEntries(settings: IdentitySettings, account: Account, { otp, backup }: StoredFactors): MfaEntry[] {
+function toMfaEntries(settings: IdentitySettings, account: Account, factors: StoredFactors): MfaEntry[] {
+  const { otp, backup } = factors
   const { emailVerifiedAt } = account
+  const [passkey] = usablePasskeys(settings, account.portal, factors.passkeys)
   const hasOtp = Boolean(otp?.secret)
   const hasCodes = backup.remainingCount > 0
-  const usesMail = allowsMailCodes(settings, account, hasOtp)
+  const usesMail = allowsMailCodes(settings, account, factors)
   return [
-    { method: 'EMAIL', isEnabled: usesMail, isPrimary: usesMail && !hasOtp, verifiedAt: emailVerifiedAt },
-    { method: 'OTP', isEnabled: hasOtp, isPrimary: hasOtp, verifiedAt: otp?.verifiedAt ?? null },
+    { method: 'EMAIL', isEnabled: usesMail, isPrimary: usesMail && !hasOtp && !passkey, verifiedAt: emailVerifiedAt },
+    { method: 'OTP', isEnabled: hasOtp, isPrimary: hasOtp && !passkey, verifiedAt: otp?.verifiedAt ?? null },
     { method: 'BACKUP_CODE', isEnabled: hasCodes, isPrimary: false, verifiedAt: backup.generatedAt },
+    // Last, because clients of earlier releases use the first method.
+    {
+      method: 'PASSKEY',
+      isEnabled: Boolean(passkey),
+      isPrimary: Boolean(passkey),
+      verifiedAt: passkey?.createdAt ?? null,
+    },
   ]
 }
 

@@ -13,6 +13,7 @@ import {
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
 import { accountIdOfAttempt } from '../accounts/store.ts'
 import type { OwnSession } from '../sessions/rules.ts'
+import { deletePasskeys } from '../webauthn/store.ts'
 
 const otpCountedFrom = countedFrom(sql.ref('issuedAt'), sql.ref('verifiedAt'))
 const codesCountedFrom = countedFrom(sql`max(issued_at)`, sql`max(generated_at)`)
@@ -256,7 +257,7 @@ export async function keepUsedBackupCodes(tx: Tx, portal: Portal, accountId: Acc
      GROUP BY account_biz_id, portal`.execute(tx)
 }
 
-/** Whether a backup code, or a factor that was replaced or removed, was used after `since` and counted by `countedBy`. */
+/** Whether a backup code, a passkey, or a factor that was replaced or removed, was used after `since` and counted by `countedBy`. */
 export async function isOldFactorUsedSince(
   tx: Tx,
   portal: Portal,
@@ -267,6 +268,8 @@ export async function isOldFactorUsedSince(
     SELECT FROM (
       SELECT ${codesCountedFrom} AS counted_from, max(used_at) AS used_at FROM backup_codes
        WHERE portal = ${portal} AND account_biz_id = ${accountId}
+      UNION ALL
+      SELECT created_at, last_used_at FROM passkeys WHERE portal = ${portal} AND account_biz_id = ${accountId}
       UNION ALL
       SELECT enrolled_at, last_used_at FROM former_factors WHERE portal = ${portal} AND account_biz_id = ${accountId}
     ) AS factors
@@ -281,6 +284,7 @@ export async function removeBackupCodes(tx: Tx, portal: Portal, accountId: Accou
 export async function removeFactors(tx: Tx, portal: Portal, accountId: AccountId): Promise<void> {
   await tx.deleteFrom('otp_factors').where('portal', '=', portal).where('accountBizId', '=', accountId).execute()
   await removeBackupCodes(tx, portal, accountId)
+  await deletePasskeys(tx, { portal, id: accountId })
 }
 
 export type ShownKind = 'OTP' | 'BACKUP_CODE'

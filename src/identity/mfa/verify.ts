@@ -1,5 +1,5 @@
 import { batch, inTransaction, run, type Statements, type Tx, together } from '../../database/index.ts'
-import { type Instant, Refusal, type RequestContext } from '../../kernel/index.ts'
+import { type Code, type Instant, Refusal, type RequestContext } from '../../kernel/index.ts'
 import { recordRefusal, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
 import type { Account } from '../accounts/store.ts'
 import { spendPresentedCode } from '../codes/service.ts'
@@ -9,13 +9,18 @@ import { queueNotice } from '../notices/service.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { OwnSession } from '../sessions/rules.ts'
 import type { IdentitySettings } from '../settings.ts'
+import type { ChallengeBinding } from '../webauthn/challenge-store.ts'
+import { signInBinding } from '../webauthn/challenges.ts'
+import { suspendingCopies } from '../webauthn/copies.ts'
+import { passkeyFactor } from '../webauthn/factor.ts'
+import { passkeysOf } from '../webauthn/store.ts'
 import { backupCodeCandidates } from './backup-codes.ts'
 import type { PresentedFactor, StrongFactor } from './presented.ts'
-import { allowsMailCodes } from './rules.ts'
-import { type OtpFactor, otpLocked, otpOf, spendBackupCode, spendTimeStep } from './store.ts'
+import { allowsMailCodes, type StrongFactors } from './rules.ts'
+import { otpLocked, otpOf, spendBackupCode, spendTimeStep } from './store.ts'
 import { openSecret, timeStepOf } from './totp.ts'
 
-interface VerifyPorts extends Pick<IdentityPorts, 'database' | 'clock'> {
+interface VerifyPorts extends Pick<IdentityPorts, 'database' | 'clock' | 'ids'> {
   lockout: Lockout
 }
 
@@ -29,47 +34,69 @@ type AccountKey = Pick<Account, 'portal' | 'id'>
 export interface FactorOwner extends AccountKey {
   /** Identifies the code that was emailed to the account. */
   code: CodeOwner
+  /** What the challenge of a passkey is bound to. */
+  challenge: ChallengeBinding
 }
 
+/** What the audit log keeps of a verified factor. */
+export type FactorProof = Readonly<Record<string, string>>
+
 /**
- * The first statements of a verification. Their result is the rest of it, which spends the code and returns false for a
- * wrong one.
+ * The first statements of a verification. Their result is the rest of it, which spends the code and returns undefined for
+ * a wrong one. It throws AUTH.PASSKEY_INVALID for a passkey.
  */
-export type Verification<Rest = (tx: Tx) => Promise<boolean>> = Statements<Rest>
+export type Verification<Rest = (tx: Tx) => Promise<FactorProof | undefined>> = Statements<Rest>
+
+/** The refusals of a wrong factor, which count as failures. */
+export const wrongFactor: ReadonlySet<Code> = new Set<Code>(['AUTH.CODE_INVALID', 'AUTH.PASSKEY_INVALID'])
+
+/** For the audit log and the login history. */
+export function failureOf({ code }: Refusal): 'CODE_INVALID' | 'PASSKEY_INVALID' {
+  return code === 'AUTH.PASSKEY_INVALID' ? 'PASSKEY_INVALID' : 'CODE_INVALID'
+}
+
+export function isWrongFactor(error: unknown): error is Refusal {
+  return error instanceof Refusal && wrongFactor.has(error.code)
+}
 
 /** Throws AUTH.MFA_METHOD_NOT_ALLOWED. */
-export function assertMailAllowed(settings: IdentitySettings, account: Account, otp: OtpFactor | undefined): void {
-  if (!allowsMailCodes(settings, account, Boolean(otp?.secret)))
+export function assertMailAllowed(settings: IdentitySettings, account: Account, factors: StrongFactors): void {
+  if (!allowsMailCodes(settings, account, factors))
     throw new Refusal('AUTH.MFA_METHOD_NOT_ALLOWED', { internal: 'the account cannot use mailed codes' })
 }
 
-/** Verifies a code of an authenticator or a backup code, like `factorOf`. */
+/** Verifies a factor that does not depend on the mailbox, like `factorOf`. */
 export async function verifyStrongFactor(
-  ports: IdentityPorts,
+  ports: FactorPorts,
   tx: Tx,
   account: AccountKey,
   factor: StrongFactor,
   context: RequestContext,
   now: Instant,
 ): Promise<boolean> {
-  const finish = await run(tx, strongFactor(ports, account, factor, context, now))
-  return finish(tx)
+  const owner = { ...account, challenge: signInBinding(account.portal, null) }
+  const finish = await run(tx, strongFactor(ports, owner, factor, context, now))
+  return (await finish(tx)) !== undefined
 }
 
-/** The caller must count a wrong code. The rest throws AUTH.MFA_METHOD_NOT_ALLOWED; the caller must then roll back. */
+/**
+ * The caller must count a wrong factor, and suspend a copied passkey. The rest throws AUTH.MFA_METHOD_NOT_ALLOWED; the
+ * caller must then roll back.
+ */
 export function factorOf(
   ports: FactorPorts,
   owner: FactorOwner,
   factor: PresentedFactor,
   context: RequestContext,
   now: Instant,
-): Verification<(tx: Tx, account: Account) => Promise<boolean>> {
+): Verification<(tx: Tx, account: Account) => Promise<FactorProof | undefined>> {
   if (factor.method !== 'EMAIL') return strongFactor(ports, owner, factor, context, now)
   const { portal, id } = owner
-  const statements = together([otpOf(portal, id), spendPresentedCode(ports.digest, owner.code, factor.code, now)])
-  return statements.map(([otp, isSpent]) => async (_, account) => {
-    assertMailAllowed(ports.settings, account, otp)
-    return isSpent
+  const code = spendPresentedCode(ports.digest, owner.code, factor.code, now)
+  const statements = together([otpOf(portal, id), passkeysOf({ portal, id }), code])
+  return statements.map(([otp, passkeys, isSpent]) => async (_, account) => {
+    assertMailAllowed(ports.settings, account, { otp, passkeys })
+    return isSpent ? { method: factor.method } : undefined
   })
 }
 
@@ -79,11 +106,12 @@ export function factorOf(
  * has half of the tries. Throws AUTH.CODE_INVALID or ACCESS.RATE_LIMITED.
  */
 export async function verifyCode<T>(
-  { database, clock, lockout }: VerifyPorts,
+  ports: VerifyPorts,
   session: OwnSession,
   context: RequestContext,
   verify: (tx: Tx) => Promise<T | undefined>,
 ): Promise<T> {
+  const { database, clock, lockout } = ports
   const subject = lockout.factorSubject(session.portal, session.accountId)
   const ofSession = lockout.sessionSubject(session.portal, session.sessionId)
   const verifyInTransaction = () =>
@@ -97,12 +125,12 @@ export async function verifyCode<T>(
     // The session first: its refused tries do not count for the account.
     return await lockout
       .ofSession()
-      .countIfRefused(ofSession, 'AUTH.CODE_INVALID', () =>
-        lockout.countIfRefused(subject, 'AUTH.CODE_INVALID', verifyInTransaction),
+      .countIfRefused(ofSession, wrongFactor, () =>
+        lockout.countIfRefused(subject, wrongFactor, () => suspendingCopies(ports, context, verifyInTransaction)),
       )
   } catch (error) {
-    if (error instanceof Refusal && error.code === 'AUTH.CODE_INVALID') {
-      const event = { workspaceId: null, targetId: session.sessionId, detail: { reason: 'CODE_INVALID' } }
+    if (isWrongFactor(error)) {
+      const event = { workspaceId: null, targetId: session.sessionId, detail: { reason: failureOf(error) } }
       await recordRefusal(database, unauthenticatedAuditContext(session.accountId, context, clock.now()), event)
     }
     throw error
@@ -110,18 +138,22 @@ export async function verifyCode<T>(
 }
 
 function strongFactor(
-  ports: IdentityPorts,
-  account: AccountKey,
+  ports: FactorPorts,
+  account: AccountKey & Pick<FactorOwner, 'challenge'>,
   factor: StrongFactor,
   context: RequestContext,
   now: Instant,
 ): Verification {
-  if (factor.method === 'PASSKEY') throw new Refusal('AUTH.PASSKEY_INVALID', { internal: 'not implemented' })
+  if (factor.method === 'PASSKEY') return passkeyFactor(ports, account, factor.credential, context, now)
   const { method, code } = factor
-  return method === 'OTP' ? totp(ports, account, code, now) : backupCode(ports, account, code, context, now)
+  const verification =
+    method === 'OTP' ? totp(ports, account, code, now) : backupCode(ports, account, code, context, now)
+  return verification.map((verify) => async (tx) => ((await verify(tx)) ? { method } : undefined))
 }
 
-function totp({ secretBox }: IdentityPorts, { portal, id }: AccountKey, code: string, now: Instant): Verification {
+type CodeVerification = Statements<(tx: Tx) => Promise<boolean>>
+
+function totp({ secretBox }: IdentityPorts, { portal, id }: AccountKey, code: string, now: Instant): CodeVerification {
   return otpLocked(portal, id).map((otp) => async (tx) => {
     if (!otp?.secret) return false
     const step = timeStepOf(openSecret(secretBox, portal, id, otp.secret), code, now)
@@ -135,7 +167,7 @@ function backupCode(
   code: string,
   context: RequestContext,
   now: Instant,
-): Verification {
+): CodeVerification {
   return spendBackupCode(portal, id, backupCodeCandidates(digest, portal, id, code), now).map(
     (isSpent) => async (tx) => {
       if (isSpent) await queueNotice(tx, ids, { portal, id }, 'BACKUP_CODE_USED', context, now)

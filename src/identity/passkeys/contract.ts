@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { bizId, id, line, timestamp } from '../../contract/fields.ts'
+import { bizId, id, line, opaque, timestamp } from '../../contract/fields.ts'
 import { everyPortal, own } from '../../contract/policies.ts'
 import { operation } from '../../kernel/index.ts'
 import { CreationOptions, RegistrationCredential } from '../webauthn/fields.ts'
@@ -47,7 +47,15 @@ export const createPasskeyOptions = operation({
     'The reply is for `navigator.credentials.create`. Its challenge expires after five minutes, and only this session can ' +
     'use it, once.',
   policy: { ...own, stepUp: true },
-  body: 'none',
+  confirms: [],
+  body: z
+    .strictObject({
+      enrollmentToken: opaque(128).optional().meta({
+        description:
+          'For the first passkey of an operator who needs one, see `mfa.required`. `portico operator passkey` prints it.',
+      }),
+    })
+    .optional(),
   reply: CreationOptions,
   refuses: ['AUTH.PASSKEYS_NOT_AVAILABLE', 'ACCESS.PASSKEY_REQUIRED', 'STATE.CONFLICT'],
 })

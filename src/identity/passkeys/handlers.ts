@@ -1,16 +1,31 @@
-import { createHandlerTable, type HandlerTable, Refusal } from '../../kernel/index.ts'
+import { createHandlerTable, type HandlerTable, toIso, toIsoOrNull } from '../../kernel/index.ts'
 import type { MfaPorts } from '../mfa/service.ts'
+import type { Passkey } from '../webauthn/store.ts'
 import * as contract from './contract.ts'
+import { deletePasskey, listPasskeys, registerPasskey, renamePasskey, startRegistration } from './service.ts'
 
-export function passkeyHandlers(_: MfaPorts): HandlerTable {
-  const notAvailable = () => {
-    throw new Refusal('AUTH.PASSKEYS_NOT_AVAILABLE')
-  }
+export function passkeyHandlers(ports: MfaPorts): HandlerTable {
   return createHandlerTable(contract, {
-    listPasskeys: async () => [],
-    createPasskeyOptions: notAvailable,
-    registerPasskey: notAvailable,
-    renamePasskey: notAvailable,
-    deletePasskey: notAvailable,
+    listPasskeys: async (request) => (await listPasskeys(ports, request)).map(toPasskeyView),
+    createPasskeyOptions: (request) => startRegistration(ports, request.body?.enrollmentToken, request),
+    registerPasskey: async (request) => toPasskeyView(await registerPasskey(ports, request.body, request)),
+    renamePasskey: async (request) => {
+      const { passkeyBizId: passkeyId, name } = request.body
+      return toPasskeyView(await renamePasskey(ports, { passkeyId, name }, request))
+    },
+    deletePasskey: async (request) => {
+      await deletePasskey(ports, request.body.passkeyBizId, request)
+      return { success: true }
+    },
   })
+}
+
+function toPasskeyView({ id, createdAt, lastUsedAt, suspendedAt, ...passkey }: Passkey) {
+  const { name, deviceType, backedUp, transports, aaguid } = passkey
+  const times = {
+    createdAt: toIso(createdAt),
+    lastUsedAt: toIsoOrNull(lastUsedAt),
+    suspendedAt: toIsoOrNull(suspendedAt),
+  }
+  return { passkeyBizId: id, name, deviceType, backedUp, transports, aaguid, ...times }
 }

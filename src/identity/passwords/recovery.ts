@@ -3,9 +3,8 @@ import type { Instant, RequestContext, SessionId, SuspendedCredentials } from '.
 import { firstOf } from '../../platform/crypto/index.ts'
 import { type Account, accountById, lockAccount } from '../accounts/store.ts'
 import { cancelLoginAttempts } from '../attempts/store.ts'
-import type { MfaMethod } from '../mfa/contract.ts'
 import { forgetFailures } from '../mfa/recovery/reset.ts'
-import { type RemovedFactor, removeYoungFactors } from '../mfa/recovery/young.ts'
+import { type ProvenFactor, type RemovedFactor, removeYoungFactors } from '../mfa/recovery/young.ts'
 import { queueNotice } from '../notices/service.ts'
 import type { SessionEndReason } from '../sessions/schema.ts'
 import { endSessions } from '../sessions/service.ts'
@@ -54,6 +53,8 @@ const removalNotices = {
   OTP: 'OTP_REMOVED',
   OTP_LOCKED: 'OTP_LOCKED',
   BACKUP_CODE: 'BACKUP_CODES_REMOVED',
+  PASSKEY: 'PASSKEY_REMOVED',
+  PASSKEY_LOCKED: 'PASSKEY_LOCKED',
 } as const satisfies Record<RemovedFactor, string>
 
 /**
@@ -64,7 +65,7 @@ export async function recoverAccount(
   ports: PasswordPorts,
   tx: Tx,
   account: Account,
-  { proven, reason }: { proven: MfaMethod | null; reason: SessionEndReason },
+  { proven, reason }: { proven: ProvenFactor | null; reason: SessionEndReason },
   context: RequestContext,
   at: Instant,
 ): Promise<Recovery> {

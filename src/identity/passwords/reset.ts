@@ -2,13 +2,12 @@ import { inTransaction, run, type Tx } from '../../database/index.ts'
 import { type Instant, Refusal, type RequestContext, type SessionId, summarizeSuspended } from '../../kernel/index.ts'
 import { recordRefusal, recordSuccess, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
 import type { Account } from '../accounts/store.ts'
-import type { MfaMethod } from '../mfa/contract.ts'
 import type { StrongFactor } from '../mfa/presented.ts'
-import { bindsRecovery, isFactorYoung } from '../mfa/recovery/young.ts'
-import { readOtp } from '../mfa/store.ts'
-import { verifyStrongFactor } from '../mfa/verify.ts'
+import { bindsRecovery, hasStrongFactor, isFactorYoung, type ProvenFactor, provenBy } from '../mfa/recovery/young.ts'
+import { failureOf, isWrongFactor, verifyStrongFactor, wrongFactor } from '../mfa/verify.ts'
 import { queueNotice } from '../notices/service.ts'
 import { sessionNotFound } from '../tokens/rules.ts'
+import { suspendingCopies } from '../webauthn/copies.ts'
 import { assertPasswordAllowed } from './policy.ts'
 import {
   endAccess,
@@ -51,18 +50,21 @@ export async function setPasswordByToken(
 
 /** Runs `work`, which verifies `factor`. Counts a wrong code. Throws ACCESS.RATE_LIMITED during a lockout. */
 async function countWrongFactor<T>(
-  { clock, database, lockout }: PasswordPorts,
+  ports: PasswordPorts,
   { portal, id }: Account,
   factor: StrongFactor | null,
   context: RequestContext,
   work: () => Promise<T>,
 ): Promise<T> {
+  const { clock, database, lockout } = ports
   if (!factor) return work()
   try {
-    return await lockout.countIfRefused(lockout.resetSubject(portal, id), 'AUTH.CODE_INVALID', work)
+    return await lockout.countIfRefused(lockout.resetSubject(portal, id), wrongFactor, () =>
+      suspendingCopies(ports, context, work),
+    )
   } catch (error) {
-    if (error instanceof Refusal && error.code === 'AUTH.CODE_INVALID') {
-      const event = { workspaceId: null, targetId: id, detail: { reason: 'CODE_INVALID' } }
+    if (isWrongFactor(error)) {
+      const event = { workspaceId: null, targetId: id, detail: { reason: failureOf(error) } }
       await recordRefusal(database, unauthenticatedAuditContext(id, context, clock.now()), event)
     }
     throw error
@@ -98,9 +100,9 @@ async function spendTokenAndSetPassword(
 }
 
 /**
- * The token only proves access to the mailbox. Returns the method of the verified factor. Throws
- * ACCESS.STEP_UP_REQUIRED without a factor or for a young one, unless only a young authenticator asks for it, and
- * AUTH.CODE_INVALID for a wrong code.
+ * The token only proves access to the mailbox. Returns the verified factor. Throws
+ * ACCESS.STEP_UP_REQUIRED without a factor or for a young one, unless only a young factor asks for it, and
+ * AUTH.CODE_INVALID or AUTH.PASSKEY_INVALID for a wrong factor.
  */
 async function verifyResetFactor(
   ports: PasswordPorts,
@@ -109,13 +111,14 @@ async function verifyResetFactor(
   factor: StrongFactor | null,
   context: RequestContext,
   now: Instant,
-): Promise<MfaMethod | null> {
+): Promise<ProvenFactor | null> {
   const isBound = await bindsRecovery(ports, tx, account, now)
-  if (!isBound && (!factor || !(await readOtp(tx, account.portal, account.id))?.secret)) return null
-  if (!factor) throw new Refusal('ACCESS.STEP_UP_REQUIRED', { internal: 'the account has or had an authenticator' })
-  if (isBound && (await isFactorYoung(ports, tx, account, factor.method, now)))
+  if (!isBound && (!factor || !(await hasStrongFactor(tx, account)))) return null
+  if (!factor)
+    throw new Refusal('ACCESS.STEP_UP_REQUIRED', { internal: 'the account has or had an authenticator or a passkey' })
+  if (isBound && (await isFactorYoung(ports, tx, account, factor, now)))
     throw new Refusal('ACCESS.STEP_UP_REQUIRED', { internal: 'the factor is younger than the suspicion window' })
   if (!(await verifyStrongFactor(ports, tx, account, factor, context, now))) throw new Refusal('AUTH.CODE_INVALID')
   await run(tx, ports.lockout.clear(ports.lockout.resetSubject(account.portal, account.id)))
-  return factor.method
+  return provenBy(factor)
 }

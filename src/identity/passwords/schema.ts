@@ -1,8 +1,8 @@
 import type { NullableTimestamp, Timestamp } from '../../database/index.ts'
 import type { AccountId, Portal } from '../../kernel/index.ts'
 
-/** UNDO removes second factors that the account did not have before. */
-export type PasswordTokenPurpose = 'INIT' | 'RESET' | 'UNDO'
+/** UNDO removes second factors that the account did not have before. PASSKEY allows an operator's first passkey. */
+export type PasswordTokenPurpose = 'INIT' | 'RESET' | 'UNDO' | 'PASSKEY'
 
 interface PasswordTokensTable {
   tokenDigest: Uint8Array
@@ -32,6 +32,11 @@ export const passwords = [
   )`,
   `CREATE INDEX password_tokens_account ON password_tokens (account_biz_id)`,
   `CREATE INDEX password_tokens_expiry ON password_tokens (expires_at)`,
+]
+
+export const enrollments = [
+  `ALTER TABLE password_tokens DROP CONSTRAINT password_tokens_purpose_check,
+    ADD CONSTRAINT password_tokens_purpose_check CHECK (purpose IN ('INIT', 'RESET', 'UNDO', 'PASSKEY'))`,
 ]
 
 export const undoLinks = [

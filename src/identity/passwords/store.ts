@@ -64,7 +64,7 @@ export type TokenKey = Pick<PasswordToken, 'portal' | 'purpose' | 'digest'>
 
 /** Returns undefined if the token is unknown, used or expired. */
 export async function findTokenAccount(
-  database: Database,
+  database: Database | Tx,
   { portal, purpose, digest }: TokenKey,
   now: Instant,
 ): Promise<AccountId | undefined> {

@@ -19,6 +19,7 @@ import { insertRegistrationAttempt, type NewAttempt, recordVerifiedEmail, takeTr
 import { addressSubject, codeDigest, countMail, mintCode, spendPresentedCode } from '../codes/service.ts'
 import { replaceCode } from '../codes/store.ts'
 import type { Lockout } from '../lockout/service.ts'
+import { wrongFactor } from '../mfa/verify.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { sessionNotFound } from '../tokens/rules.ts'
@@ -142,7 +143,7 @@ async function verifyCode(
 ): Promise<void> {
   const subject = lockout.registrationSubject(portal, email)
   const now = clock.now()
-  await lockout.countIfRefused(subject, 'AUTH.CODE_INVALID', async () => {
+  await lockout.countIfRefused(subject, wrongFactor, async () => {
     if (!(await takeTry(database, portal, attemptDigest, now))) throw sessionNotFound('no tries left')
     await inTransaction(database, async (tx) => {
       const isRight = await run(tx, spendPresentedCode(digest, owner, code, now))

@@ -20,7 +20,7 @@ import type { AccessClaims } from '../tokens/rules.ts'
 import type { VerifiedTokens } from '../tokens/verified-tokens.ts'
 import { recordActivity } from './activity-store.ts'
 import { readReplacedAt, readSessionIdOfCookie } from './cookie-store.ts'
-import { hasExpired, isEqual } from './rules.ts'
+import { hasExpired, isEqual, permissionsOfPasskey, resistsPhishing } from './rules.ts'
 import type { SessionPorts } from './service.ts'
 import { endSession, type OpenSession } from './store.ts'
 
@@ -165,16 +165,15 @@ export class SessionAuthenticator {
     { bypassCache, isStreamOpen, isPassive }: Omit<Credential, 'clientHash'>,
   ): MaybePromise<Caller> {
     const { addressGuard, clock, settings } = this.#ports
-    const { mfa } = settings
     if (bypassCache) addressGuard.invalidate(session.accountId)
     // Most requests write nothing. A check of an open stream does not count as activity.
     const isRecorded = isStreamOpen || isPassive || clock.now() - session.lastActivityAt < this.#activityIntervalMs
-    if (isRecorded && !session.ipWhitelistEnabled) return toCaller(session, mfa)
-    if (isStreamOpen) return addressGuard.assertStillAllowed(session, clientIp).then(() => toCaller(session, mfa))
+    if (isRecorded && !session.ipWhitelistEnabled) return toCaller(session, settings)
+    if (isStreamOpen) return addressGuard.assertStillAllowed(session, clientIp).then(() => toCaller(session, settings))
     return addressGuard
       .assertAllowed(session, clientIp)
       .then(() => (isRecorded ? undefined : this.#recordActivity(session)))
-      .then(() => toCaller(session, mfa))
+      .then(() => toCaller(session, settings))
   }
 
   async #recordActivity(session: OpenSession): Promise<void> {
@@ -199,7 +198,11 @@ function isEqualText(a: string, b: string): boolean {
   return a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
 }
 
-function toCaller(session: OpenSession, { binding }: IdentitySettings['mfa']): Caller {
+function toCaller(session: OpenSession, settings: IdentitySettings): Caller {
+  const { binding } = settings.mfa
+  const { operatorPermissions: all } = session
+  const withheld = resistsPhishing(session.signedInBy) ? [] : permissionsOfPasskey(settings, session)
+  const held = withheld.length === 0 ? all : all.filter((each) => !withheld.includes(each))
   return {
     accountId: session.accountId,
     portal: session.portal,
@@ -207,6 +210,7 @@ function toCaller(session: OpenSession, { binding }: IdentitySettings['mfa']): C
     apiKeyId: null,
     // Otherwise, the gateway sets it once it has spent a step-up for the command.
     steppedUpAt: binding === 'session' ? session.steppedUpAt : null,
-    permissions: session.operatorPermissions.length === 0 ? noPermissions : new Set(session.operatorPermissions),
+    permissions: held.length === 0 ? noPermissions : new Set(held),
+    ...(withheld.length > 0 && { withheld: new Set(withheld) }),
   }
 }

@@ -21,7 +21,7 @@ import {
 import { entryOf, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 
-export type LoginFailure = 'INVALID_CREDENTIALS' | 'CODE_INVALID' | 'IP_NOT_ALLOWED'
+export type LoginFailure = 'INVALID_CREDENTIALS' | 'CODE_INVALID' | 'PASSKEY_INVALID' | 'IP_NOT_ALLOWED'
 
 const success = 1
 const failed = 0
@@ -63,11 +63,12 @@ interface LoginResult {
   accountId: AccountId | null
   failure: LoginFailure | null
   method: string | null
+  passkeyId?: string | undefined
 }
 
 export function recordLogin(
   ports: IdentityPorts,
-  login: { accountId: AccountId; method: string },
+  login: { accountId: AccountId; method: string; passkeyId?: string | undefined },
   facts: RequestContext,
   at: Instant,
 ): Statements<unknown> {
@@ -83,7 +84,7 @@ export function recordFailedLogin(ports: IdentityPorts, failed: LoginResult, fac
 /** The login history is for the owner, the audit log for operators. */
 function recordResult(
   { ids }: IdentityPorts,
-  { accountId, failure, method }: LoginResult,
+  { accountId, failure, method, passkeyId }: LoginResult,
   facts: RequestContext,
   at: Instant,
 ): Statements<unknown> {
@@ -91,7 +92,7 @@ function recordResult(
   const entry = { id: ids.next<'login'>(), portal, clientIp, userAgent, failure }
   const auditContext = unauthenticatedAuditContext(accountId, facts, at)
   const target = { workspaceId: null, targetId: accountId }
-  const factor = method === null ? {} : { method }
+  const factor = { ...(method !== null && { method }), ...(passkeyId !== undefined && { passkey: passkeyId }) }
   return together([
     insertLoginHistory({ ...entry, accountId: accountId ?? ids.next<'account'>() }, at),
     failure === null

@@ -1,6 +1,16 @@
 import { timingSafeEqual } from 'node:crypto'
 import { isValidAt } from '../../database/index.ts'
-import { type AccountId, type Caller, type Instant, type Portal, Refusal, type SessionId } from '../../kernel/index.ts'
+import {
+  type AccountId,
+  type Caller,
+  type Instant,
+  type Permission,
+  type Portal,
+  Refusal,
+  type SessionId,
+} from '../../kernel/index.ts'
+import type { IdentitySettings } from '../settings.ts'
+import type { SignInMethod } from './schema.ts'
 
 export function isEqual(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && timingSafeEqual(a, b)
@@ -27,4 +37,21 @@ export interface SessionTimes {
 /** Whether a session has expired. `isUnexpired` in store.ts implements the same rule in SQL. */
 export function hasExpired({ lastActivityAt, idleExpiresAt, expiresAt }: SessionTimes, now: Instant): boolean {
   return expiresAt <= now || !isValidAt({ from: lastActivityAt, until: idleExpiresAt }, now)
+}
+
+const none: readonly Permission[] = []
+
+/** The permissions of an operator that need a passkey, according to `portals.<portal>.mfa.required`. */
+export function permissionsOfPasskey(
+  { portals }: Pick<IdentitySettings, 'portals'>,
+  { portal, operatorPermissions }: { portal: Portal; operatorPermissions: readonly Permission[] },
+): readonly Permission[] {
+  const { passkey } = portals[portal].mfa.required
+  if (passkey === 'none') return none
+  return passkey === 'all' ? operatorPermissions : operatorPermissions.filter((each) => passkey.includes(each))
+}
+
+/** Whether a phisher cannot relay this sign-in. A session that is older than the column does not count. */
+export function resistsPhishing(signedInBy: SignInMethod | null): boolean {
+  return signedInBy === 'PASSKEY'
 }

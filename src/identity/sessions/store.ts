@@ -37,6 +37,7 @@ export interface OpenSession {
   clientDigest: Uint8Array
   /** Null for a session that has tokens. */
   cookieDigest: Uint8Array | null
+  signedInBy: SignInMethod | null
 }
 
 const columns = [
@@ -52,6 +53,7 @@ const columns = [
   'sessions.expiresAt',
   'sessions.clientDigest',
   'sessions.cookieDigest',
+  'sessions.signedInBy',
 ] as const
 
 const findOpenSession = statement((store, param: Param<{ portal: Portal; id: SessionId }>) =>

@@ -36,6 +36,8 @@ interface PasskeyChallengesTable {
   /** Of a step-up. */
   nonce: Uint8Array | null
   purposeDigest: Uint8Array | null
+  /** The one-time token that allows the registration of a first passkey. */
+  enrollmentDigest: Uint8Array | null
   createdAt: Timestamp
   expiresAt: Timestamp
   spentAt: NullableTimestamp
@@ -77,12 +79,15 @@ export const passkeys = [
     attempt_digest bytea,
     nonce bytea,
     purpose_digest bytea,
+    enrollment_digest bytea,
     created_at timestamptz NOT NULL,
     expires_at timestamptz NOT NULL,
     spent_at timestamptz,
     CHECK ((kind = 'SIGN_IN') = (session_biz_id IS NULL)),
     CHECK ((kind = 'STEP_UP') = (nonce IS NOT NULL)),
-    CHECK (kind = 'SIGN_IN' OR attempt_digest IS NULL)
+    CHECK (kind = 'SIGN_IN' OR attempt_digest IS NULL),
+    CHECK (kind = 'STEP_UP' OR purpose_digest IS NULL),
+    CHECK (kind = 'REGISTER' OR enrollment_digest IS NULL)
   )`,
   `CREATE INDEX passkey_challenges_expiry ON passkey_challenges (expires_at)`,
   `CREATE INDEX passkey_challenges_session ON passkey_challenges (session_biz_id)`,

@@ -61,6 +61,7 @@ export type DigestPurpose =
   | 'password-token'
   | 'session-cookie'
   | 'session-ticket'
+  | 'passkey-challenge'
   | 'backup-code'
   | 'api-key'
   | 'withdrawal-account'

@@ -250,6 +250,8 @@ function assertSameWorkspace({ workspace }: Call, requested: string | null): voi
 function assertPermission({ operation: { policy }, workspace, caller }: Call): void {
   if (policy.permission === null) return
   const rights = policy.workspace === 'none' ? caller?.permissions : workspace?.permissions
-  if (!rights?.has(policy.permission))
-    throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: `lacks ${policy.permission}` })
+  if (rights?.has(policy.permission)) return
+  if (policy.workspace === 'none' && caller?.withheld?.has(policy.permission))
+    throw new Refusal('ACCESS.PASSKEY_REQUIRED', { internal: `${policy.permission} needs a sign-in with a passkey` })
+  throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: `lacks ${policy.permission}` })
 }

@@ -6,23 +6,24 @@ interface FactorOwner {
   id: AccountId
 }
 
-export interface FormerAuthenticator {
+export interface FormerFactor {
+  method: 'OTP' | 'PASSKEY'
   enrolledAt: Instant
   endedAt: Instant
   lastUsedAt: Instant | null
 }
 
-export async function insertFormerAuthenticator(
+export async function insertFormerFactor(
   tx: Tx,
   { portal, id }: FactorOwner,
-  { enrolledAt, endedAt, lastUsedAt }: FormerAuthenticator,
+  { method, enrolledAt, endedAt, lastUsedAt }: FormerFactor,
 ): Promise<void> {
   await tx
     .insertInto('former_factors')
     .values({
       portal,
       accountBizId: id,
-      method: 'OTP',
+      method,
       enrolledAt: toDate(enrolledAt),
       endedAt: toDate(endedAt),
       lastUsedAt: lastUsedAt === null ? null : toDate(lastUsedAt),
@@ -30,13 +31,13 @@ export async function insertFormerAuthenticator(
     .execute()
 }
 
-/** When the account last lost an authenticator. Null if it never did. */
-export async function formerAuthenticatorEnd(tx: Tx, { portal, id }: FactorOwner): Promise<Instant | null> {
+/** When the account last lost an authenticator or a passkey. Null if it never did. */
+export async function formerFactorEnd(tx: Tx, { portal, id }: FactorOwner): Promise<Instant | null> {
   const { endedAt } = await tx
     .selectFrom('former_factors')
     .where('portal', '=', portal)
     .where('accountBizId', '=', id)
-    .where('method', '=', 'OTP')
+    .where('method', 'in', ['OTP', 'PASSKEY'])
     .select((eb) => eb.fn.max<Instant | null>('endedAt').as('endedAt'))
     .executeTakeFirstOrThrow()
   return endedAt

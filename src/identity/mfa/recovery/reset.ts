@@ -4,6 +4,7 @@ import type { Cache } from '../../../platform/cache/index.ts'
 import { forgetCodeMails } from '../../codes/service.ts'
 import type { Lockout } from '../../lockout/service.ts'
 import { endSessions } from '../../sessions/service.ts'
+import { readPasskeys } from '../../webauthn/store.ts'
 import { isOldFactorUsedSince, readBackupCodeCounts, readOtp, readUsedTimeStep, removeFactors } from '../store.ts'
 import { stepAt } from '../totp.ts'
 import { deleteFormerFactors } from './former-store.ts'
@@ -15,7 +16,9 @@ interface FactorOwner {
 
 export async function areFactorsSet(tx: Tx, { portal, id }: FactorOwner): Promise<boolean> {
   return (
-    Boolean((await readOtp(tx, portal, id))?.secret) || (await readBackupCodeCounts(tx, portal, id)).remainingCount > 0
+    Boolean((await readOtp(tx, portal, id))?.secret) ||
+    (await readBackupCodeCounts(tx, portal, id)).remainingCount > 0 ||
+    (await readPasskeys(tx, { portal, id })).length > 0
   )
 }
 

@@ -1,0 +1,148 @@
+import { inTransaction, type Tx } from '../../database/index.ts'
+import { conflict, notFound, Refusal } from '../../kernel/index.ts'
+import { auditContextOf, recordRefusal, recordSuccess } from '../../platform/audit/index.ts'
+import { lockOwnAccount, ownAccount } from '../accounts/service.ts'
+import type { Account } from '../accounts/store.ts'
+import { mfaMethod } from '../mfa/contract.ts'
+import { keepFormerPasskey } from '../mfa/recovery/young.ts'
+import { allowsMailCodes, usablePasskeys } from '../mfa/rules.ts'
+import type { MfaPorts } from '../mfa/service.ts'
+import { lockOtp } from '../mfa/store.ts'
+import { queueNotice } from '../notices/service.ts'
+import type { CallerContext } from '../ports.ts'
+import { assertSession, permissionsOfPasskey } from '../sessions/rules.ts'
+import { challengeOf, createCreationOptions, verifyRegistration } from '../webauthn/ceremony.ts'
+import { takeChallenge } from '../webauthn/challenge-store.ts'
+import { createChallenge, digestsOf, registrationBinding } from '../webauthn/challenges.ts'
+import { invalidPasskey } from '../webauthn/encoding.ts'
+import { passkeySettings } from '../webauthn/factor.ts'
+import type { CreationOptions, RegistrationCredential } from '../webauthn/fields.ts'
+import { deletePasskeys, insertPasskey, type Passkey, readPasskeys, updatePasskeyName } from '../webauthn/store.ts'
+import { assertEnrollment, spendEnrollment } from './enrollment.ts'
+
+const maxPasskeys = 10
+
+/**
+ * The step-up of this command allows the registration, which the challenge binds to the session. Throws
+ * AUTH.PASSKEYS_NOT_AVAILABLE, ACCESS.PASSKEY_REQUIRED, or STATE.CONFLICT if the account has the maximum number of
+ * passkeys.
+ */
+export async function startRegistration(
+  ports: MfaPorts,
+  enrollmentToken: string | undefined,
+  context: CallerContext,
+): Promise<CreationOptions> {
+  const { database, settings } = ports
+  const session = assertSession(context.caller)
+  const passkeys = passkeySettings(settings, session.portal)
+  return inTransaction(database, async (tx) => {
+    const account = await lockOwnAccount(tx, context.caller)
+    const existing = await readPasskeys(tx, account)
+    assertRoom(existing)
+    const enrollmentDigest = await assertEnrollment(ports, tx, account, existing, enrollmentToken)
+    const binding = { ...registrationBinding(session.portal, session.sessionId), enrollmentDigest }
+    const challenge = await createChallenge(ports, tx, binding, context)
+    await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: account.id })
+    return createCreationOptions(passkeys, account, { challenge, issuer: settings.mfa.issuer, existing })
+  })
+}
+
+/** Throws AUTH.PASSKEY_INVALID, ACCESS.PASSKEY_REQUIRED, or STATE.CONFLICT for a credential that the portal has. */
+export async function registerPasskey(
+  ports: MfaPorts,
+  { name, credential }: { name?: string | undefined; credential: RegistrationCredential },
+  context: CallerContext,
+): Promise<Passkey> {
+  const { clock, database, ids, settings, words } = ports
+  const session = assertSession(context.caller)
+  const passkeys = passkeySettings(settings, session.portal)
+  try {
+    const challenge = challengeOf(credential)
+    if (!challenge) throw invalidPasskey('the client data has no challenge')
+    const now = clock.now()
+    const facts = await verifyRegistration(passkeys, credential, challenge, now)
+    const label = name ?? words.coded(mfaMethod, 'PASSKEY', context.locale).label
+    return await inTransaction(database, async (tx) => {
+      const account = await lockOwnAccount(tx, context.caller)
+      const binding = registrationBinding(session.portal, session.sessionId)
+      const spent = await takeChallenge(tx, binding, digestsOf(ports, challenge, context), now)
+      if (!spent) throw invalidPasskey('the challenge is unknown, expired or used')
+      const existing = await readPasskeys(tx, account)
+      assertRoom(existing)
+      await spendEnrollment(ports, tx, account, existing, spent.enrollmentDigest, now)
+      const owner = { id: ids.next(), portal: account.portal, accountId: account.id, name: label }
+      if (!(await insertPasskey(tx, { ...facts, ...owner }, now)))
+        throw conflict('the portal already has the credential')
+      const { aaguid, deviceType } = facts
+      const detail = { passkey: owner.id, aaguid, deviceType }
+      await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: account.id, detail })
+      await queueNotice(tx, ids, account, 'PASSKEY_ADDED', context, now)
+      return { ...facts, ...owner, createdAt: now, lastUsedAt: null, suspendedAt: null }
+    })
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'AUTH.PASSKEY_INVALID') {
+      const event = { workspaceId: null, targetId: session.accountId, detail: { reason: 'PASSKEY_INVALID' } }
+      await recordRefusal(database, auditContextOf(context), event)
+    }
+    throw error
+  }
+}
+
+export async function listPasskeys({ database }: MfaPorts, { caller }: CallerContext): Promise<Passkey[]> {
+  return readPasskeys(database, await ownAccount(database, caller))
+}
+
+/** Throws RESOURCE.NOT_FOUND. */
+export function renamePasskey(
+  { database }: MfaPorts,
+  { passkeyId, name }: { passkeyId: string; name: string },
+  context: CallerContext,
+): Promise<Passkey> {
+  return inTransaction(database, async (tx) => {
+    const account = await lockOwnAccount(tx, context.caller)
+    const renamed = await updatePasskeyName(tx, account, passkeyId, name)
+    if (!renamed) throw notFound('not a passkey of the account')
+    const detail = { passkey: passkeyId }
+    await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: account.id, detail })
+    return renamed
+  })
+}
+
+/** Throws RESOURCE.NOT_FOUND, or AUTH.AUTHENTICATOR_REQUIRED for the last factor of an account that needs one. */
+export async function deletePasskey(ports: MfaPorts, passkeyId: string, context: CallerContext): Promise<void> {
+  const { clock, database, ids } = ports
+  await inTransaction(database, async (tx) => {
+    const account = await lockOwnAccount(tx, context.caller)
+    const now = clock.now()
+    const all = await readPasskeys(tx, account)
+    const passkey = all.find(({ id }) => id === passkeyId)
+    if (!passkey) throw notFound('not a passkey of the account')
+    await assertRemovable(ports, tx, account, all, passkey)
+    await keepFormerPasskey(ports, tx, account, passkey, now)
+    await deletePasskeys(tx, account, [passkeyId])
+    const detail = { passkey: passkeyId }
+    await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: account.id, detail })
+    await queueNotice(tx, ids, account, 'PASSKEY_REMOVED', context, now)
+  })
+}
+
+function assertRoom(existing: readonly Passkey[]): void {
+  if (existing.length >= maxPasskeys) throw conflict(`the account has ${maxPasskeys} passkeys`)
+}
+
+/** Otherwise, the account could not sign in again, or not use its permissions. */
+async function assertRemovable(
+  { settings }: MfaPorts,
+  tx: Tx,
+  account: Account,
+  all: readonly Passkey[],
+  removed: Passkey,
+): Promise<void> {
+  const rest = all.filter((each) => each !== removed)
+  if (removed.suspendedAt !== null || usablePasskeys(settings, account.portal, rest).length > 0) return
+  const otp = await lockOtp(tx, account.portal, account.id)
+  const canSignIn = Boolean(otp?.secret) || allowsMailCodes(settings, account, { otp, passkeys: rest })
+  const needsPasskey = permissionsOfPasskey(settings, account).length > 0
+  if (needsPasskey || !canSignIn)
+    throw new Refusal('AUTH.AUTHENTICATOR_REQUIRED', { internal: 'the last passkey of an account that needs one' })
+}
