@@ -52,7 +52,7 @@ export async function assertEnrollment(
   return found
 }
 
-/** The rule may have changed since the options were created. */
+/** A token registers one passkey, even if the account has another one meanwhile. */
 export async function spendEnrollment(
   { settings }: EnrollmentPorts,
   tx: Tx,
@@ -61,7 +61,7 @@ export async function spendEnrollment(
   digest: Uint8Array | null,
   now: Instant,
 ): Promise<void> {
-  if (!needsEnrollment(settings, account, existing)) return
+  if (digest === null && !needsEnrollment(settings, account, existing)) return
   const key = digest && ({ portal: account.portal, purpose: 'PASSKEY', digest } as const)
   if (!key || !(await spendPasswordToken(tx, key, now))) throw missing('with an enrollment token that was used')
 }

@@ -1,10 +1,15 @@
+import { Kysely } from 'kysely'
 import type { z } from 'zod'
+import { EmbeddedStore } from '../../../src/database/embedded/dialect.ts'
+import type { TraceStatement } from '../../../src/database/index.ts'
+import type { Tables } from '../../../src/database/tables.ts'
 import * as auth from '../../../src/identity/login/contract.ts'
 import { createStepUpPasskeyOptions, stepUp } from '../../../src/identity/mfa/contract.ts'
 import * as passkeys from '../../../src/identity/passkeys/contract.ts'
 import type { IdentitySettings } from '../../../src/identity/settings.ts'
 import type { AccountId, Caller, Operation, Permission, Portal, RequestContext } from '../../../src/kernel/index.ts'
 import { type Ceremony, SoftwareAuthenticator } from '../../harness/authenticator.ts'
+import { migratedPglite } from '../../harness/prepared-pglite.ts'
 import { call, createRequestContext, credential, type Harness, harness, signIn } from '../harness.ts'
 
 export const origin = 'https://bank.example'
@@ -30,11 +35,19 @@ let people = 0
 
 /** A harness with passkeys, and what people do with it. */
 export async function passkeyWorld(change: (settings: IdentitySettings) => void = () => {}) {
-  const at: Harness = await harness((settings) => {
+  const { pglite, close } = await migratedPglite()
+  const statements: string[] = []
+  const trace: TraceStatement = (text, send) => {
+    statements.push(text)
+    return send()
+  }
+  const database = new Kysely<Tables>({ dialect: new EmbeddedStore(pglite, undefined, trace).dialect('database') })
+  const configure = (settings: IdentitySettings) => {
     withPasskeys(settings)
     for (const portal of Object.values(settings.portals)) portal.codeSends.limit = 1_000
     change(settings)
-  })
+  }
+  const at: Harness = await harness(configure, () => {}, { database, close })
   const contextOf = (portal: Portal, more: Partial<RequestContext> = {}) =>
     createRequestContext(at.clock, { portal, ...more })
   const run = <O extends Operation>(
@@ -65,6 +78,12 @@ export async function passkeyWorld(change: (settings: IdentitySettings) => void 
     person,
     register,
     options,
+    /** The statements that `work` runs. */
+    statementsOf: async (work: () => Promise<unknown>): Promise<string[]> => {
+      const first = statements.length
+      await work()
+      return statements.slice(first)
+    },
     /** Signs in without a name. */
     enter: async ({ device, portal }: Pick<Person, 'device' | 'portal'>, how: Ceremony = {}) =>
       run(auth.verifyPasskey, { credential: device.get(await options({ portal }), how) }, { portal }),
