@@ -28,6 +28,7 @@ export const commands: Readonly<Record<string, () => Promise<Command>>> = {
   'operator list': async () => (await import('./people/find.ts')).operatorList,
   'operator suspend': async () => (await import('./people/account-commands.ts')).operatorSuspend,
   'operator create': async () => (await import('./people/create-operator.ts')).operatorCreate,
+  'operator passkey': async () => (await import('./people/passkey.ts')).operatorPasskey,
   'operator grant': async () => (await import('./people/rights.ts')).operatorGrant,
   'operator revoke': async () => (await import('./people/rights.ts')).operatorRevoke,
   'owner restore': async () => (await import('./people/rights.ts')).ownerRestore,

@@ -15,6 +15,8 @@ export interface AccountOverview {
   /** Null without an authenticator. */
   authenticatorSince: Instant | null
   backupCodes: number
+  /** Without suspended ones. */
+  passkeys: number
   ipWhitelistEnabled: boolean
   /** The end of each lockout, by what is locked. */
   lockouts: { subject: 'sign-in' | 'codes' | 'password reset'; until: Instant }[]
@@ -41,7 +43,7 @@ export async function readAccountOverview(
   } as const
   const lockoutsOf = async (subject: keyof typeof subjects) =>
     (await lockout.lockoutsOfAllDevices(subjects[subject])).map((until) => ({ subject, until }))
-  const { otp, backup } = await run(database, factorsOf(account))
+  const { otp, backup, passkeys } = await run(database, factorsOf(account))
   const history = { portal, accountId: id, from: undefined, until: undefined, sortOrder: 'desc' } as const
   const signIns = await listLoginHistory(database, { ...history, currentPage: 1, pageSize: shownSignIns })
   return {
@@ -49,6 +51,7 @@ export async function readAccountOverview(
     passwordChangedAt: (await readSessionConfiguration(database, portal, id))?.passwordChangedAt ?? null,
     authenticatorSince: otp?.secret ? otp.verifiedAt : null,
     backupCodes: backup.remainingCount,
+    passkeys: passkeys.filter(({ suspendedAt }) => suspendedAt === null).length,
     ipWhitelistEnabled: account.ipWhitelistEnabled,
     lockouts: [
       ...(await lockoutsOf('sign-in')),

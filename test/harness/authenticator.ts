@@ -6,7 +6,7 @@ import type {
   RequestOptions,
 } from '../../src/identity/webauthn/fields.ts'
 
-/** What a ceremony can do wrong, or differently. */
+/** Deviations of a ceremony. */
 export interface Ceremony {
   origin?: string
   rpId?: string

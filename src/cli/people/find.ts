@@ -200,7 +200,8 @@ type Shown = ReturnType<typeof toListed> &
   ReturnType<typeof toShown> & { phone: string; workspaces: ReturnType<typeof toWorkspace>[] }
 
 function describe(shown: Shown): string {
-  const { hasPassword, authenticatorSince, backupCodes, ipWhitelistEnabled, lockouts, sessions, signIns } = shown
+  const { hasPassword, authenticatorSince, backupCodes, passkeys, ipWhitelistEnabled, lockouts } = shown
+  const { sessions, signIns } = shown
   const facts = toTable([
     ['id', shown.id],
     ['portal', shown.portal],
@@ -212,6 +213,7 @@ function describe(shown: Shown): string {
     ['password', hasPassword ? `since ${shown.passwordChangedAt}` : 'none'],
     ['authenticator', authenticatorSince ? `since ${authenticatorSince}` : 'none'],
     ['backup codes', `${backupCodes}`],
+    ['passkeys', `${passkeys}`],
     ['IP whitelist', ipWhitelistEnabled ? 'on' : 'off'],
     ['lockouts', lockouts.map(({ subject, until }) => `${subject} until ${until}`).join(', ') || 'none'],
   ])

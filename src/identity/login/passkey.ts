@@ -52,7 +52,7 @@ export async function completeByPasskey(
 
 /**
  * Signs in without a name and a password. Until the signature is verified, unknown and known credentials take the same
- * statements and the same work. Throws AUTH.PASSKEY_INVALID whatever is wrong, and, for a verified credential,
+ * statements and the same work. Throws AUTH.PASSKEY_INVALID for any reason, and, for a verified credential,
  * AUTH.PENDING_APPROVAL or ACCESS.IP_NOT_ALLOWED.
  */
 export async function signInByPasskey(
@@ -123,7 +123,7 @@ async function finish(
   return startLogin(ports, tx, account, facts, [lockout.clear(subject)], context, now)
 }
 
-/** The signature has proven the owner, so the status is no secret. */
+/** The signature has proven the owner, so the status can be revealed. */
 function assertActive({ status }: Account): void {
   if (status === 'PENDING_APPROVAL') throw new Refusal('AUTH.PENDING_APPROVAL')
   if (status !== 'ACTIVE') throw invalidPasskey('the account is not active')

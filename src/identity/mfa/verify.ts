@@ -34,11 +34,11 @@ type AccountKey = Pick<Account, 'portal' | 'id'>
 export interface FactorOwner extends AccountKey {
   /** Identifies the code that was emailed to the account. */
   code: CodeOwner
-  /** What the challenge of a passkey is bound to. */
+  /** The context of a passkey's challenge. */
   challenge: ChallengeBinding
 }
 
-/** What the audit log keeps of a verified factor. */
+/** Evidence of a verified factor, for the audit log. */
 export type FactorProof = Readonly<Record<string, string>>
 
 /**

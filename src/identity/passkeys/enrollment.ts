@@ -11,8 +11,8 @@ import { assertOpaqueToken, mintToken } from '../tokens/rules.ts'
 import type { Passkey } from '../webauthn/store.ts'
 
 /*
- * The first passkey of an account that needs one. Whoever has phished a password and a code could otherwise enroll their
- * own passkey, and would then have the permissions that the passkey protects. The token comes from an administrator of
+ * The first passkey of an account that needs one. A phisher with a password and a code could otherwise enroll
+ * a passkey, and would then have the permissions that the passkey protects. The token comes from an administrator of
  * the host, and not by mail.
  */
 

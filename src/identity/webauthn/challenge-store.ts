@@ -3,7 +3,7 @@ import { type Database, type Param, run, type Statements, statement, type Tx, va
 import { type Instant, type Portal, type SessionId, toDate } from '../../kernel/index.ts'
 import type { ChallengeKind } from './schema.ts'
 
-/** What a challenge is bound to. Only a credential in the same context can use it. */
+/** The context of a challenge. Only a credential in the same context can use it. */
 export interface ChallengeBinding {
   portal: Portal
   kind: ChallengeKind

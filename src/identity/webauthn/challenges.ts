@@ -66,15 +66,6 @@ export function registrationBinding(portal: Portal, sessionId: SessionId): Chall
   return { portal, kind: 'REGISTER', sessionId, attemptDigest: null, purposeDigest: null }
 }
 
-/**
- * SHA-256 of the canonical JSON (RFC 8785) of the step-up. docs/guides/passkeys.md describes how to verify an entry of the
- * audit log.
- */
-export function stepUpChallenge({ portal, accountId, sessionId, purposeDigest, nonce }: StepUpChallenge): Uint8Array {
-  const confirmed = { account: accountId, portal, purpose: purposeDigest, session: sessionId }
-  return hash('sha256', canonicalJson({ ...confirmed, nonce: toBase64url(nonce), type: 'portico.step-up' }), 'buffer')
-}
-
 export function digestsOf(
   { digest }: Pick<IdentityPorts, 'digest'>,
   challenge: Uint8Array,
@@ -99,4 +90,13 @@ async function putChallenge(
     clientDigest: digest('client-hash', clientHash),
   }
   await insertChallenge(store, { ...binding, ...digests, enrollmentDigest, expiresAt: addMs(now, challengeMs) }, now)
+}
+
+/**
+ * SHA-256 of the canonical JSON (RFC 8785) of the step-up. docs/guides/passkeys.md describes how to verify an entry of the
+ * audit log.
+ */
+function stepUpChallenge({ portal, accountId, sessionId, purposeDigest, nonce }: StepUpChallenge): Uint8Array {
+  const confirmed = { account: accountId, portal, purpose: purposeDigest, session: sessionId }
+  return hash('sha256', canonicalJson({ ...confirmed, nonce: toBase64url(nonce), type: 'portico.step-up' }), 'buffer')
 }

@@ -1,6 +1,6 @@
 import { Refusal } from '../../kernel/index.ts'
 
-/** The only refusal of a credential, whatever is wrong. `internal` is for the log. */
+/** The only refusal of a credential. `internal` is the reason, for the log. */
 export function invalidPasskey(internal: string, cause?: unknown): Refusal {
   return new Refusal('AUTH.PASSKEY_INVALID', { internal, cause })
 }

@@ -48,8 +48,8 @@ export function passkeyFactor(
   })
 }
 
-/** What a later verification of the signature needs. The account's public key can be deleted meanwhile. */
-export function proofOf(
+/** Evidence with which anybody can verify the signature later. The passkey can be deleted meanwhile. */
+function proofOf(
   { id, response }: AssertionCredential,
   passkey: Passkey | undefined,
   challenge: StoredChallenge | undefined,

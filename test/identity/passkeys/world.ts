@@ -15,7 +15,7 @@ import { call, createRequestContext, credential, type Harness, harness, signIn }
 export const origin = 'https://bank.example'
 export const rpId = 'bank.example'
 
-export function withPasskeys(settings: IdentitySettings): void {
+function withPasskeys(settings: IdentitySettings): void {
   const configured = { rpId, origins: [origin], userVerification: 'required', attestation: 'none' } as const
   settings.portals.CONSUMER.passkeys = { ...configured, origins: [origin] }
   settings.portals.SYSTEM.passkeys = { ...configured, origins: [origin] }
