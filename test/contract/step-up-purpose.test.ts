@@ -44,6 +44,7 @@ describe('the fields that a step-up confirms', () => {
       'invitations.confirm': 'invitationBizId',
       'invitations.create': 'email roleBizId',
       'ipWhitelist.replace': 'addresses',
+      'passkeys.delete': 'passkeyBizId',
       'proposals.proposeOwner': 'workspace_id userBizId',
       'proposals.proposePermissions': 'account_id permissionCodes',
       'recharges.confirm': 'recharge_id receivedAmount',

@@ -4,7 +4,7 @@ import type {
   CreationOptions,
   RegistrationCredential,
   RequestOptions,
-} from '../../src/identity/webauthn/fields.ts'
+} from '../../src/identity/webauthn/contract.ts'
 
 /** Deviations of a ceremony. */
 export interface Ceremony {

@@ -4,7 +4,7 @@ import { bizId, coded, opaque, sessionId } from '../../contract/fields.ts'
 import { anonymous, everyPortal, own } from '../../contract/policies.ts'
 import { accountStatus, operation } from '../../kernel/index.ts'
 import { CodeDelivery, DeliveredMethod, factorFields, hasCode, hasPasskey, mfaMethod } from '../mfa/contract.ts'
-import { AssertionCredential, RequestOptions } from '../webauthn/fields.ts'
+import { AssertionCredential, RequestOptions } from '../webauthn/contract.ts'
 
 export const summary = 'Sign-in with a password and a second factor, token refresh, and sign-out.'
 

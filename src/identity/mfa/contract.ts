@@ -3,7 +3,7 @@ import { oneTimeCode } from '../../contract/account-fields.ts'
 import { coded, codeOf, id, timestamp } from '../../contract/fields.ts'
 import { everyPortal, own } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
-import { AssertionCredential, RequestOptions } from '../webauthn/fields.ts'
+import { AssertionCredential, RequestOptions } from '../webauthn/contract.ts'
 
 export const summary = 'Second factors, backup codes, and step-up verification.'
 

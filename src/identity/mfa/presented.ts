@@ -1,5 +1,5 @@
 import { invalid } from '../../kernel/index.ts'
-import type { AssertionCredential } from '../webauthn/fields.ts'
+import type { AssertionCredential } from '../webauthn/contract.ts'
 import type { FactorFields, MfaMethod } from './contract.ts'
 
 export interface MailedCode {

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { bizId, id, line, opaque, timestamp } from '../../contract/fields.ts'
 import { everyPortal, own } from '../../contract/policies.ts'
 import { operation } from '../../kernel/index.ts'
-import { CreationOptions, RegistrationCredential } from '../webauthn/fields.ts'
+import { CreationOptions, RegistrationCredential } from '../webauthn/contract.ts'
 
 export const summary = 'Passkeys (WebAuthn) of an account, for sign-ins and step-ups.'
 
@@ -47,7 +47,6 @@ export const createPasskeyOptions = operation({
     'The reply is for `navigator.credentials.create`. Its challenge expires after five minutes, and only this session can ' +
     'use it, once.',
   policy: { ...own, stepUp: true },
-  confirms: [],
   body: z
     .strictObject({
       enrollmentToken: opaque(128).optional().meta({

@@ -9,8 +9,8 @@ import { type Instant, messageOf, minutes, Refusal } from '../../kernel/index.ts
 import type { Account } from '../accounts/store.ts'
 import type { PasskeySettings } from '../settings.ts'
 import { assertAttested } from './attestation.ts'
+import type { AssertionCredential, CreationOptions, RegistrationCredential, RequestOptions } from './contract.ts'
 import { fromBase64url, invalidPasskey, toBase64url } from './encoding.ts'
-import type { AssertionCredential, CreationOptions, RegistrationCredential, RequestOptions } from './fields.ts'
 import type { DeviceType } from './schema.ts'
 import type { NewPasskey, Passkey } from './store.ts'
 
@@ -21,12 +21,12 @@ export const challengeMs = minutes(5)
 
 const algorithms = [COSEALG.EdDSA, COSEALG.ES256, COSEALG.RS256]
 
-export function createCreationOptions(
+export async function createCreationOptions(
   { rpId, attestation }: PasskeySettings,
   account: Pick<Account, 'id' | 'email' | 'name'>,
   { challenge, issuer, existing }: { challenge: Uint8Array; issuer: string; existing: readonly Passkey[] },
 ): Promise<CreationOptions> {
-  return generateRegistrationOptions({
+  const options = await generateRegistrationOptions({
     rpID: rpId,
     rpName: issuer,
     userID: userHandleOf(account.id),
@@ -38,7 +38,8 @@ export function createCreationOptions(
     excludeCredentials: existing.map(toDescriptor),
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
     supportedAlgorithmIDs: algorithms,
-  }).then((options) => ({
+  })
+  return {
     rp: { id: rpId, name: options.rp.name },
     user: options.user,
     challenge: options.challenge,
@@ -47,7 +48,7 @@ export function createCreationOptions(
     excludeCredentials: existing.map(toDescriptor),
     authenticatorSelection: { residentKey: 'required', requireResidentKey: true, userVerification: 'required' },
     attestation: attestation === 'none' ? 'none' : 'direct',
-  }))
+  }
 }
 
 /** Without `allowed`, the browser offers its discoverable passkeys. */

@@ -5,8 +5,8 @@ import type { IdentitySettings, PasskeySettings } from '../settings.ts'
 import { challengeOf, type VerifiedAssertion, verifyAssertion } from './ceremony.ts'
 import { type ChallengeBinding, type StoredChallenge, spendChallenge } from './challenge-store.ts'
 import { digestsOf } from './challenges.ts'
+import type { AssertionCredential } from './contract.ts'
 import { fromBase64url, invalidPasskey, toBase64url } from './encoding.ts'
-import type { AssertionCredential } from './fields.ts'
 import { type Passkey, passkeyWithCredential, usePasskey } from './store.ts'
 
 interface PasskeyPorts extends Pick<IdentityPorts, 'digest'> {

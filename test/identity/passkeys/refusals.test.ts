@@ -4,7 +4,7 @@ import { startWithPasskey } from '../../../src/identity/browser-sessions/contrac
 import * as auth from '../../../src/identity/login/contract.ts'
 import { createStepUpPasskeyOptions } from '../../../src/identity/mfa/contract.ts'
 import { createPasskeyOptions, listPasskeys, registerPasskey } from '../../../src/identity/passkeys/contract.ts'
-import type { AssertionCredential } from '../../../src/identity/webauthn/fields.ts'
+import type { AssertionCredential } from '../../../src/identity/webauthn/contract.ts'
 import { type Ceremony, SoftwareAuthenticator } from '../../harness/authenticator.ts'
 import { codeOf, initiate, jobRunner, refusalOf, runJobs } from '../harness.ts'
 import { origin, type PasskeyWorld, type Person, passkeyWorld, rpId } from './world.ts'

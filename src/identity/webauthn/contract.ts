@@ -1,8 +1,8 @@
 import * as z from 'zod'
 
 /*
- * The JSON of WebAuthn level 3 (w3.org/TR/webauthn-3, 5.1.8 to 5.1.10 and 5.2). Credentials in requests come from the
- * browser's API. They drop members that Portico does not know, because a new version of a browser may add some.
+ * The JSON of WebAuthn level 3 (w3.org/TR/webauthn-3, 5.1.8 to 5.1.10 and 5.2). Members that repeat signed data are
+ * accepted and not read.
  */
 
 /** Limits of encoded bytes. A credential id has at most 1023 bytes (5.8.3). */
@@ -11,6 +11,7 @@ const maxClientData = 4_096
 const maxAuthenticatorData = 8_192
 const maxAttestation = 65_536
 const maxSignature = 8_192
+const maxPublicKey = 8_192
 /** A user handle has at most 64 bytes (5.4.3). */
 const maxUserHandle = 88
 const maxTransports = 10
@@ -24,6 +25,9 @@ function base64url(max: number) {
     .meta({ description: 'base64url without padding' })
 }
 
+/** The results of extensions, of which Portico requests none. */
+const extensionResults = z.record(z.string().regex(/^[\w.-]{1,64}$/), z.unknown()).optional()
+
 const transports = z.array(z.string().max(32)).max(maxTransports)
 const attachment = z.enum(['platform', 'cross-platform']).nullish()
 
@@ -32,18 +36,21 @@ const credential = {
   rawId: base64url(maxCredentialId),
   type: z.literal('public-key'),
   authenticatorAttachment: attachment,
+  clientExtensionResults: extensionResults,
 }
 
 /** What `navigator.credentials.create` returns, as JSON. */
 export const RegistrationCredential = z
-  .object({
+  .strictObject({
     ...credential,
-    response: z.object({
+    response: z.strictObject({
       clientDataJSON: base64url(maxClientData),
       attestationObject: base64url(maxAttestation),
       transports: transports.optional(),
+      authenticatorData: base64url(maxAuthenticatorData).optional(),
+      publicKey: base64url(maxPublicKey).nullish(),
+      publicKeyAlgorithm: z.int().optional(),
     }),
-    clientExtensionResults: z.object({}).optional(),
   })
   .refine(hasSameIds, { path: ['rawId'] })
   .meta({ title: 'RegistrationCredential', description: '`RegistrationResponseJSON` of WebAuthn level 3' })
@@ -51,15 +58,14 @@ export type RegistrationCredential = z.output<typeof RegistrationCredential>
 
 /** What `navigator.credentials.get` returns, as JSON. */
 export const AssertionCredential = z
-  .object({
+  .strictObject({
     ...credential,
-    response: z.object({
+    response: z.strictObject({
       clientDataJSON: base64url(maxClientData),
       authenticatorData: base64url(maxAuthenticatorData),
       signature: base64url(maxSignature),
       userHandle: base64url(maxUserHandle).nullish(),
     }),
-    clientExtensionResults: z.object({}).optional(),
   })
   .refine(hasSameIds, { path: ['rawId'] })
   .meta({ title: 'AssertionCredential', description: '`AuthenticationResponseJSON` of WebAuthn level 3' })
