@@ -10,6 +10,7 @@ const name = line(64).meta({ description: 'The name that people see in the list 
 
 const Passkey = z.object({
   passkeyBizId: bizId,
+  credentialId: z.string().meta({ description: 'For `PublicKeyCredential.signalAllAcceptedCredentials`.' }),
   name: z.string(),
   deviceType: z.enum(['SINGLE_DEVICE', 'MULTI_DEVICE']).meta({
     description: 'A `MULTI_DEVICE` passkey can be synchronized between devices.',
@@ -89,6 +90,9 @@ export const deletePasskey = operation({
   policy: { ...own, stepUp: true },
   confirms: ['passkeyBizId'],
   body: z.strictObject({ passkeyBizId: id }),
-  reply: z.object({ success: z.boolean() }),
+  description:
+    'A page can pass `rpId` and `credentialId` to `PublicKeyCredential.signalUnknownCredential`, so that the browser no ' +
+    'longer offers the passkey. `rpId` is null if the portal no longer has passkeys.',
+  reply: z.object({ success: z.boolean(), credentialId: z.string(), rpId: z.string().nullable() }),
   refuses: ['RESOURCE.NOT_FOUND', 'AUTH.AUTHENTICATOR_REQUIRED', 'ACCESS.PASSKEY_REQUIRED'],
 })

@@ -88,7 +88,7 @@ export const CreationOptions = z
     excludeCredentials: z.array(Descriptor),
     authenticatorSelection: z.object({
       residentKey: z.literal('required'),
-      requireResidentKey: z.literal(true),
+      requireResidentKey: z.boolean(),
       userVerification: z.literal('required'),
     }),
     attestation: z.enum(['none', 'direct']),
