@@ -16,6 +16,7 @@ export const publicModules: Readonly<Record<string, string>> = {
   'portico/testing': 'testing/index',
   'portico/client': 'client/index',
   'portico/client/consumer': 'client/portal/index',
+  'portico/client/passkeys': 'client/passkeys/index',
   'portico/client/webhooks': 'client/webhooks/index',
 }
 

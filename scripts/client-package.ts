@@ -38,8 +38,11 @@ const clientManifest = {
   files: ['**', '!api'],
   // Only the server needs a newer Node.
   engines: { node: '>=20.19' },
-  // A range, so that a front end has one copy of zod.
-  dependencies: { zod: `^${dependencies.zod}` },
+  // Ranges, so that a front end has one copy of each.
+  dependencies: {
+    '@simplewebauthn/browser': `^${dependencies['@simplewebauthn/browser']}`,
+    zod: `^${dependencies.zod}`,
+  },
 }
 
 /** Compiles the client. Takes a few seconds. */

@@ -21,6 +21,7 @@ const entryFiles: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     [...Object.keys(portals).flatMap((name) => [name, `unchecked/${name}`]), 'forms'].map((name) => [name, name]),
   ),
+  passkeys: 'passkeys/index',
   webhooks: 'webhooks/index',
 }
 
@@ -52,8 +53,17 @@ export function writeEntries(folder: string): void {
   }
 }
 
-const reexported = ['iterate', 'isPorticoError', 'isRefusal', 'PorticoError', 'socketProtocols']
-const functions = ['createClient', 'cookieSession', 'tokenSession', 'signIn', 'secureChannel', 'stepUpByCode']
+const passkeyFunctions = ['signInWithPasskey', 'addPasskey', 'removePasskey']
+const reexported = ['iterate', 'isPorticoError', 'isRefusal', 'PorticoError', 'socketProtocols', ...passkeyFunctions]
+const functions = [
+  'createClient',
+  'cookieSession',
+  'tokenSession',
+  'signIn',
+  'secureChannel',
+  'stepUpByCode',
+  'passkeys',
+]
 const reserved = [...reexported, ...functions]
 
 function program(portal: Portal, root: string, imports: string, operations: string): string {
@@ -78,6 +88,11 @@ export function secureChannel() {
 }
 export function stepUpByCode(prompt) {
   return confirmByCode({ listMfaMethods, sendStepUpCode, stepUp }, prompt)
+}
+export function passkeys(feature) {
+  const ofSignIn = { createPasskeyRequest, verifyPasskey, startWithPasskey, createStepUpPasskeyOptions }
+  const ofAccount = { createPasskeyOptions, registerPasskey, listPasskeys, deletePasskey }
+  return feature({ ...ofSignIn, ...ofAccount })
 }
 `
 }
@@ -122,6 +137,8 @@ function declarations(portal: Portal, methodsType: keyof typeof methods): string
 import type { ${methodsType} } from './methods.js'
 import type {
   ChannelFeature,
+  PasskeyFeature,
+  Passkeys,
   PortalClient,
   PortalClientOptions,
   PortalOperation,
@@ -153,6 +170,8 @@ export declare function signIn<M extends SessionMode>(
 export declare function secureChannel(): ChannelFeature
 /** Asks for a code if a call needs a step-up, and repeats the call with the same request id. */
 export declare function stepUpByCode(prompt: StepUpPrompt): StepUpFeature
+/** Uses passkeys for sign-ins and step-ups. \`webAuthn()\` of \`portico-client/passkeys\` has those of the browser. */
+export declare function passkeys(feature: PasskeyFeature): Passkeys
 
 ${operations.join('\n')}`
 }

@@ -3,6 +3,7 @@ import './zod-config.ts'
 import * as browserSessions from '../identity/browser-sessions/contract.ts'
 import * as login from '../identity/login/contract.ts'
 import * as mfa from '../identity/mfa/contract.ts'
+import * as passkeyOperations from '../identity/passkeys/contract.ts'
 import * as channel from '../identity/secure-channel/contract.ts'
 import type { ChainId, Portal } from '../kernel/index.ts'
 import { createSecureChannel } from './channel/handshake.ts'
@@ -12,7 +13,8 @@ import type { ApiMethods, ConsumerMethods, SystemApiMethods, SystemMethods } fro
 import { createMethods, GatewayCaller } from './operation-caller.ts'
 import type { OperationCaller, OperationsOf } from './operation-types.ts'
 import { type ApiClientOptions, type ClientOptions, resolveOptions, type SessionMode } from './options.ts'
-import { createFrame, type Framed } from './portal/frame.ts'
+import type { NewPasskey, PasskeySignIn, RegisteredPasskey } from './passkeys/feature.ts'
+import { assertPasskeys, createFrame, type Framed } from './portal/frame.ts'
 import { retry } from './retry.ts'
 import { portalChains } from './routes.ts'
 import {
@@ -29,7 +31,7 @@ import { type EventsOptions, followEvents, type ReceivedEvent } from './streams/
 import { createTransport, sendByXhr } from './transport.ts'
 
 const parts = { upload: sendByXhr, retry }
-const identity = { ...login, ...browserSessions }
+const identity = { ...login, ...browserSessions, ...mfa, ...passkeyOperations }
 
 interface MethodsByPortal {
   CONSUMER: ConsumerMethods
@@ -49,6 +51,12 @@ export type Client<P extends Portal, Added extends readonly object[] = [], M ext
 export interface ClientFrame<M extends SessionMode = 'tokens'> {
   /** Signs in. Stores the tokens, which the client renews, or has the gateway set the cookie. */
   signIn(input: SignIn): Promise<M extends 'cookie' ? StartedBrowserSession : SignedIn>
+  /** Signs in with a passkey, without a name and a password. Needs the option `passkeys`. */
+  signInWithPasskey(input?: PasskeySignIn): Promise<M extends 'cookie' ? StartedBrowserSession : SignedIn>
+  /** Registers a passkey of this device. Needs a step-up, and the option `passkeys`. */
+  addPasskey(input?: NewPasskey): Promise<RegisteredPasskey>
+  /** Deletes a passkey, so that the browser no longer offers it. Needs a step-up, and the option `passkeys`. */
+  removePasskey(passkeyBizId: string): Promise<void>
   /**
    * Returns the protocols for `new WebSocket(url, protocols)`, which carry headers and a fresh token. Call it for each
    * handshake.
@@ -83,8 +91,13 @@ export function createClient<
   ) as SessionFeature<M>
   const secureChannel = createSecureChannel(channel)
   const stepUp = onStepUp ? confirmByCode(mfa, onStepUp) : null
-  return createFrame({ portal, options, routeOf: routesOf(routes), session, secureChannel, stepUp, parts }, (view) => ({
+  const passkeys = options.passkeys?.(identity) ?? null
+  const frame = { portal, options, routeOf: routesOf(routes), session, secureChannel, stepUp, passkeys, parts }
+  return createFrame(frame, (view) => ({
     ...createMethods<Operations<P, Added>>(routes, view.caller),
+    signInWithPasskey: (input?: PasskeySignIn) => assertPasskeys(view).signIn(view.caller, view.part.complete, input),
+    addPasskey: (input?: NewPasskey) => assertPasskeys(view).add(view.caller, input),
+    removePasskey: (passkeyBizId: string) => assertPasskeys(view).remove(view.caller, passkeyBizId),
     answer: view.caller.answer,
     events: (options = {}) => followEvents(feedOf(routes, view.caller), options),
     signIn: (input: SignIn) => signIn(view, identity, input),

@@ -7,6 +7,10 @@ export type ClientCode =
   | 'CLIENT.INVALID_REPLY'
   | 'CLIENT.SIGNED_IN_ELSEWHERE'
   | 'CLIENT.REQUEST_ID_REPLACED'
+  | 'CLIENT.PASSKEY_CANCELLED'
+  | 'CLIENT.PASSKEY_ABORTED'
+  | 'CLIENT.PASSKEY_EXISTS'
+  | 'CLIENT.PASSKEY_UNAVAILABLE'
 
 /** users/self sends numbers such as `4010`. A newer gateway may send unknown codes. */
 export type ErrorCode = Code | ClientCode | `${number}` | (string & Record<never, never>)
@@ -63,4 +67,13 @@ export function isPorticoError(error: unknown, ...codes: ErrorCode[]): error is 
 /** False if the client or a proxy refused the call. */
 export function isRefusal(error: unknown): error is PorticoError {
   return isPorticoError(error) && !error.code.startsWith('CLIENT.')
+}
+
+/** An error of the client itself, without a response. */
+export function clientError(code: ClientCode, message: string, cause?: unknown): PorticoError {
+  return new PorticoError({ status: 0, code, message, requestId: '', cause })
+}
+
+export function passkeysUnavailable(cause?: unknown): PorticoError {
+  return clientError('CLIENT.PASSKEY_UNAVAILABLE', 'passkeys are not available here', cause)
 }

@@ -2,6 +2,7 @@ import type { sendStepUpCode } from '../identity/mfa/contract.ts'
 import type { Locale, Portal } from '../kernel/index.ts'
 import type { PorticoError } from './errors.ts'
 import type { Result } from './operation-types.ts'
+import type { PasskeyFeature } from './passkeys/feature.ts'
 import type { Storage } from './session/storage.ts'
 
 /** The edge's headers, for development and tests without an edge. */
@@ -79,6 +80,11 @@ export interface StepUpPrompt {
   }): Promise<string> | string
   /** Maximum number of codes to try. Default: 1. */
   attempts?: number
+  /**
+   * Returns whether to confirm with a passkey, if the client and the account have one. Called again after each failure.
+   * Default: one attempt, then a code. An error that it throws rejects the call.
+   */
+  usePasskey?(step: { operationId: string; failed: PorticoError | null }): Promise<boolean> | boolean
 }
 
 /** Where the credentials are: tokens in the client, or a cookie that no script can read. */
@@ -127,6 +133,8 @@ export interface ClientOptions<P extends Portal, Added extends readonly object[]
    * successor, the gateway assumes a theft and ends both sessions.
    */
   storage?: Storage
+  /** `webAuthn()` of `portico-client/passkeys`. Default: the client uses no passkeys. */
+  passkeys?: PasskeyFeature
 }
 
 /** Options for machines, which use `/api/v1/consumer` or, with an API key of operators, `/api/v1/system`. */

@@ -2,6 +2,7 @@ import type { Locale, Portal } from '../../kernel/index.ts'
 import type { ChannelFeature } from '../channel/handshake.ts'
 import { type CallerPorts, GatewayCaller } from '../operation-caller.ts'
 import { type PortalOptions, resolveOptions, type SessionMode, type Settings } from '../options.ts'
+import type { Passkeys } from '../passkeys/feature.ts'
 import type { SessionFeature, SessionPart } from '../session/modes.ts'
 import type { StepUpFeature } from '../session/step-up.ts'
 import { createTransport } from '../transport.ts'
@@ -10,7 +11,10 @@ import type { OperationParts } from './operation.ts'
 /** Members of a client besides its calls. */
 export interface PortalFrame<M extends SessionMode = 'tokens'> {
   signOut(): Promise<void>
-  /** Closes the secure channel, and removes the listeners of the session. The user remains signed in. */
+  /**
+   * Closes the secure channel, removes the listeners of the session, and ends a sign-in with a passkey. The user remains
+   * signed in.
+   */
   close(): Promise<void>
   readonly session: SessionPart<M>['session']
   /** Tokens and channel sessions are bound to this X-Client-Hash. */
@@ -38,6 +42,7 @@ interface FrameParts<M extends SessionMode> {
   /** Without it, calls that must be sealed reject. */
   secureChannel: ChannelFeature | null
   stepUp: StepUpFeature | null
+  passkeys: Passkeys | null
   /** For operations that do not bring theirs. */
   parts: OperationParts
 }
@@ -48,11 +53,12 @@ export interface FrameView<M extends SessionMode> {
   part: SessionPart<M>
   settings: Settings
   workspaceId: string | undefined
+  passkeys: Passkeys | null
 }
 
 /** Builds a client from its parts. `callsOf` returns its calls. */
 export function createFrame<M extends SessionMode, Calls extends object>(
-  { portal, options, routeOf, session, secureChannel, stepUp, parts }: FrameParts<M>,
+  { portal, options, routeOf, session, secureChannel, stepUp, passkeys, parts }: FrameParts<M>,
   callsOf: (view: FrameView<M>) => Calls,
 ): Framed<M, Calls> {
   const { now = Date.now, onSignedOut = () => undefined } = options
@@ -74,22 +80,29 @@ export function createFrame<M extends SessionMode, Calls extends object>(
     // The mails of a sign-in and of a step-up are in the language of the view.
     const own: GatewayCaller = new GatewayCaller({
       ...view,
-      stepUp: stepUp && ((operation, args) => stepUp(own, operation, args)),
+      stepUp: stepUp && ((operation, args) => stepUp({ caller: own, passkeys }, operation, args)),
     })
     const frame: PortalFrame<M> = {
       signOut: () => part.signOut(),
       close: async () => {
+        passkeys?.abandon()
         part.close()
         await channels?.close()
       },
       session: part.session,
       clientHash: part.clientHash,
     }
-    const calls = callsOf({ caller: own, part, settings: view.settings, workspaceId: view.workspaceId })
+    const calls = callsOf({ caller: own, part, settings: view.settings, workspaceId: view.workspaceId, passkeys })
     return Object.assign(calls, frame, {
       with: ({ locale = view.settings.locale, workspaceId = view.workspaceId }: ClientView) =>
         build({ ...view, settings: { ...view.settings, locale }, workspaceId }),
     })
   }
   return build(ports)
+}
+
+/** Throws a TypeError for a client without passkeys. */
+export function assertPasskeys({ passkeys }: Pick<FrameView<SessionMode>, 'passkeys'>): Passkeys {
+  if (!passkeys) throw new TypeError('pass `passkeys` to createClient')
+  return passkeys
 }

@@ -8,11 +8,12 @@ import type { ChannelFeature } from '../channel/handshake.ts'
 import { buildSocketProtocols, type SocketOptions } from '../headers.ts'
 import type { AnyArgs } from '../operation-types.ts'
 import type { PortalOptions, SealRule, SessionMode } from '../options.ts'
+import type { NewPasskey, PasskeySignIn, Passkeys, RegisteredPasskey } from '../passkeys/feature.ts'
 import type { Route } from '../routes.ts'
 import type { SessionFeature, SessionPart, SignInOperations } from '../session/modes.ts'
 import { type SignIn, signIn } from '../session/sign-in.ts'
 import type { StepUpFeature } from '../session/step-up.ts'
-import { createFrame, type Framed, type FrameView } from './frame.ts'
+import { assertPasskeys, createFrame, type Framed, type FrameView } from './frame.ts'
 import type { CallableOperation } from './operation.ts'
 
 export type { ChannelFeature } from '../channel/handshake.ts'
@@ -20,6 +21,7 @@ export type { ChannelFeature } from '../channel/handshake.ts'
 export { createSecureChannel } from '../channel/handshake.ts'
 export { type ClientCode, type ErrorCode, isPorticoError, isRefusal, PorticoError } from '../errors.ts'
 export { iterate } from '../operation-caller.ts'
+export type { Passkeys } from '../passkeys/feature.ts'
 /** @internal */
 export { retry } from '../retry.ts'
 export type { SessionFeature } from '../session/modes.ts'
@@ -63,6 +65,8 @@ export type PortalClientOptions<M extends SessionMode> = Omit<PortalOptions, 'se
     session: SessionFeature<M>
     /** `stepUpByCode(…)`. Default: the call rejects with ACCESS.STEP_UP_REQUIRED. */
     onStepUp?: StepUpFeature
+    /** `passkeys(webAuthn())`. Default: the client uses no passkeys. */
+    passkeys?: Passkeys
   }
 
 /** @internal */
@@ -71,13 +75,14 @@ export function createPortalClient<P extends Portal, M extends SessionMode>(
   chains: Partial<Record<ChainId, Chain>>,
   options: PortalClientOptions<M>,
 ): PortalClient<P, M> {
-  const { session, secureChannel = null, onStepUp = null } = options
+  const { session, secureChannel = null, onStepUp: stepUp = null, passkeys = null } = options
   if (!secureChannel && options.seal !== 'none') throw new TypeError("pass secureChannel, or seal: 'none'")
   const routeOf = (operation: CallableOperation): Route | undefined => {
     const chain = chains[operation.chains[0]]
     return chain && { operation, chain }
   }
-  return createFrame({ portal, options, routeOf, session, secureChannel, stepUp: onStepUp, parts: {} }, (view) => ({
+  const frame = { portal, options, routeOf, session, secureChannel, stepUp, passkeys, parts: {} }
+  return createFrame(frame, (view) => ({
     [viewOf]: view,
     call: <Method extends AnyMethod>(operation: PortalOperation<P, Method>, ...[args]: [AnyArgs?]) =>
       // The generated types of the operation are those of its schemas.
@@ -92,6 +97,30 @@ export function signInTo<M extends SessionMode>(
   input: SignIn,
 ): ReturnType<SessionPart<M>['complete']> {
   return signIn(view, operations, input)
+}
+
+/** Signs in with a passkey, without a name and a password. The client needs `passkeys`. */
+export function signInWithPasskey<M extends SessionMode>(
+  { [viewOf]: view }: Viewed<M>,
+  input?: PasskeySignIn,
+): ReturnType<SessionPart<M>['complete']> {
+  return assertPasskeys(view).signIn(view.caller, view.part.complete, input)
+}
+
+/** Registers a passkey of this device. Needs a step-up. The client needs `passkeys`. */
+export function addPasskey<M extends SessionMode>(
+  { [viewOf]: view }: Viewed<M>,
+  input?: NewPasskey,
+): Promise<RegisteredPasskey> {
+  return assertPasskeys(view).add(view.caller, input)
+}
+
+/** Deletes a passkey, so that the browser no longer offers it. Needs a step-up. The client needs `passkeys`. */
+export function removePasskey<M extends SessionMode>(
+  { [viewOf]: view }: Viewed<M>,
+  passkeyBizId: string,
+): Promise<void> {
+  return assertPasskeys(view).remove(view.caller, passkeyBizId)
 }
 
 /**

@@ -2,6 +2,7 @@
 export type { SocketOptions } from '../headers.ts'
 export type { Args, CallOptions, Progress, Result, WorkspaceCallOptions } from '../operation-types.ts'
 export type { EdgeHeaders, HttpExchange, RetryRule, SealRule, SessionMode, StepUpPrompt } from '../options.ts'
+export type { NewPasskey, PasskeyFeature, PasskeySignIn, RegisteredPasskey } from '../passkeys/feature.ts'
 export type { CookieSession } from '../session/cookie-session.ts'
 export type { TokenPair, Tokens } from '../session/credentials.ts'
 export type { SessionState } from '../session/listeners.ts'

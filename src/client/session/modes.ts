@@ -4,6 +4,7 @@ import type { Portal } from '../../kernel/index.ts'
 import type { TokenSource } from '../operation-caller.ts'
 import type { Args, OperationCaller, Result } from '../operation-types.ts'
 import type { SessionMode } from '../options.ts'
+import type { LastSteps } from '../passkeys/feature.ts'
 import { type AccountGuard, guardOf } from './account-guard.ts'
 import { type CookieOperations, type CookieSession, CookieSessions } from './cookie-session.ts'
 import { createClientHash, createTokenStore } from './credentials.ts'
@@ -41,12 +42,8 @@ export interface SessionPart<M extends SessionMode> {
   session: M extends 'cookie' ? CookieSession : ClientSession
   tokens: TokenSource
   clientHash(): Promise<string>
-  /** The last step of a sign-in. */
-  complete(
-    caller: OperationCaller,
-    operations: SignInOperations,
-    body: Completion,
-  ): Promise<M extends 'cookie' ? StartedBrowserSession : SignedIn>
+  /** The last step of a sign-in, by the operation of the mode. */
+  complete(steps: LastSteps): Promise<M extends 'cookie' ? StartedBrowserSession : SignedIn>
   signOut(): Promise<void>
   /** Removes the listeners of the session. */
   close(): void
@@ -65,8 +62,8 @@ export function cookieMode(operations: CookieOperations, given: Storage = pageSt
       session,
       tokens: session,
       clientHash: ownHash,
-      complete: async (own, { startBrowserSession }, body) => {
-        const { data } = await own.answer(startBrowserSession, { body })
+      complete: async ({ cookie }) => {
+        const data = await cookie()
         await session.started()
         return data
       },
@@ -102,8 +99,8 @@ export function tokenMode(operations: TokenOperations, given: Storage | undefine
         replace: async (accessToken) => accessToken !== null && (await session.renew({ accessToken })) !== null,
       },
       clientHash,
-      complete: async (own, { completeLogin }, body) => {
-        const { data } = await own.answer(completeLogin, { body })
+      complete: async (steps) => {
+        const data = await steps.tokens()
         await session.adopt(data)
         return data
       },

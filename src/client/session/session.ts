@@ -1,5 +1,5 @@
 import type { logout, refreshToken } from '../../identity/login/contract.ts'
-import { isPorticoError, isRefusal, PorticoError } from '../errors.ts'
+import { clientError, isPorticoError, isRefusal, type PorticoError } from '../errors.ts'
 import type { OperationCaller } from '../operation-types.ts'
 import type { AccountGuard } from './account-guard.ts'
 import { accountOf, type TokenPair, type TokenStore, type Tokens } from './credentials.ts'
@@ -182,12 +182,7 @@ export async function signOut(
 }
 
 export function signedInElsewhere(): PorticoError {
-  return new PorticoError({
-    status: 0,
-    code: 'CLIENT.SIGNED_IN_ELSEWHERE',
-    message: 'another tab has signed in a different account',
-    requestId: '',
-  })
+  return clientError('CLIENT.SIGNED_IN_ELSEWHERE', 'another tab has signed in a different account')
 }
 
 /** Other failures, such as a proxy's 401, do not prove that the session has ended. */

@@ -1,8 +1,9 @@
 import type { sendLoginCode } from '../../identity/login/contract.ts'
 import type { MfaMethod } from '../../identity/mfa/contract.ts'
-import { isPorticoError, PorticoError } from '../errors.ts'
+import { isPorticoError, PorticoError, passkeysUnavailable } from '../errors.ts'
 import type { OperationCaller, Result } from '../operation-types.ts'
 import type { SessionMode } from '../options.ts'
+import type { PasskeyAssertion, Passkeys } from '../passkeys/feature.ts'
 import type { Completion, SessionPart, SignInOperations } from './modes.ts'
 
 /** Credentials, and a prompt for the second factor's code. */
@@ -16,17 +17,28 @@ export interface SignIn {
   code(sent: Result<typeof sendLoginCode> | null, refused: PorticoError | null): Promise<string> | string
   /** Maximum number of codes to try. Default: 1. The gateway allows five. */
   attempts?: number
-  /** Default: the account's first method. */
+  /** Default: a passkey if the client and the account have one, or else the account's first method. */
   mfaMethod?: MfaMethod
+  /**
+   * Returns whether to use a passkey. Called again after each failure. Default: one attempt, then a code. An error that it
+   * throws rejects the sign-in.
+   */
+  usePasskey?(failed: PorticoError | null): Promise<boolean> | boolean
 }
 
 /** Signs in. Stores the tokens, which the client renews, or has the gateway set the cookie. Sends mails in the caller's locale. */
 export function signIn<M extends SessionMode>(
-  { caller, part }: { caller: OperationCaller; part: SessionPart<M> },
+  { caller, part, passkeys }: { caller: OperationCaller; part: SessionPart<M>; passkeys: Passkeys | null },
   operations: SignInOperations,
   input: SignIn,
 ): ReturnType<SessionPart<M>['complete']> {
-  return enterCode(caller, operations, input, (body) => part.complete(caller, operations, body))
+  const finish = (body: Completion) =>
+    part.complete({
+      cookie: async () => (await caller.answer(operations.startBrowserSession, { body })).data,
+      tokens: async () => (await caller.answer(operations.completeLogin, { body })).data,
+    })
+  passkeys?.abandon()
+  return proveFactor({ caller, passkeys, finish }, operations, input)
 }
 
 /** Throws the last refusal. */
@@ -45,18 +57,33 @@ export async function retryWrongCode<T>(
   }
 }
 
-async function enterCode<T>(
-  caller: OperationCaller,
+interface Prover<T> {
+  caller: OperationCaller
+  passkeys: Passkeys | null
+  finish(body: Completion): Promise<T>
+}
+
+async function proveFactor<T>(
+  { caller, passkeys, finish }: Prover<T>,
   { initiateLogin, sendLoginCode }: SignInOperations,
   input: SignIn,
-  finish: (body: Completion) => Promise<T>,
 ): Promise<T> {
   const { email, password } = input
   const { data: login } = await caller.answer(initiateLogin, { body: { email, password } })
   const { sessionId, mfaMethods } = login
   if (sessionId === null) throw pendingApproval()
-  const offered = mfaMethods[0]?.code
-  const mfaMethod = input.mfaMethod ?? (isMethod(offered) ? offered : 'EMAIL')
+  const offered = mfaMethods.map(({ code }) => code)
+  const others = offered.filter(isCodeMethod)
+  const hasPasskey = offered.includes('PASSKEY')
+  const mfaMethod = input.mfaMethod ?? others[0] ?? (hasPasskey ? 'PASSKEY' : 'EMAIL')
+  if (passkeys && hasPasskey && (input.mfaMethod ?? 'PASSKEY') === 'PASSKEY') {
+    const hasOther = mfaMethod !== 'PASSKEY'
+    const isWanted = (failed: PorticoError | null) => input.usePasskey?.(failed) ?? failed === null
+    const verify = (passkey: PasskeyAssertion) => finish({ sessionId, mfaMethod: 'PASSKEY', passkey })
+    const proven = await passkeys.prove(caller, sessionId, { isWanted, hasOther, verify })
+    if (proven) return proven.done
+  }
+  if (mfaMethod === 'PASSKEY') throw passkeysUnavailable()
   const sent =
     mfaMethod === 'EMAIL' ? (await caller.answer(sendLoginCode, { body: { sessionId, mfaMethod } })).data : null
   const complete = async (refused: PorticoError | null) => {
@@ -66,7 +93,9 @@ async function enterCode<T>(
   return retryWrongCode(complete, input.attempts ?? 1)
 }
 
-const knownMethods: Readonly<Record<MfaMethod, true>> = { EMAIL: true, OTP: true, BACKUP_CODE: true, PASSKEY: true }
+type CodeMethod = Exclude<MfaMethod, 'PASSKEY'>
+
+const codeMethods: Readonly<Record<CodeMethod, true>> = { EMAIL: true, OTP: true, BACKUP_CODE: true }
 
 function pendingApproval(): PorticoError {
   return new PorticoError({
@@ -78,6 +107,6 @@ function pendingApproval(): PorticoError {
 }
 
 /** A newer gateway can offer further methods. */
-function isMethod(code: string | undefined): code is MfaMethod {
-  return code !== undefined && Object.hasOwn(knownMethods, code)
+function isCodeMethod(code: string): code is CodeMethod {
+  return Object.hasOwn(codeMethods, code)
 }

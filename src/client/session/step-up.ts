@@ -1,7 +1,9 @@
 import type { listMfaMethods, sendStepUpCode, stepUp } from '../../identity/mfa/contract.ts'
 import { confirmedFields } from '../../kernel/index.ts'
+import type { PorticoError } from '../errors.ts'
 import type { AnyArgs, OperationCaller } from '../operation-types.ts'
 import type { StepUpPrompt } from '../options.ts'
+import type { PasskeyAssertion, Passkeys } from '../passkeys/feature.ts'
 import type { CallableOperation } from '../portal/operation.ts'
 import { retryWrongCode } from './sign-in.ts'
 
@@ -12,16 +14,27 @@ interface StepUpOperations {
 }
 
 /** Confirms a call, so that it can be repeated. */
-export type StepUpFeature = (caller: OperationCaller, operation: CallableOperation, args: AnyArgs) => Promise<void>
+export type StepUpFeature = (
+  client: { caller: OperationCaller; passkeys: Passkeys | null },
+  operation: CallableOperation,
+  args: AnyArgs,
+) => Promise<void>
 
 export function confirmByCode(operations: StepUpOperations, prompt: StepUpPrompt): StepUpFeature {
-  return (caller, operation, args) => confirmCall(operations, caller, prompt, operation, args)
+  return (client, operation, args) => confirmCall({ ...client, ...operations }, prompt, operation, args)
 }
 
-/** Confirms a call with the account's primary second factor. Throws the last refusal of a code. */
+interface StepUpParts extends StepUpOperations {
+  caller: OperationCaller
+  passkeys: Passkeys | null
+}
+
+/**
+ * Confirms a call with a passkey, or with the account's primary method for codes. Throws the last refusal of a passkey or a
+ * code.
+ */
 async function confirmCall(
-  { listMfaMethods, sendStepUpCode, stepUp }: StepUpOperations,
-  caller: OperationCaller,
+  { caller, passkeys, listMfaMethods, sendStepUpCode, stepUp }: StepUpParts,
   prompt: StepUpPrompt,
   operation: CallableOperation,
   { workspaceId, query, body, params }: AnyArgs,
@@ -31,7 +44,15 @@ async function confirmCall(
   const isOfWorkspace = operation.policy.workspace !== 'none' && workspaceId !== undefined
   const purpose = { operationId, ...(isOfWorkspace && { workspaceBizId: workspaceId }), ...withoutUndefined(fields) }
   const { data: methods } = await caller.answer(listMfaMethods, {})
-  const mfaMethod = methods.find(({ isPrimary }) => isPrimary)?.mfaMethod.code ?? 'EMAIL'
+  const enabled = methods.filter(({ isEnabled }) => isEnabled)
+  const others = enabled.filter(({ mfaMethod: { code } }) => code !== 'PASSKEY')
+  if (passkeys && others.length < enabled.length) {
+    const isWanted = (failed: PorticoError | null) => prompt.usePasskey?.({ operationId, failed }) ?? failed === null
+    const verify = (passkey: PasskeyAssertion) =>
+      caller.answer(stepUp, { body: { mfaMethod: 'PASSKEY', passkey, purpose } })
+    if (await passkeys.confirm(caller, purpose, { isWanted, hasOther: others.length > 0, verify })) return
+  }
+  const mfaMethod = (others.find(({ isPrimary }) => isPrimary) ?? others[0])?.mfaMethod.code ?? 'EMAIL'
   const sent =
     mfaMethod === 'EMAIL' ? (await caller.answer(sendStepUpCode, { body: { mfaMethod, purpose } })).data : null
   await retryWrongCode(async (refused) => {

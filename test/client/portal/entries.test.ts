@@ -67,6 +67,15 @@ const page = (kind: string, session: string, more: { imports: string; options: s
   const client = createClient({ baseUrl: '/', accessCode: 'x', session: ${session}(), ${more.options} })
   console.log(await client.call(listTransfers))`
 
+/** All of them, and passkeys. */
+const passkeys = (kind: string): string =>
+  `import { addPasskey, createClient, cookieSession, listTransfers, passkeys, secureChannel, signIn, signInWithPasskey,
+    stepUpByCode } from './client/${kind}consumer.js'
+  import { webAuthn } from './client/passkeys/index.js'
+  const client = createClient({ baseUrl: '/', accessCode: 'x', session: cookieSession(), passkeys: passkeys(webAuthn()),
+    secureChannel: secureChannel(), onStepUp: stepUpByCode({ code: prompt }) })
+  console.log(await client.call(listTransfers), signIn, signInWithPasskey, addPasskey)`
+
 const plain = { imports: '', options: "seal: 'none'" }
 const full = {
   imports: ', secureChannel, signIn, stepUpByCode',
@@ -82,14 +91,16 @@ test('portico has the entries of portico-client below portico/client', async () 
 
 describe('a page with one call', () => {
   test.each([
-    ['checked, cookie', '', 'cookieSession', plain, 20_000],
-    ['checked, tokens', '', 'tokenSession', plain, 20_000],
-    ['unchecked, cookie', 'unchecked/', 'cookieSession', plain, 8_000],
-    ['unchecked, tokens', 'unchecked/', 'tokenSession', plain, 8_500],
-    ['checked, with every part', '', 'cookieSession', full, 20_000],
-    ['unchecked, with every part', 'unchecked/', 'cookieSession', full, 12_000],
-  ] as const)('%s: takes at most its limit, and the guide has the figure', async (name, kind, session, more, limit) => {
-    const bytes = await sizeOf(page(kind, session, more))
+    ['checked, cookie', page('', 'cookieSession', plain), 20_000],
+    ['checked, tokens', page('', 'tokenSession', plain), 20_000],
+    ['unchecked, cookie', page('unchecked/', 'cookieSession', plain), 8_000],
+    ['unchecked, tokens', page('unchecked/', 'tokenSession', plain), 8_500],
+    ['checked, with every part', page('', 'cookieSession', full), 20_000],
+    ['unchecked, with every part', page('unchecked/', 'cookieSession', full), 12_000],
+    ['checked, with every part and passkeys', passkeys(''), 24_000],
+    ['unchecked, with every part and passkeys', passkeys('unchecked/'), 16_000],
+  ] as const)('%s: takes at most its limit, and the guide has the figure', async (name, program, limit) => {
+    const bytes = await sizeOf(program)
     expect(bytes).toBeLessThan(limit)
     const guide = await readFile(join(root, 'docs/guides/client-size.md'), 'utf8')
     const figure = 1_000 * Number(new RegExp(`^\\| ${name} \\| ([\\d.]+) kB \\|$`, 'm').exec(guide)?.[1])
@@ -102,8 +113,8 @@ describe('a page with one call', () => {
     await using bundle = await rolldown({ input: join(folder, 'page.js'), platform: 'browser' })
     const { code } = (await bundle.generate({})).output[0]
     expect(code).toContain('/transfer/query/orders')
-    for (const other of ['/wallets', '/transfer/command', '/auth/login', '/secure-channel', 'new F(', 'RSA-OAEP'])
-      expect(code).not.toContain(other)
+    const others = ['/wallets', '/transfer/command', '/auth/login', '/secure-channel', '/passkey', 'new F(', 'RSA-OAEP']
+    for (const other of [...others, 'WebAuthn']) expect(code).not.toContain(other)
   })
 })
 
