@@ -1,5 +1,6 @@
 import { createHandlerTable, type HandlerTable, toIso, toIsoOrNull } from '../../kernel/index.ts'
 import type { MfaPorts } from '../mfa/service.ts'
+import { toBase64url } from '../webauthn/encoding.ts'
 import type { Passkey } from '../webauthn/store.ts'
 import * as contract from './contract.ts'
 import { deletePasskey, listPasskeys, registerPasskey, renamePasskey, startRegistration } from './service.ts'
@@ -14,8 +15,9 @@ export function passkeyHandlers(ports: MfaPorts): HandlerTable {
       return toPasskeyView(await renamePasskey(ports, { passkeyId, name }, request))
     },
     deletePasskey: async (request) => {
-      await deletePasskey(ports, request.body.passkeyBizId, request)
-      return { success: true }
+      const { portal, credentialId } = await deletePasskey(ports, request.body.passkeyBizId, request)
+      const rpId = ports.settings.portals[portal].passkeys?.rpId ?? null
+      return { success: true, credentialId: toBase64url(credentialId), rpId }
     },
   })
 }
@@ -27,5 +29,6 @@ function toPasskeyView({ id, createdAt, lastUsedAt, suspendedAt, ...passkey }: P
     lastUsedAt: toIsoOrNull(lastUsedAt),
     suspendedAt: toIsoOrNull(suspendedAt),
   }
-  return { passkeyBizId: id, name, deviceType, backedUp, transports, aaguid, ...times }
+  const credentialId = toBase64url(passkey.credentialId)
+  return { passkeyBizId: id, credentialId, name, deviceType, backedUp, transports, aaguid, ...times }
 }

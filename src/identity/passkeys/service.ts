@@ -108,10 +108,10 @@ export function renamePasskey(
   })
 }
 
-/** Throws RESOURCE.NOT_FOUND, or AUTH.AUTHENTICATOR_REQUIRED for the last factor of an account that needs one. */
-export async function deletePasskey(ports: MfaPorts, passkeyId: string, context: CallerContext): Promise<void> {
+/** Returns the deleted passkey. Throws RESOURCE.NOT_FOUND, or AUTH.AUTHENTICATOR_REQUIRED for the last factor of an account that needs one. */
+export function deletePasskey(ports: MfaPorts, passkeyId: string, context: CallerContext): Promise<Passkey> {
   const { clock, database, ids } = ports
-  await inTransaction(database, async (tx) => {
+  return inTransaction(database, async (tx) => {
     const account = await lockOwnAccount(tx, context.caller)
     const now = clock.now()
     const all = await readPasskeys(tx, account)
@@ -123,6 +123,7 @@ export async function deletePasskey(ports: MfaPorts, passkeyId: string, context:
     const detail = { passkey: passkeyId }
     await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: account.id, detail })
     await queueNotice(tx, ids, account, 'PASSKEY_REMOVED', context, now)
+    return passkey
   })
 }
 
