@@ -46,6 +46,8 @@ export interface PasskeySignIn {
 export interface NewPasskey {
   /** For the list of passkeys. */
   name?: string
+  /** For the first passkey of an operator who needs one. `portico operator passkey` prints it. */
+  enrollmentToken?: string
   signal?: AbortSignal
 }
 

@@ -59,10 +59,13 @@ export class ClientPasskeys implements Passkeys {
     })
   }
 
-  add(caller: OperationCaller, { name, signal: given }: NewPasskey = {}): Promise<RegisteredPasskey> {
+  add(caller: OperationCaller, { name, enrollmentToken, signal: given }: NewPasskey = {}): Promise<RegisteredPasskey> {
     const { createPasskeyOptions, registerPasskey } = this.operations
     return this.run(given, async (signal) => {
-      const { data: options } = await caller.answer(createPasskeyOptions, { signal })
+      const { data: options } = await caller.answer(createPasskeyOptions, {
+        body: enrollmentToken === undefined ? undefined : { enrollmentToken },
+        signal,
+      })
       const credential = await this.authenticator.create(options, signal)
       const body = { credential, ...(name !== undefined && { name }) }
       return (await caller.answer(registerPasskey, { body, signal })).data
