@@ -13,6 +13,7 @@ import type { AssertionCredential, CreationOptions, RegistrationCredential, Requ
 import { fromBase64url, invalidPasskey, toBase64url } from './encoding.ts'
 import type { DeviceType } from './schema.ts'
 import type { NewPasskey, Passkey } from './store.ts'
+import { assertStrictSignature, assertUsableKey } from './strict.ts'
 
 /* The ceremonies of WebAuthn level 3, sections 7.1 and 7.2. */
 
@@ -93,6 +94,7 @@ export async function verifyRegistration(
   if (!verified || !info) throw invalidPasskey('the attestation is not valid')
   if (info.credential.id !== credential.id)
     throw invalidPasskey('the credential has another id than its authenticator data')
+  assertUsableKey(info.credential.publicKey)
   return {
     credentialId: fromBase64url(credential.id),
     publicKey: info.credential.publicKey,
@@ -143,6 +145,7 @@ export async function verifyAssertion(
   if (issuedAt === undefined) throw invalidPasskey('the challenge is unknown, expired or used')
   if (!passkey) throw invalidPasskey('the credential is unknown or belongs to another account')
   if (!verified) throw invalidPasskey('the signature is wrong')
+  assertStrictSignature(passkey.publicKey, fromBase64url(signature))
   if (isDiscovered && userHandle !== toBase64url(userHandleOf(passkey.accountId)))
     throw invalidPasskey('the user handle is missing or names another account')
   if (!isDiscovered && userHandle && userHandle !== toBase64url(userHandleOf(passkey.accountId)))
@@ -201,7 +204,8 @@ function deviceTypeOf(type: 'singleDevice' | 'multiDevice'): DeviceType {
 function assertSameOriginPage(clientDataJSON: string): void {
   const data = readClientData(clientDataJSON)
   if (!data) throw invalidPasskey('the client data is not JSON')
-  if (data.crossOrigin) throw invalidPasskey('the page is in a frame of another origin')
+  if (data.crossOrigin || Object.hasOwn(data, 'topOrigin'))
+    throw invalidPasskey('the page is in a frame of another origin')
 }
 
 function readClientData(clientDataJSON: string): ReturnType<typeof decodeClientDataJSON> | undefined {
