@@ -1,6 +1,6 @@
 import { generateKeyPairSync, hash, type KeyObject, randomBytes, sign } from 'node:crypto'
 import { isoCBOR } from '@simplewebauthn/server/helpers'
-import type { AssertionCredential, RegistrationCredential } from '../../../src/identity/webauthn/fields.ts'
+import type { AssertionCredential, RegistrationCredential } from '../../../src/identity/webauthn/contract.ts'
 
 /** Bits of authenticator data (WebAuthn level 3, 6.1). */
 export const flags = { userPresent: 1, userVerified: 4, backupEligible: 8, backedUp: 16, attested: 64, extensions: 128 }

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { PasskeySettings } from '../../../src/identity/settings.ts'
 import { verifyAssertion, verifyRegistration } from '../../../src/identity/webauthn/ceremony.ts'
-import { type AssertionCredential, RegistrationCredential } from '../../../src/identity/webauthn/fields.ts'
+import { type AssertionCredential, RegistrationCredential } from '../../../src/identity/webauthn/contract.ts'
 import type { Passkey } from '../../../src/identity/webauthn/store.ts'
 import { Refusal, toInstant } from '../../../src/kernel/index.ts'
 import {

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { PasskeySettings } from '../../../src/identity/settings.ts'
 import { challengeOf, verifyAssertion, verifyRegistration } from '../../../src/identity/webauthn/ceremony.ts'
-import { AssertionCredential, RegistrationCredential } from '../../../src/identity/webauthn/fields.ts'
+import { AssertionCredential, RegistrationCredential } from '../../../src/identity/webauthn/contract.ts'
 import { toInstant } from '../../../src/kernel/index.ts'
 import { storedPasskey } from './passkey.ts'
 import spec from './vectors.json' with { type: 'json' }
