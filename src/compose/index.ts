@@ -209,6 +209,7 @@ export async function composeParts(
     findTicketOperation: ticketOperations(catalogue.operations),
     purposes: purposePorts(operations, infrastructure.database, () => domains),
     suspendCredentials: (tx, account) => domains.hooks.accountRecovered(tx, account),
+    applyProviderRights: (tx, rights) => domains.requireService('proposals').applyProviderRights(tx, rights),
   })
   const domains = await composeDomains(loaded.domains, {
     catalogue,

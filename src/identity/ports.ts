@@ -7,6 +7,7 @@ import type {
   Instant,
   MaybePromise,
   Operation,
+  Permission,
   Portal,
   Randomness,
   RecoveredAccount,
@@ -32,9 +33,19 @@ export type OpenOwnWorkspace = (
 /** Runs in the transaction that recovers the account. Returns numbers by domain. */
 export type SuspendCredentials = (tx: Tx, account: RecoveredAccount) => Promise<SuspendedCredentials>
 
+/**
+ * Runs in the transaction that learns the groups of an operator. What is missing from `to` is removed; what is new is
+ * proposed for another operator to confirm.
+ */
+export type ApplyProviderRights = (
+  tx: Tx,
+  rights: { accountId: AccountId; to: readonly Permission[]; reason: string; at: Instant },
+) => Promise<void>
+
 export interface IdentityHooks {
   openWorkspace: OpenOwnWorkspace
   suspendCredentials: SuspendCredentials
+  applyProviderRights: ApplyProviderRights
   purposes: PurposePorts
   /** The operation of a path at a portal, if its requests can have a ticket. */
   findTicketOperation(portal: Portal, path: string): Operation | undefined

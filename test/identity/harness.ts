@@ -114,6 +114,7 @@ export async function harness(
     },
     findTicketOperation: () => undefined,
     suspendCredentials: async () => ({}),
+    applyProviderRights: async () => undefined,
     countOpening: () => undefined,
     isCountry: (code) => code === 'DE' || code === 'US',
   }

@@ -46,7 +46,7 @@ const Proposal = z.object({
   workspaceBizId: bizId.nullable(),
   permissionCodes: z.array(z.string()).nullable(),
   reason: z.string(),
-  proposedBy: bizId,
+  proposedBy: bizId.nullable().meta({ description: 'Null if an identity provider proposed it.' }),
   decidedBy: bizId.nullable(),
   expiresAt: timestamp,
   executesAt: timestamp.nullable(),

@@ -131,7 +131,7 @@ async function executeScheduled(ports: ScheduledPorts, id: ProposalRow['id'], re
     const proposal = await lockScheduled(tx, id, at)
     if (!proposal) return []
     const { subjectId, proposedBy, decidedBy, kind } = proposal
-    const operators = decidedBy === null ? [proposedBy] : [proposedBy, decidedBy]
+    const operators = [proposedBy, decidedBy].filter((id) => id !== null)
     const people = await lockPeople(tx, [subjectId, ...operators])
     const subject = people.find((person) => person.id === subjectId)
     if (!subject) return []

@@ -1,4 +1,5 @@
 import { declaredBy, domain } from '../../api/domain.ts'
+import type { Tx } from '../../database/index.ts'
 import { days, type HandlerTable, minutes, type Words } from '../../kernel/index.ts'
 import type { EventMapper } from '../../platform/events/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
@@ -7,6 +8,7 @@ import { runScheduled, type ScheduledPorts, scheduledJob } from './effects.ts'
 import { proposalEvents } from './events.ts'
 import { createHandlers } from './handlers.ts'
 import { type NoticePorts, noticeMailJob } from './notices.ts'
+import { applyProviderRights, type ProviderRights } from './provider-rights.ts'
 import { proposalSettings } from './rules.ts'
 import { migrations } from './schema.ts'
 import type { ProposalPorts } from './service.ts'
@@ -17,6 +19,7 @@ import type { ProposalPorts } from './service.ts'
  */
 
 export { type CommandLinePorts, changePermissions, restoreOwner } from './command-line.ts'
+export type { ProviderRights } from './provider-rights.ts'
 
 export interface ProposalsPorts extends ProposalPorts, ScheduledPorts, NoticePorts {
   words: Words
@@ -28,6 +31,14 @@ export interface Proposals {
   /** Executes scheduled resets. */
   jobs: JobKind[]
   mailJobs: JobKind[]
+  /** Removes what an identity provider no longer gives an operator, and proposes what it newly gives. */
+  applyProviderRights(tx: Tx, rights: ProviderRights): Promise<void>
+}
+
+declare module '../../api/ports.ts' {
+  interface DomainServices {
+    proposals: Pick<Proposals, 'applyProviderRights'>
+  }
 }
 
 export function createProposals(ports: ProposalsPorts): Proposals {
@@ -36,6 +47,7 @@ export function createProposals(ports: ProposalsPorts): Proposals {
     events: [proposalEvents(ports.words)],
     jobs: [{ name: scheduledJob, attempts: 1, everyMs: minutes(1), work: (_, facts) => runScheduled(ports, facts) }],
     mailJobs: [noticeMailJob(ports)],
+    applyProviderRights: (tx, rights) => applyProviderRights(ports, tx, rights),
   }
 }
 
@@ -69,7 +81,7 @@ export default domain({
     'words',
   ],
   create: ({ use, sessions, permissions, factors, ledger, ...ports }) => {
-    const { mailJobs, ...parts } = createProposals({
+    const { mailJobs, applyProviderRights, ...parts } = createProposals({
       ...ports,
       factors,
       members: use('members').memberships,
@@ -78,6 +90,6 @@ export default domain({
       assertDifferentPerson: (tx, one, other) => ledger.within(tx).assertDifferentPerson(one, other),
       onSessionsEnded: sessions.invalidate,
     })
-    return { ...parts, gatewayJobs: mailJobs }
+    return { ...parts, gatewayJobs: mailJobs, service: { applyProviderRights } }
   },
 })

@@ -11,7 +11,8 @@ export interface OperatorProposalsTable {
   payload: Json | null
   reason: string
   status: ProposalStatus
-  proposedBy: AccountId
+  /** Null for a proposal of an identity provider. */
+  proposedBy: AccountId | null
   decidedBy: AccountId | null
   expiresAt: Timestamp
   executesAt: NullableTimestamp
@@ -61,4 +62,8 @@ export const migrations = [
       ],
     ),
   ),
+  sqlMigration('003-provider-rights', [
+    `ALTER TABLE operator_proposals ALTER COLUMN proposed_by DROP NOT NULL,
+      ADD CHECK (proposed_by IS NOT NULL OR (kind = 'PERMISSIONS' AND status <> 'SCHEDULED'))`,
+  ]),
 ]

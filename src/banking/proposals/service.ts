@@ -150,7 +150,7 @@ export async function confirmProposal(
     if (!(await spendProposal(tx, id, { decidedBy: actorId, executesAt }, at))) throw conflict('not pending any more')
     if (workspaceId !== null) await ports.members.lock(tx, workspaceId)
     const parties = await lockParties(ports, tx, { actorId, subjectId, proposerId }, kind)
-    await ports.assertDifferentPerson(tx, proposerId, actorId)
+    if (proposerId !== null) await ports.assertDifferentPerson(tx, proposerId, actorId)
     if (workspaceId !== null) await ports.members.assertOutsider(tx, actorId, workspaceId)
     if (payload !== null) assertMayGrant(parties.actor, PermissionChange.parse(payload))
     assertProposerMayStill(parties, proposal)
@@ -187,24 +187,29 @@ export function rejectProposal(
 interface Parties {
   actor: PersonRow
   subject: PersonRow
-  proposer: PersonRow
+  /** Null for a proposal of an identity provider. */
+  proposer: PersonRow | null
 }
 
 /** Throws if the actor lacks the permission, or decides about their own person. */
 async function lockParties(
   ports: ProposalPorts,
   tx: Tx,
-  { actorId, subjectId, proposerId = actorId }: { actorId: AccountId; subjectId: AccountId; proposerId?: AccountId },
+  {
+    actorId,
+    subjectId,
+    proposerId = null,
+  }: { actorId: AccountId; subjectId: AccountId; proposerId?: AccountId | null },
   kind: ProposalKind,
 ): Promise<Parties> {
-  const people = await lockPeople(tx, [actorId, subjectId, proposerId])
+  const people = await lockPeople(tx, [actorId, subjectId, ...(proposerId === null ? [] : [proposerId])])
   const personOf = (id: AccountId) => people.find((one) => one.id === id)
   const actor = personOf(actorId)
   if (actor?.status !== 'ACTIVE') throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the operator is not active' })
   assertMayAct(actor, permissionOf[kind])
   const subject = found(personOf(subjectId), 'account')
   await ports.assertDifferentPerson(tx, subjectId, actorId)
-  return { actor, subject, proposer: found(personOf(proposerId), 'account') }
+  return { actor, subject, proposer: proposerId === null ? null : found(personOf(proposerId), 'account') }
 }
 
 function found<T>(row: T | undefined, what: string): T {
@@ -261,6 +266,7 @@ async function store(
 }
 
 function assertProposerMayStill({ proposer }: Parties, { kind, payload }: ProposalRow): void {
+  if (proposer === null) return
   const holds = mayAct(proposer, permissionOf[kind])
   if (!holds || (payload !== null && !mayGrant(proposer, PermissionChange.parse(payload))))
     throw conflict('the proposer has lost the rights that the proposal needs')

@@ -131,7 +131,8 @@ export interface ProposalRow {
   workspaceId: WorkspaceId | null
   payload: unknown
   reason: string
-  proposedBy: AccountId
+  /** Null for a proposal of an identity provider. */
+  proposedBy: AccountId | null
   decidedBy: AccountId | null
   expiresAt: Instant
   executesAt: Instant | null
@@ -141,6 +142,21 @@ export interface ProposalRow {
 
 export function proposalById(store: Store, id: ProposalId): Promise<ProposalRow | undefined> {
   return proposals(store).select(proposalColumns).where('p.bizId', '=', id).executeTakeFirst()
+}
+
+export function pendingProposal(
+  tx: Tx,
+  subjectId: AccountId,
+  kind: ProposalKind,
+  at: Instant,
+): Promise<ProposalRow | undefined> {
+  return proposals(tx)
+    .select(proposalColumns)
+    .where('p.subjectBizId', '=', subjectId)
+    .where('p.kind', '=', kind)
+    .where('p.status', '=', 'PENDING')
+    .where(validAt('p.createdAt', 'p.expiresAt', at))
+    .executeTakeFirst()
 }
 
 /** Returns the proposal as a change recorded it, with the present address of its subject. */
@@ -160,7 +176,7 @@ export interface NewProposal {
   workspaceId: WorkspaceId | null
   payload: PermissionChange | null
   reason: string
-  proposedBy: AccountId
+  proposedBy: AccountId | null
   expiresAt: Instant
   executesAt: Instant | null
 }

@@ -35,6 +35,7 @@ const identity = await composeIdentity(settings, beyond, {
   openWorkspace: unused,
   findTicketOperation: () => undefined,
   suspendCredentials: unused,
+  applyProviderRights: unused,
   purposes: purposePorts(bankingCatalogue.operations, opened.database, () => domains),
 })
 const domains = await composeDomains(loadedDomains, {
