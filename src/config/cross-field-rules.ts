@@ -1,4 +1,5 @@
 import { codedFamilies } from '../contract/index.ts'
+import { providerErrors } from './providers/rules.ts'
 import type { Settings } from './schema.ts'
 import { isHttps } from './values.ts'
 
@@ -20,6 +21,7 @@ export function crossFieldErrors(settings: Settings): string[] {
       settings.audit.export.secret !== null ||
       'audit.export.secret: must be set, because audit.export.to is a URL',
     ...hostErrors(settings),
+    ...providerErrors(portals),
     ...tlsErrors(settings),
     ...audienceErrors(settings),
     ...codedValueErrors(settings),

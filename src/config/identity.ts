@@ -24,11 +24,16 @@ const failureWindow = {
   ),
 }
 
-const page = z.union([z.string().regex(/^\/[^\s#]*$/), httpUrl], {
+export const page = z.union([z.string().regex(/^\/[^\s#]*$/), httpUrl], {
   error: 'a path that begins with a slash, or a URL that begins with http:// or https://',
 })
 
 export const links = z.strictObject({
+  providerCallback: page
+    .optional()
+    .describe(
+      'Page that completes a sign-in with an identity provider: a path below `publicUrl`, or a URL. The code of the provider is appended as the fragment of the URL.',
+    ),
   signIn: page.describe('Sign-in page to which emails link: a path below `publicUrl`, or a URL.'),
   passwordReset: page.describe(
     'Page for setting a new password, to which emails link: a path below `publicUrl`, or a URL. The token is appended as the fragment of the URL.',

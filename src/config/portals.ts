@@ -2,6 +2,7 @@ import { hash, X509Certificate } from 'node:crypto'
 import { z } from 'zod'
 import type { Portal, RateGroup, RateGroups } from '../kernel/index.ts'
 import { links } from './identity.ts'
+import { identityProviders } from './providers/settings.ts'
 import { siteSettings } from './site.ts'
 import { cidr, coverInternet, hostName, httpUrl, isOrigin, lifetimeMs, mailDomain } from './values.ts'
 
@@ -182,6 +183,7 @@ const portal = z.strictObject({
     .describe('Second factors for sign-ins and step-ups.'),
   passkeys: passkeys.optional(),
   links: links,
+  identityProviders,
   origins: z
     .array(httpUrl.refine(isOrigin, 'an origin such as https://portal.example'))
     .describe(

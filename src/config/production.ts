@@ -87,11 +87,19 @@ const CheckedSettings = z.object({
         .object({
           accessCodes: z.array(z.string()).catch([]),
           links: z.record(z.string(), z.string()).catch({}),
+          identityProviders: z.array(z.object({ issuer: z.string() })).catch([]),
           origins: z.array(z.string()).catch([]),
           site: z.object({ url: z.unknown() }).catch({ url: undefined }),
           edge: CheckedEdge.catch(noEdge),
         })
-        .catch({ accessCodes: [], links: {}, origins: [], site: { url: undefined }, edge: noEdge }),
+        .catch({
+          accessCodes: [],
+          links: {},
+          identityProviders: [],
+          origins: [],
+          site: { url: undefined },
+          edge: noEdge,
+        }),
     )
     .catch({}),
 })
@@ -126,6 +134,8 @@ export function productionErrors(tree: unknown, variables: Variables): string[] 
     errors.push(...edgeErrors(name, portal.edge))
     for (const [link, page] of Object.entries(portal.links))
       if (isWithoutTls(page)) errors.push(`portals.${name}.links.${link}: must be https in production`)
+    for (const [index, { issuer }] of portal.identityProviders.entries())
+      if (isPlain(issuer)) errors.push(`portals.${name}.identityProviders.${index}.issuer: must be https in production`)
     for (const origin of portal.origins)
       if (isPlain(origin)) errors.push(`portals.${name}.origins: ${origin} must be https in production`)
     if (portal.site.url !== undefined)

@@ -12,6 +12,10 @@ import {
 } from '../kernel/index.ts'
 import { uniqueList } from './fields.ts'
 
+/** Roles of operators at their creation, and of groups at an identity provider. */
+export const operatorRoleNames = ['administrator', 'auditor', 'approver', 'confirmer', 'verifier', 'settler'] as const
+export type OperatorRole = (typeof operatorRoleNames)[number]
+
 /** `field` is the path of the name in the owner's declaration, such as `codes.LOAN.NOT_ELIGIBLE`. */
 export type Declaration<T> = readonly [owner: string, name: string, value: T, field: string]
 

@@ -23,6 +23,9 @@ interface ExpiredRows {
     | 'shown_secrets'
     | 'step_ups'
     | 'passkey_challenges'
+    | 'provider_attempts'
+    | 'provider_invitations'
+    | 'provider_logouts'
   /** An indexed column. Rows whose value is earlier than `before` are deleted. */
   column: 'expiresAt' | 'windowStartedAt' | 'lastSeenAt'
   before: Instant
@@ -49,6 +52,9 @@ export async function deleteExpired(
     { table: 'password_tokens', column: 'expiresAt', before: recently },
     { table: 'step_ups', column: 'expiresAt', before: recently },
     { table: 'passkey_challenges', column: 'expiresAt', before: now },
+    { table: 'provider_attempts', column: 'expiresAt', before: recently },
+    { table: 'provider_invitations', column: 'expiresAt', before: recently },
+    { table: 'provider_logouts', column: 'expiresAt', before: recently },
     { table: 'shown_secrets', column: 'expiresAt', before: now },
     { table: 'refresh_tokens', column: 'expiresAt', before: recently },
     { table: 'former_cookies', column: 'expiresAt', before: recently },

@@ -1,9 +1,16 @@
 import { bytesOf, type KeyedColumns, type KeyedRow, textOf } from '../platform/key-rotation/index.ts'
 import { shownContext } from './mfa/shown.ts'
 import { otpContext } from './mfa/totp.ts'
+import { attemptContext, tokenContext } from './providers/sealed.ts'
 import { successorContext } from './sessions/refresh.ts'
 
 const otpFactors = { table: 'otp_factors', key: ['accountBizId'], reads: ['portal'], purpose: 'otp-secret' } as const
+
+const providerToken = {
+  reads: ['portal', 'accountBizId'],
+  purpose: 'provider-token',
+  contextOf: (row: KeyedRow) => tokenContext(textOf(row, 'portal'), textOf(row, 'accountBizId')),
+} as const
 
 export const keyedColumns: KeyedColumns = {
   sealed: [
@@ -42,6 +49,22 @@ export const keyedColumns: KeyedColumns = {
       purpose: 'refresh-successor',
       contextOf: (row) => successorContext(bytesOf(row, 'tokenDigest')),
     },
+    {
+      label: 'sign-ins with a provider',
+      table: 'provider_attempts',
+      column: 'secret',
+      key: ['tokenDigest'],
+      purpose: 'provider-attempt',
+      contextOf: (row) => attemptContext(bytesOf(row, 'tokenDigest')),
+    },
+    {
+      ...{ label: 'ID tokens of sign-ins', table: 'login_sessions', column: 'providerToken', key: ['tokenDigest'] },
+      ...providerToken,
+    },
+    {
+      ...{ label: 'ID tokens of sessions', table: 'sessions', column: 'providerToken', key: ['bizId'] },
+      ...providerToken,
+    },
   ],
   digests: [
     { label: 'sessions', table: 'sessions', column: 'clientDigest', expiresAt: 'expiresAt', endedAt: 'endedAt' },
@@ -64,6 +87,13 @@ export const keyedColumns: KeyedColumns = {
     {
       label: 'sign-ins and registrations',
       table: 'login_sessions',
+      column: 'tokenDigest',
+      expiresAt: 'expiresAt',
+      endedAt: 'spentAt',
+    },
+    {
+      label: 'sign-ins with a provider',
+      table: 'provider_attempts',
       column: 'tokenDigest',
       expiresAt: 'expiresAt',
       endedAt: 'spentAt',

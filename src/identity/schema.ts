@@ -7,6 +7,7 @@ import { ipWhitelist } from './ip-whitelist/schema.ts'
 import { lockout } from './lockout/schema.ts'
 import { formerFactors, issuedFactors, mfa, shownSecrets } from './mfa/schema.ts'
 import { enrollments, passwords, undoLinks } from './passwords/schema.ts'
+import { providers } from './providers/schema.ts'
 import { secureChannel } from './secure-channel/schema.ts'
 import { cookies, loginHistory, sessionEvents, sessions, signInMethods } from './sessions/schema.ts'
 import { stepUps } from './step-ups/schema.ts'
@@ -40,4 +41,5 @@ export const migrations = [
   sqlMigration('009-events', [...accountEvents, ...sessionEvents]),
   sqlMigration('010-sign-in-methods', signInMethods),
   sqlMigration('011-passkeys', [...passkeys, ...enrollments]),
+  sqlMigration('012-identity-providers', providers),
 ]

@@ -1,3 +1,4 @@
+import type { OperatorRole } from '../../contract/permissions.ts'
 import { type AccountId, type AccountStatus, conflict, denied, type Permission } from '../../kernel/index.ts'
 
 /** Decisions that are emailed to the account. Their texts are `notice.decision.<decision>` in locales. */
@@ -53,7 +54,7 @@ export const operatorRoles: Record<string, (permission: Permission) => boolean> 
   confirmer: withDuties((permission) => permission === incoming),
   verifier: withDuties((permission) => /:(verify|reveal)$/.test(permission)),
   settler: withDuties((permission) => /:(settle|reveal)$/.test(permission)),
-}
+} satisfies Record<OperatorRole, (permission: Permission) => boolean>
 
 /** Every role can read everything. */
 function withDuties(selects: (permission: Permission) => boolean) {

@@ -78,7 +78,12 @@ class TlsFileCheck {
 }
 
 export function tlsFileErrors(
-  { backends, passThrough, databaseUrl }: Pick<Configuration, 'backends' | 'passThrough' | 'databaseUrl'>,
+  {
+    backends,
+    passThrough,
+    portals,
+    databaseUrl,
+  }: Pick<Configuration, 'backends' | 'passThrough' | 'portals' | 'databaseUrl'>,
   extraCaFile: string | undefined,
   now: Instant,
 ): string[] {
@@ -92,6 +97,11 @@ export function tlsFileErrors(
       const { caFile, certFile, keyFile } = place.tls
       const names = { ca: `${path}.tls.caFile`, cert: `${path}.tls.certFile`, key: `${path}.tls.keyFile` }
       files.check(names, { ca: caFile, cert: certFile, key: keyFile })
+    }
+  for (const [portal, { identityProviders = [] }] of Object.entries(portals))
+    for (const [index, { privateKeyFile }] of identityProviders.entries()) {
+      const key = `portals.${portal}.identityProviders.${index}.privateKeyFile`
+      files.check({ ca: '', cert: '', key }, { key: privateKeyFile })
     }
   const parameters = databaseUrl === null ? undefined : URL.parse(databaseUrl.reveal())?.searchParams
   const parameter = (name: string): string | undefined => parameters?.get(name) ?? undefined

@@ -15,6 +15,11 @@ export interface AttemptsTable {
   /** As entered. Null for a sign-in. */
   email: string | null
   emailVerifiedAt: NullableTimestamp
+  /** Of the session at an identity provider that authenticated the person. */
+  providerId: string | null
+  providerSid: string | null
+  /** The sealed ID token. */
+  providerToken: Uint8Array | null
 }
 
 declare module '../../database/tables.ts' {

@@ -32,6 +32,11 @@ interface SessionsTable {
   cookieDigest: Uint8Array | null
   /** Null for a session that is older than the column. */
   signedInBy: SignInMethod | null
+  /** Of the session at an identity provider that authenticated the person. */
+  providerId: string | null
+  providerSid: string | null
+  /** The sealed ID token. */
+  providerToken: Uint8Array | null
 }
 
 /** Values of cookies that a newer one has replaced. */

@@ -62,6 +62,8 @@ export type DigestPurpose =
   | 'session-cookie'
   | 'session-ticket'
   | 'passkey-challenge'
+  | 'provider-attempt'
+  | 'provider-state'
   | 'backup-code'
   | 'api-key'
   | 'withdrawal-account'
@@ -115,6 +117,8 @@ export type SecretPurpose =
   | 'refresh-successor'
   | 'otp-secret'
   | 'shown-secret'
+  | 'provider-attempt'
+  | 'provider-token'
   | 'withdrawal-account'
   | 'webhook-secret'
 
