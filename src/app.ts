@@ -158,6 +158,8 @@ export interface AppHandlers {
   /** Passes other paths on to the pages. */
   chains: RequestHandler
   pageLog: RequestHandler
+  /** Callbacks and logout tokens of identity providers. Null in a domain service. */
+  providers: RequestHandler | null
   /** Null in a domain service. */
   pages: RequestHandler | null
   /** Null in a domain service. */
@@ -166,11 +168,20 @@ export interface AppHandlers {
   errorHandler: ErrorRequestHandler
 }
 
-export function createApp({ chains, pageLog, pages, sites, notFoundHandler, errorHandler }: AppHandlers): Express {
+export function createApp({
+  chains,
+  pageLog,
+  providers,
+  pages,
+  sites,
+  notFoundHandler,
+  errorHandler,
+}: AppHandlers): Express {
   const app = express()
   app.disable('x-powered-by').disable('etag')
   app.use(chains)
   app.use(pageLog)
+  if (providers) app.use(providers)
   if (pages) app.use(pages)
   if (sites) app.use(sites)
   app.use(notFoundHandler)

@@ -113,6 +113,21 @@ export const refusalTexts: Readonly<Record<Code, RefusalText>> = {
       'The portal requires a passkey for this operation (`mfa.required.passkey`), and the session or the step-up used another factor.',
     action: 'Sign in with a passkey, and step up with one.',
   },
+  'AUTH.PROVIDER_REFUSED': {
+    cause:
+      'The reply of the identity provider does not belong to this sign-in, its tokens are not valid, or the account is suspended. The log has the reason.',
+    action:
+      'Start the sign-in again. If it fails on every attempt, compare the settings of the provider with its console.',
+  },
+  'AUTH.PROVIDER_NOT_LINKED': {
+    cause:
+      'Nobody has linked this person of the identity provider to an account, and `provisioning` creates none: it is `none`, there is no invitation, or the address is not verified or has an account.',
+    action: 'Sign in with a password and link the account, or ask an operator for an invitation.',
+  },
+  'AUTH.PROVIDER_UNAVAILABLE': {
+    cause: 'The identity provider could not be reached, or refuses the client. The log has the reason.',
+    action: 'Try again later, or sign in without the provider.',
+  },
   'AUTH.REGISTRATION_CLOSED': {
     cause: 'The portal does not allow self-registration (`selfRegistration`).',
     action: 'Ask for an invitation or an account.',

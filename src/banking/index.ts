@@ -26,6 +26,8 @@ import withdrawalChannels from './withdrawal-channels/index.ts'
 import withdrawals from './withdrawals/index.ts'
 import workspaces from './workspaces/index.ts'
 
+export { operatorRoles } from './operators/index.ts'
+
 const byName = {
   apiKeys,
   constants,

@@ -1,3 +1,5 @@
+import { createPrivateKey } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import type { DomainServices } from '../api/ports.ts'
 import {
   type Configuration,
@@ -17,8 +19,10 @@ import {
   type IdentityHooks,
   type IdentitySettings,
   maskEmail,
+  type ProviderSettings,
   type PurposeDetails,
   type PurposePorts,
+  providerPaths,
 } from '../identity/index.ts'
 import {
   type AccountId,
@@ -51,9 +55,33 @@ export function linksOf(
   { publicUrl, portals }: Pick<Configuration, 'publicUrl' | 'portals'>,
   portal: Portal,
 ): PortalConfiguration['links'] {
-  const whole = (page: string) => (page.startsWith('/') ? publicUrl.replace(/\/$/, '') + page : page)
-  const { signIn, passwordReset, factorUndo } = portals[portal].links
-  return { signIn: whole(signIn), passwordReset: whole(passwordReset), factorUndo: whole(factorUndo) }
+  const whole = (page: string) => wholeUrl(publicUrl, page)
+  const { signIn, passwordReset, factorUndo, providerCallback } = portals[portal].links
+  return {
+    ...(providerCallback !== undefined && { providerCallback: whole(providerCallback) }),
+    ...{ signIn: whole(signIn), passwordReset: whole(passwordReset), factorUndo: whole(factorUndo) },
+  }
+}
+
+/** Reads the files with private keys. `config check` reports unreadable ones. */
+export function providerSettings({ publicUrl, portals }: Configuration, portal: Portal): ProviderSettings[] {
+  const { identityProviders = [], links } = portals[portal]
+  return identityProviders.map(
+    ({ clientSecret, privateKeyFile, keyId = null, groups, stepUp, returnTo, ...provider }) => {
+      const pages = [...(links.providerCallback === undefined ? [] : [links.providerCallback]), ...returnTo]
+      const key = privateKeyFile === undefined ? null : createPrivateKey(readFileSync(privateKeyFile))
+      return {
+        ...provider,
+        portal,
+        clientSecret: clientSecret?.reveal() ?? null,
+        privateKey: key && { key, keyId },
+        stepUp: stepUp ?? null,
+        groups: groups ? new Map(Object.entries(groups)) : null,
+        redirectUri: wholeUrl(publicUrl, providerPaths(portal, provider.id).callback),
+        pages: pages.map((page) => wholeUrl(publicUrl, page)),
+      }
+    },
+  )
 }
 
 export function identitySettings(settings: Configuration): IdentitySettings {
@@ -67,6 +95,7 @@ export function identitySettings(settings: Configuration): IdentitySettings {
     codeSends: accountRule(settings, each, 'mfaSend'),
     forgot: accountRule(settings, each, 'forgot'),
     registrationMails: accountRule(settings, each, 'registration'),
+    providers: providerSettings(settings, each),
   })
   return {
     tokens: { ...fixedSettings.tokens, ...settings.tokens, assertionTtlMs: settings.assertion.ttlMs },
@@ -164,6 +193,10 @@ export function ticketOperations(operations: readonly Operation[]): IdentityHook
       throw error
     }
   }
+}
+
+function wholeUrl(publicUrl: string, page: string): string {
+  return page.startsWith('/') ? publicUrl.replace(/\/$/, '') + page : page
 }
 
 function accountRule(settings: Configuration, portal: Portal, group: RateGroup): LimitRule {

@@ -6,6 +6,7 @@
 import type { Server } from 'node:http'
 import type { Logger } from 'pino'
 import { createBackends, createUpstreamMetrics, HandlerDeadline } from '../backends/index.ts'
+import { operatorRoles } from '../banking/index.ts'
 import { packageVersion } from '../config/env.ts'
 import { type Configuration, replaceLimits } from '../config/index.ts'
 import { type Database, freeBytes } from '../database/index.ts'
@@ -209,6 +210,7 @@ export async function composeParts(
     findTicketOperation: ticketOperations(catalogue.operations),
     purposes: purposePorts(operations, infrastructure.database, () => domains),
     suspendCredentials: (tx, account) => domains.hooks.accountRecovered(tx, account),
+    permissionsOfRole: (role) => catalogue.operatorPermissions.filter((code) => operatorRoles[role]?.(code)),
     applyProviderRights: (tx, rights) => domains.requireService('proposals').applyProviderRights(tx, rights),
   })
   const domains = await composeDomains(loaded.domains, {

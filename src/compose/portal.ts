@@ -12,9 +12,11 @@ import {
   type ClosedSocket,
   createAccessCache,
   createAllowedOrigins,
+  createClientResolver,
   createCors,
   createErrorHandler,
   createPageLog,
+  createProviderPages,
   createReferencePages,
   createRequestHandler,
   createRequestLog,
@@ -27,6 +29,7 @@ import {
   type LogSettings,
   type OpenStreams,
   type PageOptions,
+  type ProviderPages,
   payoutHoldStage,
   type Sites,
   type Stage,
@@ -140,6 +143,7 @@ export function portalApp(
     logger,
     metrics,
     perimeter,
+    identity,
     domains,
     passThrough,
     sites,
@@ -196,6 +200,7 @@ export function portalApp(
   const app = createApp({
     ...requestHandler,
     pageLog: createPageLog(logger, logSettings),
+    providers: isGateway ? providerPages({ settings, identity, infrastructure, admit: admitToPage }) : null,
     pages,
     sites:
       sites &&
@@ -313,6 +318,20 @@ function isAudited({ method, operation }: Call, code: Code): boolean {
   return code === 'ACCESS.PERMISSION_DENIED'
     ? method !== 'GET' && method !== 'HEAD'
     : operation.auditsRefusals === true && auditedOnDemand.has(code)
+}
+
+function providerPages({
+  settings,
+  identity,
+  infrastructure,
+  admit,
+}: Pick<Parts, 'settings' | 'identity' | 'infrastructure'> & Pick<ProviderPages, 'admit'>) {
+  return createProviderPages({
+    admit,
+    pagesOf: identity.providerPages,
+    resolveClient: createClientResolver(settings.portals),
+    endSessions: (notice) => identity.endSessionsByProvider({ ...notice, requestId: infrastructure.ids.next() }),
+  })
 }
 
 function referencePages(

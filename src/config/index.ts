@@ -32,6 +32,7 @@ export {
   replaceLimits,
   withRateGroups,
 } from './portals.ts'
+export type { ProviderConfiguration } from './providers/settings.ts'
 export type { Configuration } from './schema.ts'
 export type { SitePolicy } from './site.ts'
 export { explainIssue, isHttps, maskTexts, Secret } from './values.ts'

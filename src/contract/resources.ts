@@ -28,6 +28,7 @@ import * as auth from '../identity/login/contract.ts'
 import * as mfa from '../identity/mfa/contract.ts'
 import * as passkeys from '../identity/passkeys/contract.ts'
 import * as password from '../identity/passwords/contract.ts'
+import * as providers from '../identity/providers/contract.ts'
 import * as registration from '../identity/registration/contract.ts'
 import * as secureChannel from '../identity/secure-channel/contract.ts'
 import * as sessions from '../identity/sessions/contract.ts'
@@ -40,6 +41,7 @@ export const identityContracts = {
   password,
   mfa,
   passkeys,
+  providers,
   sessions,
   ipWhitelist,
   secureChannel,

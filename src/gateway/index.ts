@@ -30,6 +30,7 @@ export {
 export type { DemoSignIn } from './operations/demo-sign-in.ts'
 export { createOperationsApp } from './operations/operations-app.ts'
 export type { Probe } from './operations/probes.ts'
+export { createProviderPages, type ProviderPages } from './operations/provider-pages.ts'
 export { createReferencePages, type PageOptions } from './operations/reference-pages.ts'
 export { gatherStatus, readReplicaStatus, readSharedStatus, statusQuestion } from './operations/status.ts'
 export { Status } from './operations/status-schema.ts'

@@ -1,9 +1,9 @@
 /*
  * Operations that the gateway serves itself: sign-in, sessions, second factors, passwords, registration, IP whitelists
  * and the secure channel. Each folder imports only from folders before it in this order: accounts, notices, tokens,
- * codes, devices, lockout, attempts, sessions, tickets, step-ups, webauthn, mfa,
- * passwords, passkeys, ip-whitelist, login, browser-sessions,
- * registration. The secure channel imports none of them. Start with `createIdentity`, then read a capability's `contract.ts`, `handlers.ts` and
+ * codes, devices, lockout, attempts, sessions, tickets, step-ups, webauthn, mfa, passwords, passkeys, ip-whitelist,
+ * login, providers, browser-sessions, registration. The secure channel imports none of them. Start with
+ * `createIdentity`, then read a capability's `contract.ts`, `handlers.ts` and
  * `service.ts`.
  */
 import type { JSONWebKeySet } from 'jose'
@@ -30,6 +30,9 @@ import { passkeyHandlers } from './passkeys/handlers.ts'
 import { passwordHandlers } from './passwords/handlers.ts'
 import { createUndoLink } from './passwords/undo.ts'
 import type { GuardedAccount, IdentityPorts } from './ports.ts'
+import { providerHandlers, providerLoginHandlers } from './providers/handlers.ts'
+import { endSessionsByProvider, type LogoutNotice } from './providers/logout.ts'
+import { Providers } from './providers/ports.ts'
 import { registrationHandlers } from './registration/handlers.ts'
 import { createSecureChannel } from './secure-channel/index.ts'
 import { SessionAuthenticator } from './sessions/authenticate.ts'
@@ -55,6 +58,7 @@ export { type AccountOverview, readAccountOverview } from './overview.ts'
 export { createEnrollment as createPasskeyEnrollment } from './passkeys/enrollment.ts'
 export { assertPasswordAllowed } from './passwords/policy.ts'
 export type { IdentityHooks, IdentityPorts } from './ports.ts'
+export { type ProviderSettings, providerPaths } from './providers/settings.ts'
 export { assertSessionOpen, endSessions } from './sessions/service.ts'
 export { fixedSettings, type IdentitySettings } from './settings.ts'
 export { createAssertionSigner } from './tokens/jwt.ts'
@@ -79,7 +83,11 @@ export interface Identity {
   assertAddressAllowed(account: GuardedAccount, clientIp: string, isStreamOpen?: boolean): Promise<void>
   /** Rejects with ACCESS.COOKIE_INVALID or ACCESS.RATE_LIMITED. */
   createLink(request: LinkRequest, operation: Operation, params: Readonly<Record<string, string>>): Promise<Link>
-  queueLengths: Readonly<Record<'login-begin' | 'login-complete', () => number>>
+  /** The pages to which a sign-in with a provider can return. Undefined for an unknown provider. */
+  providerPages(portal: Portal, providerId: string): readonly string[] | undefined
+  /** Throws AUTH.PROVIDER_REFUSED or AUTH.PROVIDER_UNAVAILABLE. */
+  endSessionsByProvider(notice: LogoutNotice): Promise<number>
+  queueLengths: Readonly<Record<'login-begin' | 'login-complete' | 'login-provider', () => number>>
   jobs: JobKind[]
   /** Of accounts and sessions. Some are undeclared while a domain is off. */
   events: EventMapper[]
@@ -102,14 +110,19 @@ export async function createIdentity(ports: IdentityPorts, settings: IdentitySet
   const verifiedTokens = new VerifiedTokens(tokens, keys, settings.tokens)
   const networks = new KnownNetworks(clock)
   const common = { ...ports, settings, tokens, verifiedTokens, sessionCache }
-  const services = { ...common, addressGuard, concurrency, lockout, networks }
+  const providers = new Providers(
+    ports,
+    Object.values(settings.portals).flatMap((portal) => portal.providers),
+  )
+  const services = { ...common, addressGuard, concurrency, lockout, networks, providers }
   const authenticator = new SessionAuthenticator(services)
   const channel = createSecureChannel({ ...ports, networks }, settings.secureChannel)
   await Promise.all([keys.signing(), channel.ready()])
 
   const tables: HandlerTable[] = [
     channel.handlers,
-    loginHandlers(services),
+    loginHandlers(services, providerLoginHandlers(services)),
+    providerHandlers(services),
     browserSessionHandlers(services),
     registrationHandlers(services),
     passwordHandlers(services),
@@ -139,9 +152,13 @@ export async function createIdentity(ports: IdentityPorts, settings: IdentitySet
     createLink: (request, operation, params) => createLink(ports, request, operation, params),
     assertAddressAllowed: (account, clientIp, isStreamOpen) =>
       isStreamOpen ? addressGuard.assertStillAllowed(account, clientIp) : addressGuard.assertAllowed(account, clientIp),
+    providerPages: (portal, providerId) =>
+      providers.of(portal).find(({ settings: { id } }) => id === providerId)?.settings.pages,
+    endSessionsByProvider: (notice) => endSessionsByProvider(services, notice),
     queueLengths: {
       'login-begin': concurrency.firstStep.waiting,
       'login-complete': concurrency.laterSteps.waiting,
+      'login-provider': concurrency.providerSteps.waiting,
     },
     jobs: [
       noticeMailJob({

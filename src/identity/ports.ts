@@ -20,6 +20,7 @@ import type { BreachCheck } from '../platform/breached-passwords.ts'
 import type { Cache } from '../platform/cache/index.ts'
 import type { Captcha } from '../platform/captcha.ts'
 import type { KeyedDigest, PasswordHasher, SecretBox } from '../platform/crypto/index.ts'
+import type { DependencyLog } from '../platform/dependency-log.ts'
 import type { Mailer, MailQueue } from '../platform/mail/index.ts'
 import type { PubSub } from '../platform/pubsub.ts'
 import type { PurposePorts } from './mfa/purpose.ts'
@@ -46,6 +47,8 @@ export interface IdentityHooks {
   openWorkspace: OpenOwnWorkspace
   suspendCredentials: SuspendCredentials
   applyProviderRights: ApplyProviderRights
+  /** Of operators. */
+  permissionsOfRole(role: string): readonly Permission[]
   purposes: PurposePorts
   /** The operation of a path at a portal, if its requests can have a ticket. */
   findTicketOperation(portal: Portal, path: string): Operation | undefined
@@ -66,6 +69,8 @@ export interface IdentityPorts extends IdentityHooks {
   secretBox: SecretBox
   digest: KeyedDigest
   passwords: PasswordHasher
+  /** Logs failures of identity providers. */
+  dependencies: DependencyLog
   captcha: Captcha
   breachedPasswords: BreachCheck
   isCountry(alpha2: string): boolean

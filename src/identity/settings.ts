@@ -1,5 +1,6 @@
 import type { Configuration, LimitRule, PortalConfiguration } from '../config/index.ts'
 import type { Portal } from '../kernel/index.ts'
+import type { ProviderSettings } from './providers/settings.ts'
 
 export type WindowLimit = LimitRule
 
@@ -29,6 +30,7 @@ interface PortalIdentity
   registrationMails: WindowLimit
   /** Per email address. */
   forgot: WindowLimit
+  providers: readonly ProviderSettings[]
 }
 
 export interface IdentitySettings extends Pick<Configuration, 'login' | 'mfa' | 'notices'> {

@@ -26,23 +26,34 @@ let undici: ReturnType<typeof loadUndici> | undefined
  * than `maxBytes`.
  */
 export async function fetchText(url: string, { timeoutMs, maxBytes, ...request }: FetchOptions): Promise<TextResponse> {
-  undici ??= loadUndici()
-  const { fetch, dispatcher } = await undici
-  // The time to load undici does not count.
-  const timeout = new AbortController()
-  const timer = setDeadline(
-    () => timeout.abort(new DOMException(`no response within ${timeoutMs} ms`, 'TimeoutError')),
-    timeoutMs,
-  )
-  const tooLarge = () => new Error(`response larger than ${maxBytes} bytes`)
-  try {
-    const response = await fetch(url, { ...request, redirect: 'error', signal: timeout.signal, dispatcher })
-    const bytes = response.body ? await readUpTo(response.body, maxBytes, tooLarge) : Buffer.alloc(0)
+  return withDeadline(timeoutMs, async ({ fetch, dispatcher }, signal) => {
+    const response = await fetch(url, { ...request, redirect: 'error', signal, dispatcher })
+    const bytes = response.body ? await readUpTo(response.body, maxBytes, () => tooLarge(maxBytes)) : Buffer.alloc(0)
     const { status, ok, headers } = response
     return { status, ok, headers, text: bytes.toString('utf8') }
-  } finally {
-    clearTimeout(timer)
-  }
+  })
+}
+
+/**
+ * Like `fetch` for a library that calls it. Does not follow redirects. The response is complete, and the same failures
+ * reject as in `fetchText`.
+ */
+export async function fetchResponse(
+  url: string,
+  request: { method: string; headers: Record<string, string>; body: string | URLSearchParams | undefined },
+  { timeoutMs, maxBytes }: Pick<FetchOptions, 'timeoutMs' | 'maxBytes'>,
+): Promise<Response> {
+  const { method, headers, body } = request
+  return withDeadline(timeoutMs, async ({ fetch, dispatcher }, signal) => {
+    const init = { method, headers, redirect: 'manual', signal, dispatcher } as const
+    const response = await fetch(url, body === undefined ? init : { ...init, body: String(body) })
+    const bytes = response.body ? await readUpTo(response.body, maxBytes, () => tooLarge(maxBytes)) : Buffer.alloc(0)
+    const { status, statusText } = response
+    const isEmpty = [204, 205, 304].includes(status)
+    return new Response(isEmpty ? null : new Uint8Array(bytes), {
+      ...{ status, statusText, headers: [...response.headers] },
+    })
+  })
 }
 
 /** The error does not quote the text, because errors are logged. */
@@ -68,6 +79,29 @@ export async function readUpTo(
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
+}
+
+async function withDeadline<T>(
+  timeoutMs: number,
+  work: (parts: Awaited<ReturnType<typeof loadUndici>>, signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  undici ??= loadUndici()
+  const parts = await undici
+  // The time to load undici does not count.
+  const timeout = new AbortController()
+  const timer = setDeadline(
+    () => timeout.abort(new DOMException(`no response within ${timeoutMs} ms`, 'TimeoutError')),
+    timeoutMs,
+  )
+  try {
+    return await work(parts, timeout.signal)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function tooLarge(maxBytes: number): Error {
+  return new Error(`response larger than ${maxBytes} bytes`)
 }
 
 async function loadUndici() {

@@ -99,6 +99,7 @@ export async function harness(
     secretBox: createSecretBox(secretKeys, systemRandomness),
     digest: createKeyedDigest(secretKeys),
     passwords: createPasswordHasher({ concurrency: 2, waiting: 200 }, systemRandomness, lowCost),
+    dependencies: { failed: () => undefined, works: () => undefined },
     background,
     captcha: noCaptcha,
     breachedPasswords: noBreachCheck,
@@ -115,6 +116,7 @@ export async function harness(
     findTicketOperation: () => undefined,
     suspendCredentials: async () => ({}),
     applyProviderRights: async () => undefined,
+    permissionsOfRole: () => [],
     countOpening: () => undefined,
     isCountry: (code) => code === 'DE' || code === 'US',
   }

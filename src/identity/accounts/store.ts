@@ -25,6 +25,8 @@ export interface Account {
   maxSessions: number
   ipWhitelistEnabled: boolean
   operatorPermissions: Permission[]
+  /** The identity providers to which it is linked. */
+  providerIds: string[]
 }
 
 /** An account to insert. `passwordHash` is null until the owner sets a password. */
@@ -201,5 +203,10 @@ export function recordLastLogin({ portal, id }: Account, clientIp: string, now: 
 }
 
 function selectAccount(store: Store, portal: RawBuilder<Portal>) {
-  return store.selectFrom('accounts').select(columns).where('portal', '=', portal)
+  const providerIds = sql<string[]>`ARRAY(SELECT provider_id FROM provider_identities
+    WHERE provider_identities.portal = accounts.portal AND provider_identities.account_biz_id = accounts.biz_id)`
+  return store
+    .selectFrom('accounts')
+    .select([...columns, providerIds.as('providerIds')])
+    .where('portal', '=', portal)
 }

@@ -3,6 +3,7 @@ import {
   type Database,
   differsByAtLeast,
   type Param,
+  query,
   rawQuery,
   type Statements,
   statement,
@@ -24,6 +25,13 @@ export interface Attempt {
   triesLeft: number
   codeSentAt: Instant | null
   expiresAt: Instant
+  providerId: string | null
+  providerSid: string | null
+  providerToken: Uint8Array | null
+}
+
+export interface ProviderOfAttempt extends Pick<Attempt, 'providerSid' | 'providerToken'> {
+  providerId: string
 }
 
 export interface NewAttempt {
@@ -68,6 +76,18 @@ export function insertLoginAttempt(
     RETURNING token_digest`).hasRow()
 }
 
+/** For a person whom an identity provider authenticated. The caller must have locked the account's row. */
+export function insertProvidedAttempt(
+  attempt: NewAttempt,
+  accountBizId: AccountId,
+  provider: ProviderOfAttempt,
+  at: Instant,
+): Statements<unknown> {
+  return query((store) =>
+    store.insertInto('login_sessions').values({ ...rowOf(attempt, at), kind: 'LOGIN', accountBizId, ...provider }),
+  )
+}
+
 type PendingKey = { portal: Portal; digest: Uint8Array; now: Date }
 
 const findPending = statement((store, param: Param<PendingKey & { kind: AttemptKind }>) =>
@@ -81,6 +101,9 @@ const findPending = statement((store, param: Param<PendingKey & { kind: AttemptK
       'attemptsLeft as triesLeft',
       'codeSentAt',
       'expiresAt',
+      'providerId',
+      'providerSid',
+      'providerToken',
     ])
     .where('portal', '=', param('portal'))
     .where('kind', '=', param('kind'))
@@ -156,6 +179,22 @@ export async function cancelLoginAttempts(tx: Tx, portal: Portal, accountId: Acc
     .where('portal', '=', portal)
     .where('kind', '=', 'LOGIN')
     .where('accountBizId', '=', accountId)
+    .where('spentAt', 'is', null)
+    .execute()
+}
+
+/** Also cancels expired ones, like `cancelLoginAttempts`. */
+export async function cancelProvidedAttempts(
+  tx: Tx,
+  { portal, providerId, sid }: { portal: Portal; providerId: string; sid: string },
+  now: Instant,
+): Promise<void> {
+  await tx
+    .updateTable('login_sessions')
+    .set({ spentAt: toDate(now) })
+    .where('portal', '=', portal)
+    .where('providerId', '=', providerId)
+    .where('providerSid', '=', sid)
     .where('spentAt', 'is', null)
     .execute()
 }

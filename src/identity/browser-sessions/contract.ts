@@ -2,12 +2,19 @@ import * as z from 'zod'
 import { bizId, Link } from '../../contract/fields.ts'
 import { anonymous, everyPortal, own } from '../../contract/policies.ts'
 import { operation } from '../../kernel/index.ts'
-import { completeLogin, logout, verifyPasskey } from '../login/contract.ts'
+import { completeLogin, completeProviderLogin, logout, PendingProviderLogin, verifyPasskey } from '../login/contract.ts'
 import { OwnSession } from '../sessions/contract.ts'
 
 export const summary = 'Sessions of browsers in an HttpOnly cookie, so that no token reaches the page.'
 
 const path = '/auth/browser-session'
+
+const StartedBrowserSession = z.object({
+  sessionId: bizId,
+  isNewDevice: z.boolean(),
+  expiresIn: z.int().meta({ description: 'Seconds until the session ends in any case.' }),
+  idleExpiresIn: z.int().meta({ description: 'Seconds until the session ends without further requests.' }),
+})
 
 export const startBrowserSession = operation({
   ...completeLogin,
@@ -18,12 +25,19 @@ export const startBrowserSession = operation({
     'The body is that of `POST /auth/login/complete`. The page must come from the origin of `publicUrl` or from one of ' +
     '`portals.<portal>.origins`.',
   startsBrowserSession: true,
-  reply: z.object({
-    sessionId: bizId,
-    isNewDevice: z.boolean(),
-    expiresIn: z.int().meta({ description: 'Seconds until the session ends in any case.' }),
-    idleExpiresIn: z.int().meta({ description: 'Seconds until the session ends without further requests.' }),
-  }),
+  reply: StartedBrowserSession,
+})
+
+export const startWithProvider = operation({
+  ...completeProviderLogin,
+  id: 'browserSessions.startWithProvider',
+  path: `${path}/provider`,
+  summary: 'Complete a sign-in with a provider and set the session cookie',
+  description:
+    'The body is that of `POST /auth/provider/complete`. The page must come from the origin of `publicUrl` or from one of ' +
+    '`portals.<portal>.origins`.',
+  startsBrowserSession: true,
+  reply: z.object({ completed: StartedBrowserSession.nullable(), pending: PendingProviderLogin }),
 })
 
 export const startWithPasskey = operation({

@@ -13,18 +13,32 @@ import { asLaterStep, completionOf } from '../login/handlers.ts'
 import { signInByPasskey } from '../login/passkey.ts'
 import type { LoginPorts } from '../login/service.ts'
 import type { SessionClient, StartedLogin } from '../login/start.ts'
+import { asProviderStep, toPendingView } from '../providers/handlers.ts'
+import type { ProviderPorts } from '../providers/ports.ts'
+import { finishProviderLogin } from '../providers/sign-in.ts'
 import { getOpenSession, logout } from '../sessions/service.ts'
 import { toOwnSessionView } from '../sessions/view.ts'
 import { createTicket } from '../tickets/service.ts'
 import * as contract from './contract.ts'
 
-export function browserSessionHandlers(ports: LoginPorts): HandlerTable {
+export function browserSessionHandlers(ports: ProviderPorts): HandlerTable {
   const { mfa } = ports.settings
   return createHandlerTable(contract, {
     startBrowserSession: (request) =>
       startWithCookie(ports, request, (client) => finishLogin(ports, completionOf(request.body), request, client)),
     startWithPasskey: (request) =>
       startWithCookie(ports, request, (client) => signInByPasskey(ports, request.body.credential, request, client)),
+    startWithProvider: async (request) => {
+      const client = cookieClient(request)
+      const { started, pending } = await asProviderStep(ports, request, () =>
+        finishProviderLogin(ports, request.body, request, client),
+      )
+      if (started) {
+        const { reply, secret } = await replacePrevious(ports, request, started)
+        return withSessionCookie({ completed: reply, pending: null }, secret)
+      }
+      return { completed: null, pending: toPendingView(ports.words, pending, request.locale) }
+    },
     readBrowserSession: async (request) => {
       const { caller } = request
       if (!caller) return { signedIn: false }
@@ -56,14 +70,26 @@ export async function startWithCookie(
   request: RequestContext & { caller: Caller | null },
   finish: (client: SessionClient) => Promise<StartedLogin>,
 ) {
+  const started = await asLaterStep(ports, request, () => finish(cookieClient(request)))
+  const { reply, secret } = await replacePrevious(ports, request, started)
+  return withSessionCookie(reply, secret)
+}
+
+function cookieClient({ caller }: { caller: Caller | null }): SessionClient {
+  return { kind: 'cookie', replaced: caller?.sessionId ?? null }
+}
+
+async function replacePrevious(
+  ports: LoginPorts,
+  request: RequestContext & { caller: Caller | null },
+  { sessionId, isNewDevice, expiresAt, secret }: StartedLogin,
+) {
   const { caller } = request
-  const client = { kind: 'cookie', replaced: caller?.sessionId ?? null } as const
-  const { sessionId, isNewDevice, expiresAt, secret } = await asLaterStep(ports, request, () => finish(client))
   const expiresIn = Math.floor((expiresAt - ports.clock.now()) / 1_000)
   // The browser no longer has the cookie of its previous session.
   if (caller) await logout(ports, { ...request, caller, operationId: contract.endBrowserSession.id })
   const idleExpiresIn = Math.min(expiresIn, Math.floor(ports.settings.sessions.idleMs / 1_000))
-  return withSessionCookie({ sessionId, isNewDevice, expiresIn, idleExpiresIn }, secret)
+  return { reply: { sessionId, isNewDevice, expiresIn, idleExpiresIn }, secret }
 }
 
 /** Throws VALIDATION.INVALID_PARAMETER for a path that a browser would send in another form, or to another host. */

@@ -147,6 +147,8 @@ async function finish(
     throw new Refusal('ACCESS.PASSKEY_REQUIRED', { internal: `the sign-in was by ${factor.method}` })
   const proof = await verify(tx, account)
   if (!proof) throw new Refusal('AUTH.CODE_INVALID')
-  const facts = { ...client, signedInBy: factor.method, passkeyId: proof.passkey, isNewDevice }
+  const { providerId, providerSid, providerToken } = login.attempt
+  const provider = providerId === null ? null : { providerId, providerSid, providerToken }
+  const facts = { ...client, signedInBy: factor.method, passkeyId: proof.passkey, isNewDevice, provider }
   return startLogin(ports, tx, account, facts, [lockout.clear(subject)], context, now)
 }

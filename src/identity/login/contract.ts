@@ -5,6 +5,7 @@ import { anonymous, everyPortal, own } from '../../contract/policies.ts'
 import { accountStatus, operation } from '../../kernel/index.ts'
 import { CodeDelivery, DeliveredMethod, factorFields, hasCode, hasPasskey, mfaMethod } from '../mfa/contract.ts'
 import { AssertionCredential, RequestOptions } from '../webauthn/contract.ts'
+import { ProviderReply, providerId, providerRefusals, returnTo, StartedProviderAttempt } from './provider-fields.ts'
 
 export const summary = 'Sign-in with a password and a second factor, token refresh, and sign-out.'
 
@@ -18,6 +19,9 @@ export const codes = {
   'AUTH.AUTHENTICATOR_REQUIRED': { status: 403 },
   'AUTH.PASSKEYS_NOT_AVAILABLE': { status: 403 },
   'AUTH.SESSION_NOT_FOUND': { status: 404 },
+  'AUTH.PROVIDER_REFUSED': { status: 401 },
+  'AUTH.PROVIDER_NOT_LINKED': { status: 403 },
+  'AUTH.PROVIDER_UNAVAILABLE': { status: 503 },
 } as const
 
 declare module '../../kernel/codes.ts' {
@@ -46,6 +50,16 @@ const LoginCompleted = TokenPair.extend({
   sessionId: bizId,
   isNewDevice: z.boolean(),
 })
+
+/** Of a sign-in with a provider whose factor does not count: `auth.loginComplete` or `browserSessions.start` ends it. */
+export const PendingProviderLogin = z
+  .object({ sessionId: z.string(), mfaMethods: z.array(coded(mfaMethod)), expiresIn: z.int() })
+  .nullable()
+  .meta({
+    description:
+      'Null if the person is signed in. Otherwise, a second factor of the account must follow, as after ' +
+      '`POST /auth/login/initiate`.',
+  })
 
 const post = { method: 'POST', chains: everyPortal } as const
 
@@ -127,6 +141,47 @@ export const verifyPasskey = operation({
   body: z.strictObject({ credential: AssertionCredential }),
   reply: LoginCompleted,
   refuses: ['AUTH.PASSKEYS_NOT_AVAILABLE', 'AUTH.PASSKEY_INVALID', 'AUTH.PENDING_APPROVAL', 'ACCESS.IP_NOT_ALLOWED'],
+})
+
+export const listProviders = operation({
+  id: 'auth.providers',
+  method: 'GET',
+  chains: everyPortal,
+  path: '/auth/providers',
+  summary: 'List the identity providers of the portal',
+  policy: anonymous,
+  body: 'none',
+  reply: z.array(z.object({ providerId: z.string(), name: z.string() })),
+  refuses: [],
+})
+
+export const initiateProviderLogin = operation({
+  ...post,
+  id: 'auth.providerInitiate',
+  path: '/auth/provider/initiate',
+  summary: 'Start a sign-in with an identity provider',
+  policy: { ...anonymous, rate: 'login' },
+  body: z.strictObject({ providerId, returnTo }),
+  reply: StartedProviderAttempt,
+  refuses: ['AUTH.PROVIDER_UNAVAILABLE'],
+})
+
+export const completeProviderLogin = operation({
+  ...post,
+  id: 'auth.providerComplete',
+  path: '/auth/provider/complete',
+  emits: ['session.started', 'session.ended'],
+  summary: 'Complete a sign-in with an identity provider',
+  policy: { ...anonymous, rate: 'login' },
+  body: ProviderReply,
+  reply: z.object({ completed: LoginCompleted.nullable(), pending: PendingProviderLogin }),
+  refuses: [
+    ...providerRefusals,
+    'AUTH.PROVIDER_NOT_LINKED',
+    'AUTH.PENDING_APPROVAL',
+    'AUTH.AUTHENTICATOR_REQUIRED',
+    'ACCESS.IP_NOT_ALLOWED',
+  ],
 })
 
 export const refreshToken = operation({

@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import {
   accountStatus,
   createHandlerTable,
+  type HandlersOf,
   type HandlerTable,
   type Locale,
   type RequestContext,
@@ -25,9 +26,16 @@ import {
   sendLoginCode,
 } from './service.ts'
 
-export function loginHandlers(ports: LoginPorts): HandlerTable {
+/** The folder providers implements them. */
+export type ProviderLoginHandlers = Pick<
+  HandlersOf<typeof contract>,
+  'listProviders' | 'initiateProviderLogin' | 'completeProviderLogin'
+>
+
+export function loginHandlers(ports: LoginPorts, ofProviders: ProviderLoginHandlers): HandlerTable {
   const { concurrency, words } = ports
   return createHandlerTable(contract, {
+    ...ofProviders,
     initiateLogin: async (request) => {
       assertEmailAccepted(ports.settings, request.body.email)
       const initiated = await concurrency.firstStep.runLimited(

@@ -40,6 +40,7 @@ import { type PasswordPorts, rehashPassword } from '../passwords/service.ts'
 import type { IdentityPorts } from '../ports.ts'
 import { recordFailedLogin } from '../sessions/history-store.ts'
 import type { RefreshPorts } from '../sessions/refresh.ts'
+import type { IdentitySettings } from '../settings.ts'
 import { sessionNotFound } from '../tokens/rules.ts'
 import { passkeysOfAttempt } from '../webauthn/store.ts'
 import type { KnownNetworks } from './known-networks.ts'
@@ -47,6 +48,8 @@ import type { KnownNetworks } from './known-networks.ts'
 export interface LoginConcurrency {
   firstStep: FairLimiter
   laterSteps: FairLimiter
+  /** Steps that wait for an identity provider. */
+  providerSteps: FairLimiter
   /** Look-ups of devices for the order of waiting first steps. Networks take turns, so that a flood delays its own. */
   lookUps: SharedLimiter
 }
@@ -59,6 +62,7 @@ export function createLoginConcurrency(limits: ConcurrencyLimits): LoginConcurre
   return {
     firstStep: createFairLimiter(limits),
     laterSteps: createFairLimiter(limits),
+    providerSteps: createFairLimiter(limits),
     lookUps: createSharedLimiter(limits),
   }
 }
@@ -218,16 +222,22 @@ async function verifyPassword(
     if (error instanceof Refusal && error.code === 'SYSTEM.UNAVAILABLE') await lockout.withdrawFailure(counted)
     throw error
   })
-  if (account && matches && canInitiate(account))
+  if (account && matches && canInitiate(settings, account))
     return { account, methods: enabledMethods(settings, account, factors), counted }
   const failed = { accountId: account?.id ?? null, failure: 'INVALID_CREDENTIALS', method: null } as const
   await recordFailedLogin(ports, failed, context)
   throw new Refusal('AUTH.INVALID_CREDENTIALS')
 }
 
-/** For any other status, a correct password is refused like a wrong one. */
-function canInitiate(account: Account): boolean {
-  return account.status === 'ACTIVE' || account.status === 'PENDING_APPROVAL'
+/**
+ * For any other status, a correct password is refused like a wrong one. So is one of an account that must sign in with its
+ * identity provider.
+ */
+function canInitiate({ portals }: IdentitySettings, { portal, status, providerIds }: Account): boolean {
+  const needsProvider = portals[portal].providers.some(
+    ({ id, passwordSignIn }) => !passwordSignIn && providerIds.includes(id),
+  )
+  return !needsProvider && (status === 'ACTIVE' || status === 'PENDING_APPROVAL')
 }
 
 async function issueCode(

@@ -71,7 +71,7 @@ const fieldName = /^\w{1,64}$/
  * The command that a step-up confirms: the operation, its workspace, and the fields in the operation's `confirms` with
  * the values of the command. The schemas of the operation check the fields.
  */
-const StepUpPurpose = z
+export const StepUpPurpose = z
   .object({ operationId: z.string().max(100), workspaceBizId: id.optional() })
   .catchall(z.unknown())
   .refine((purpose) => Object.keys(purpose).every((name) => fieldName.test(name)))

@@ -180,6 +180,17 @@ export async function stepUp(
   return cookie
 }
 
+/** Returns null without a purpose. Throws VALIDATION.INVALID_PARAMETER if `mfa.binding` requires one. */
+export async function requestedPurpose(
+  { purposes, settings }: MfaPorts,
+  requested: StepUpPurpose | undefined,
+  caller: Caller,
+): Promise<ConfirmedCommand | null> {
+  if (requested) return parsePurpose(purposes, requested, caller)
+  if (settings.mfa.binding === 'purpose') throw invalid('purpose', 'a step-up needs a purpose')
+  return null
+}
+
 function toMfaEntries(settings: IdentitySettings, account: Account, factors: StoredFactors): MfaEntry[] {
   const { otp, backup } = factors
   const { emailVerifiedAt } = account
@@ -199,17 +210,6 @@ function toMfaEntries(settings: IdentitySettings, account: Account, factors: Sto
       verifiedAt: passkey?.createdAt ?? null,
     },
   ]
-}
-
-/** Returns null without a purpose. Throws VALIDATION.INVALID_PARAMETER if `mfa.binding` requires one. */
-async function requestedPurpose(
-  { purposes, settings }: MfaPorts,
-  requested: StepUpPurpose | undefined,
-  caller: Caller,
-): Promise<ConfirmedCommand | null> {
-  if (requested) return parsePurpose(purposes, requested, caller)
-  if (settings.mfa.binding === 'purpose') throw invalid('purpose', 'a step-up needs a purpose')
-  return null
 }
 
 /** With `mfa.binding: session`, a code confirms any command, regardless of its mail. */

@@ -35,6 +35,8 @@ const credentialChanges = [
   'IP_WHITELIST_CHANGED',
   'IP_WHITELIST_ENABLED',
   'IP_WHITELIST_DISABLED',
+  'PROVIDER_LINKED',
+  'PROVIDER_UNLINKED',
 ] as const
 export type CredentialChange = (typeof credentialChanges)[number]
 

@@ -27,10 +27,9 @@ interface ProviderAttemptsTable {
   sessionBizId: SessionId | null
   clientDigest: Uint8Array
   stateDigest: Uint8Array
-  /** Of a step-up. */
-  purpose: string | null
+  /** Of a step-up that is bound to a command. */
   purposeDigest: Uint8Array | null
-  /** The PKCE verifier and the nonce. */
+  /** The PKCE verifier, the nonce, and the command that a step-up confirms. */
   secret: Uint8Array
   createdAt: Timestamp
   expiresAt: Timestamp
@@ -92,7 +91,6 @@ export const providers = [
     session_biz_id uuid REFERENCES sessions ON DELETE CASCADE,
     client_digest bytea NOT NULL,
     state_digest bytea NOT NULL,
-    purpose text,
     purpose_digest bytea,
     secret bytea NOT NULL,
     created_at timestamptz NOT NULL,
@@ -100,7 +98,7 @@ export const providers = [
     spent_at timestamptz,
     CHECK ((kind = 'SIGN_IN') = (account_biz_id IS NULL)),
     CHECK ((account_biz_id IS NULL) = (session_biz_id IS NULL)),
-    CHECK (kind = 'STEP_UP' OR purpose IS NULL)
+    CHECK (kind = 'STEP_UP' OR purpose_digest IS NULL)
   )`,
   `CREATE INDEX provider_attempts_expiry ON provider_attempts (expires_at)`,
   `CREATE INDEX provider_attempts_session ON provider_attempts (session_biz_id) WHERE session_biz_id IS NOT NULL`,

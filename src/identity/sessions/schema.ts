@@ -10,6 +10,7 @@ export type SessionEndReason =
   | 'TERMINATED'
   | 'PASSWORD_CHANGED'
   | 'ACCOUNT_CLOSED'
+  | 'PROVIDER_LOGOUT'
 
 /** The last factor of a sign-in. With PROVIDER, the portal's identity provider authenticated the person. */
 export type SignInMethod = 'EMAIL' | 'OTP' | 'BACKUP_CODE' | 'PASSKEY' | 'PROVIDER'

@@ -27,6 +27,7 @@ import {
   endSession,
   insertSession,
   type OpenSession,
+  type ProviderSession,
   readOpenSession,
   readSessionConfiguration,
   type SessionConfiguration,
@@ -154,6 +155,7 @@ export interface NewSession {
   signedInBy: SignInMethod
   /** The caller ends it after the sign-in, so it does not count towards the session limit. */
   replaced: SessionId | null
+  provider?: ProviderSession | null
 }
 
 export interface StartedSession {
@@ -176,7 +178,7 @@ export function startSession(
   account: Account,
   { clientHash, clientIp, userAgent }: RequestContext,
   now: Instant,
-  { kind, replaced, signedInBy }: NewSession,
+  { kind, replaced, signedInBy, provider }: NewSession,
 ): { started: StartedSession; statements: Statements<[SessionId[], ...unknown[]]> } {
   const { portal, id: accountId } = account
   const ending = {
@@ -194,7 +196,9 @@ export function startSession(
   const times = { idleExpiresAt, expiresAt }
   const cookieDigest = kind === 'cookie' ? digest('session-cookie', secret) : null
   const client = { clientDigest, clientIp, userAgent, cookieDigest }
-  const session = { id: sessionId, portal, accountId, ...client, ...times, signedInBy }
+  const { providerId = null, providerSid = null, providerToken = null } = provider ?? {}
+  const atProvider = { providerId, providerSid, providerToken }
+  const session = { id: sessionId, portal, accountId, ...client, ...times, signedInBy, ...atProvider }
   const first = { digest: digest('refresh-token', secret), portal, sessionId, parent: null, expiresAt }
   const statements = together([
     endOldestSessions(ending, now),

@@ -140,6 +140,17 @@ export interface NewSession {
   expiresAt: Instant
   cookieDigest: Uint8Array | null
   signedInBy: SignInMethod
+  providerId: string | null
+  providerSid: string | null
+  providerToken: Uint8Array | null
+}
+
+/** The session at the identity provider that authenticated the person. */
+export interface ProviderSession {
+  providerId: string
+  providerSid: string | null
+  /** The sealed ID token. */
+  providerToken: Uint8Array | null
 }
 
 type Times = 'idleExpiresAt' | 'expiresAt'
@@ -162,6 +173,9 @@ const insertRow = statement((store, param: Param<InsertedSession>) =>
     endReason: null,
     cookieDigest: param('cookieDigest'),
     signedInBy: param('signedInBy'),
+    providerId: param('providerId'),
+    providerSid: param('providerSid'),
+    providerToken: param('providerToken'),
   }),
 )
 

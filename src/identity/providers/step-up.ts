@@ -1,0 +1,86 @@
+import { auditedFields } from '../../contract/step-up-purpose.ts'
+import { inTransaction } from '../../database/index.ts'
+import { Refusal } from '../../kernel/index.ts'
+import { auditContextOf, recordSuccess } from '../../platform/audit/index.ts'
+import type { StepUpPurpose } from '../mfa/contract.ts'
+import { requestedPurpose } from '../mfa/service.ts'
+import type { CallerContext } from '../ports.ts'
+import { recordStepUp } from '../sessions/activity-store.ts'
+import { rotateCookie } from '../sessions/cookie.ts'
+import { assertSession } from '../sessions/rules.ts'
+import { assertSessionOpen } from '../sessions/service.ts'
+import { recordPurpose } from '../step-ups/service.ts'
+import { finishAttempt, isAuthenticatedBy, type ProviderReply, type StartedAttempt, startAttempt } from './attempts.ts'
+import type { ProviderPorts } from './ports.ts'
+import { refused } from './protocol.ts'
+import { identityOf } from './store.ts'
+
+/**
+ * Requests a fresh sign-in (`max_age=0`). Throws AUTH.MFA_METHOD_NOT_ALLOWED if the provider confirms no commands,
+ * AUTH.PROVIDER_UNAVAILABLE, or the refusals of `parsePurpose`.
+ */
+export async function startProviderStepUp(
+  ports: ProviderPorts,
+  {
+    providerId,
+    returnTo,
+    purpose,
+  }: { providerId: string; returnTo: string | undefined; purpose: StepUpPurpose | undefined },
+  context: CallerContext,
+): Promise<StartedAttempt> {
+  const session = assertSession(context.caller)
+  const { stepUp } = ports.providers.find(session.portal, providerId).settings
+  if (!stepUp) throw methodNotAllowed('the provider has no setting stepUp')
+  const parsed = await requestedPurpose(ports, purpose, context.caller)
+  const purposeDigest = parsed && Buffer.from(parsed.digest, 'hex')
+  const request = { acrValues: stepUp.acrValues, purpose, purposeDigest }
+  return startAttempt(ports, { kind: 'STEP_UP', providerId, returnTo, session, stepUp: request }, context)
+}
+
+/**
+ * Records a step-up if the person of the account has just signed in at the provider, with one of the accepted factors.
+ * Returns the new cookie of a browser session. Throws the refusals of `finishAttempt`.
+ */
+export async function finishProviderStepUp(
+  ports: ProviderPorts,
+  reply: ProviderReply,
+  context: CallerContext,
+): Promise<string | undefined> {
+  const { clock, database, sessionCache } = ports
+  const { mfa } = ports.settings
+  const session = assertSession(context.caller)
+  const { portal, accountId, sessionId } = session
+  const { attempt, directory, identity, purpose } = await finishAttempt(ports, 'STEP_UP', reply, session, context)
+  const { id, issuer, stepUp } = directory.settings
+  if (!stepUp || !isAuthenticatedBy(identity, stepUp.accepts)) throw refused('the provider used no accepted factor')
+  const confirmed = await requestedPurpose(ports, purpose, context.caller)
+  if ((confirmed?.digest ?? null) !== (attempt.purposeDigest && Buffer.from(attempt.purposeDigest).toString('hex')))
+    throw refused('the step-up was started for another purpose')
+  const cookie = await inTransaction(database, async (tx) => {
+    const now = clock.now()
+    await assertSessionOpen(tx, context.caller)
+    const linked = await identityOf(tx, { portal, issuer, subject: identity.subject })
+    if (linked?.accountId !== accountId) throw refused('the person is not the owner of the account')
+    if (mfa.binding === 'session') await recordStepUp(tx, session, now)
+    else if (confirmed) await recordPurpose(tx, session, confirmed.digest, mfa, now)
+    const { acr, auth_time: authTime } = identity.claims
+    await recordSuccess(tx, auditContextOf(context), {
+      workspaceId: confirmed?.workspaceId ?? null,
+      targetId: sessionId,
+      detail: {
+        ...{ method: 'PROVIDER', provider: id, identity: linked.id },
+        ...(typeof acr === 'string' && { acr }),
+        ...(typeof authTime === 'number' && { authTime }),
+        ...(confirmed && auditedFields(confirmed.fields)),
+        ...(confirmed && { operation: confirmed.operation.id, purposeDigest: confirmed.digest }),
+      },
+    })
+    return rotateCookie(ports, tx, context.caller, now)
+  })
+  sessionCache.invalidate(sessionId)
+  return cookie
+}
+
+function methodNotAllowed(internal: string): Refusal {
+  return new Refusal('AUTH.MFA_METHOD_NOT_ALLOWED', { internal })
+}
