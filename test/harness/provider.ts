@@ -134,7 +134,7 @@ export async function startProvider(options: Options): Promise<TestProvider> {
     person: { sub: 'person-1' },
     sign: (claims, header = {}) =>
       new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid: keys.kid, ...header }).sign(keys.privateKey),
-    visit: (url, browser = new Map()) => visit(url, issuer, browser),
+    visit: (url, browser = new Map()) => visit(url, browser),
     rotateKeys: async () => {
       keys = await newKeys()
       build()
@@ -181,7 +181,7 @@ function intercept(
 }
 
 /** Follows redirects of the provider with the cookies of a browser. */
-async function visit(start: string, issuer: string, browser: Browser): Promise<URLSearchParams> {
+async function visit(start: string, browser: Browser): Promise<URLSearchParams> {
   let url = start
   for (let hops = 0; hops < 10; hops += 1) {
     const cookie = [...browser].map(([name, value]) => `${name}=${value}`).join('; ')
@@ -194,7 +194,7 @@ async function visit(start: string, issuer: string, browser: Browser): Promise<U
     const location = response.headers.get('location')
     if (location === null) throw new Error(`no redirect from ${url}: ${response.status} ${await response.text()}`)
     const next = new URL(location, url)
-    if (next.origin !== issuer) return next.searchParams
+    if (next.origin !== new URL(start).origin) return next.searchParams
     url = next.href
   }
   throw new Error('too many redirects')

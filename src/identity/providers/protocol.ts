@@ -58,6 +58,8 @@ export interface VerifiedIdentity {
 /** An ID token is stored in the session, as a hint for the sign-out. Larger ones are not. */
 export const maxIdTokenLength = 16_384
 
+const toleranceMs = 30_000
+
 /**
  * Exchanges the code. `startedAt` is the time of a request that needs a fresh sign-in. Throws AUTH.PROVIDER_REFUSED or
  * AUTH.PROVIDER_UNAVAILABLE.
@@ -84,7 +86,10 @@ export async function redeemCode(
     keep()
     const claims = tokens.claims()
     if (!claims || tokens.id_token === undefined) throw refused('the reply has no ID token')
-    const { sub: subject, sid } = claims
+    const { sub: subject, sid, azp, iat } = claims
+    // The library checks azp only with several audiences, and iat not at all.
+    if (azp !== undefined && azp !== directory.settings.clientId) throw refused('the ID token has another azp')
+    if (iat * 1_000 > now + toleranceMs) throw refused('the ID token was issued in the future')
     return { subject, sid: typeof sid === 'string' ? sid : null, claims: { ...claims }, idToken: tokens.id_token }
   })
 }
