@@ -26,6 +26,8 @@ export interface TestProvider {
   /** Changes a JSON reply of a path. */
   rewrite: ((path: string, body: Record<string, unknown>) => Record<string, unknown>) | null
   answer: Answer
+  /** Of the rewritten replies. */
+  status: number | null
   /** Paths in the order of the requests. */
   requests: string[]
   /** Visits an authorization URL with a new browser, and returns the parameters of the callback. */
@@ -119,6 +121,7 @@ export async function startProvider(options: Options): Promise<TestProvider> {
         return
       }
       intercept(request, response, async (path, body) => {
+        if (at.rewrite && at.status !== null) response.statusCode = at.status
         const changed = at.rewrite?.(path, body) ?? body
         const { id_token: idToken } = changed
         if (at.tamper === null || typeof idToken !== 'string') return changed
@@ -130,7 +133,7 @@ export async function startProvider(options: Options): Promise<TestProvider> {
   }
 
   const at: TestProvider = {
-    ...{ issuer, clientId, clientSecret, tamper: null, rewrite: null, answer: 'real', requests: [] },
+    ...{ issuer, clientId, clientSecret, tamper: null, rewrite: null, answer: 'real', status: null, requests: [] },
     person: { sub: 'person-1' },
     sign: (claims, header = {}) =>
       new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid: keys.kid, ...header }).sign(keys.privateKey),

@@ -164,11 +164,11 @@ async function reachable<T>(directory: ProviderDirectory, work: () => Promise<T>
   } catch (error) {
     if (error instanceof Refusal) throw error
     const { id } = directory.settings
-    if (isRefusal(error)) throw refused(`${id}: ${reasonOf(error)}`, error)
+    if (isRefusal(error)) throw refused(`${id}: ${textOf(error)}`, error)
     // The directory has logged its own failures.
     if (!(error instanceof DependencyFailure)) directory.failed(error)
     throw new Refusal('AUTH.PROVIDER_UNAVAILABLE', {
-      ...{ internal: `${id}: ${reasonOf(error)}`, retryAfter: 5, cause: error },
+      ...{ internal: `${id}: ${textOf(error)}`, retryAfter: 5, cause: error },
     })
   }
 }
@@ -193,4 +193,10 @@ function isRefusal(error: unknown): boolean {
   if (error instanceof oidc.ResponseBodyError) return error.status < 500 && !misconfigurations.has(error.error)
   if (error instanceof oidc.AuthorizationResponseError || error instanceof jose.JOSEError) return true
   return error instanceof oidc.ClientError && refusals.has(error.code)
+}
+
+/** The cause of an OAuth error is an object without a message. */
+function textOf(error: unknown): string {
+  if (error instanceof oidc.ResponseBodyError) return `${error.status} ${error.error}`
+  return error instanceof oidc.AuthorizationResponseError ? error.error : reasonOf(error)
 }

@@ -38,6 +38,8 @@ interface Begin {
   providerId?: string
   returnTo?: string
   browser?: Browser
+  /** Whether the person signs in at the provider. */
+  visits?: boolean
 }
 
 interface Reply {
@@ -61,10 +63,17 @@ export async function providerWorld(
   at.clock.set(toInstant(Date.now()))
   const portal: Portal = more.portal ?? 'SYSTEM'
   const contextOf = (context: Partial<RequestContext> = {}) => createRequestContext(at.clock, { portal, ...context })
-  const begin: ProviderWorld['begin'] = async ({ context, providerId = 'company', returnTo, browser } = {}) => {
+  const begin: ProviderWorld['begin'] = async ({
+    context,
+    providerId = 'company',
+    returnTo,
+    browser,
+    visits = true,
+  } = {}) => {
     const body = { providerId, ...(returnTo !== undefined && { returnTo }) }
     const started = await call(at.identity, auth.initiateProviderLogin, contextOf(context), body)
-    return { ...started, reply: await provider.visit(started.authorizationUrl, browser) }
+    const reply = visits ? await provider.visit(started.authorizationUrl, browser) : new URLSearchParams()
+    return { ...started, reply }
   }
   const complete: ProviderWorld['complete'] = (started, context) => completeOf(at, started, contextOf(context))
   return {
