@@ -118,7 +118,9 @@ async function readToken(request: Request): Promise<string | null> {
   const type = request.headers['content-type'] ?? ''
   if (!type.toLowerCase().startsWith('application/x-www-form-urlencoded')) return null
   try {
-    const body = await readUpTo(request, maxTokenBytes, () => new Error('too large'))
+    // A destroyed request could get no reply.
+    const chunks = request.iterator({ destroyOnReturn: false })
+    const body = await readUpTo(chunks, maxTokenBytes, () => new Error('too large'))
     return new URLSearchParams(body.toString('utf8')).get('logout_token')
   } catch {
     return null
