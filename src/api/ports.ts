@@ -126,6 +126,19 @@ export interface FactorsPort {
   reset(tx: Tx, account: { portal: Portal; id: AccountId }, at: Instant): Promise<SessionId[]>
 }
 
+/** Identity providers of the configuration. */
+export interface IdentityProvidersPort {
+  /**
+   * Lets a person create an account without permissions by a sign-in with a provider. Throws STATE.CONFLICT if the
+   * address has an account, or the provider needs no invitation.
+   */
+  invite(
+    tx: Tx,
+    invitation: { portal: Portal; providerId: string; email: string; invitedBy: AccountId },
+    at: Instant,
+  ): Promise<{ id: string; expiresAt: Instant }>
+}
+
 /** Reads and locks workspaces. */
 export interface WorkspacesPort {
   /** Locks until the end of the transaction. Returns undefined if the workspace does not exist. */
@@ -280,6 +293,7 @@ export interface DomainPorts<Settings = unknown> {
   accounts: AccountsPort
   sessions: SessionsPort
   factors: FactorsPort
+  identityProviders: IdentityProvidersPort
   workspaces: WorkspacesPort
   hooks: HooksPort
   /** Writes JSON lines with the domain's name. Never log a secret, a body or an address. */
@@ -348,6 +362,7 @@ const ports: Readonly<Record<PortName, true>> = {
   accounts: true,
   sessions: true,
   factors: true,
+  identityProviders: true,
   workspaces: true,
   hooks: true,
   logger: true,

@@ -75,7 +75,10 @@ export interface DomainParents {
   settings: Configuration
   infrastructure: Infrastructure
   logger: Logger
-  identity: Pick<Identity, 'assertAddressAllowed' | 'createLink' | 'forgetFailures' | 'invalidateSessions'>
+  identity: Pick<
+    Identity,
+    'assertAddressAllowed' | 'createLink' | 'forgetFailures' | 'invalidateSessions' | 'inviteToProvider'
+  >
   deadline: HandlerDeadline
 }
 
@@ -166,6 +169,7 @@ class DomainBuilder {
           return resetFactors(tx, account, at)
         },
       },
+      identityProviders: { invite: identity.inviteToProvider },
       workspaces: {
         lock: (tx, id) => this.requireService('workspaces').lock(tx, id),
         exists: async (id) => {

@@ -63,27 +63,6 @@ export function linksOf(
   }
 }
 
-/** Reads the files with private keys. `config check` reports unreadable ones. */
-export function providerSettings({ publicUrl, portals }: Configuration, portal: Portal): ProviderSettings[] {
-  const { identityProviders = [], links } = portals[portal]
-  return identityProviders.map(
-    ({ clientSecret, privateKeyFile, keyId = null, groups, stepUp, returnTo, ...provider }) => {
-      const pages = [...(links.providerCallback === undefined ? [] : [links.providerCallback]), ...returnTo]
-      const key = privateKeyFile === undefined ? null : createPrivateKey(readFileSync(privateKeyFile))
-      return {
-        ...provider,
-        portal,
-        clientSecret: clientSecret?.reveal() ?? null,
-        privateKey: key && { key, keyId },
-        stepUp: stepUp ?? null,
-        groups: groups ? new Map(Object.entries(groups)) : null,
-        redirectUri: wholeUrl(publicUrl, providerPaths(portal, provider.id).callback),
-        pages: pages.map((page) => wholeUrl(publicUrl, page)),
-      }
-    },
-  )
-}
-
 export function identitySettings(settings: Configuration): IdentitySettings {
   const { portals, passwords, login } = settings
   const portal = (each: Portal) => ({
@@ -193,6 +172,27 @@ export function ticketOperations(operations: readonly Operation[]): IdentityHook
       throw error
     }
   }
+}
+
+/** Reads the files with private keys. `config check` reports unreadable ones. */
+function providerSettings({ publicUrl, portals }: Configuration, portal: Portal): ProviderSettings[] {
+  const { identityProviders = [], links } = portals[portal]
+  return identityProviders.map(
+    ({ clientSecret, privateKeyFile, keyId = null, groups, stepUp, returnTo, ...provider }) => {
+      const pages = [...(links.providerCallback === undefined ? [] : [links.providerCallback]), ...returnTo]
+      const key = privateKeyFile === undefined ? null : createPrivateKey(readFileSync(privateKeyFile))
+      return {
+        ...provider,
+        portal,
+        clientSecret: clientSecret?.reveal() ?? null,
+        privateKey: key && { key, keyId },
+        stepUp: stepUp ?? null,
+        groups: groups ? new Map(Object.entries(groups)) : null,
+        redirectUri: wholeUrl(publicUrl, providerPaths(portal, provider.id).callback),
+        pages: pages.map((page) => wholeUrl(publicUrl, page)),
+      }
+    },
+  )
 }
 
 function wholeUrl(publicUrl: string, page: string): string {

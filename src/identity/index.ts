@@ -10,7 +10,15 @@ import type { JSONWebKeySet } from 'jose'
 import type { Link } from '../contract/fields.ts'
 import type { Database, Tx } from '../database/index.ts'
 import type { AuthenticationPort, ChannelPort, StepUpPort } from '../gateway/pipeline/ports.ts'
-import type { AccountId, AssertionSigner, HandlerTable, Operation, Portal, SessionId } from '../kernel/index.ts'
+import type {
+  AccountId,
+  AssertionSigner,
+  HandlerTable,
+  Instant,
+  Operation,
+  Portal,
+  SessionId,
+} from '../kernel/index.ts'
 import type { EventMapper } from '../platform/events/index.ts'
 import type { JobKind } from '../platform/jobs/index.ts'
 import { accountEvents } from './accounts/events.ts'
@@ -31,6 +39,7 @@ import { passwordHandlers } from './passwords/handlers.ts'
 import { createUndoLink } from './passwords/undo.ts'
 import type { GuardedAccount, IdentityPorts } from './ports.ts'
 import { providerHandlers, providerLoginHandlers } from './providers/handlers.ts'
+import { type Invitation, invite } from './providers/invitations.ts'
 import { endSessionsByProvider, type LogoutNotice } from './providers/logout.ts'
 import { Providers } from './providers/ports.ts'
 import { registrationHandlers } from './registration/handlers.ts'
@@ -83,6 +92,8 @@ export interface Identity {
   assertAddressAllowed(account: GuardedAccount, clientIp: string, isStreamOpen?: boolean): Promise<void>
   /** Rejects with ACCESS.COOKIE_INVALID or ACCESS.RATE_LIMITED. */
   createLink(request: LinkRequest, operation: Operation, params: Readonly<Record<string, string>>): Promise<Link>
+  /** Throws STATE.CONFLICT. */
+  inviteToProvider(tx: Tx, invitation: Invitation, at: Instant): Promise<{ id: string; expiresAt: Instant }>
   /** The pages to which a sign-in with a provider can return. Undefined for an unknown provider. */
   providerPages(portal: Portal, providerId: string): readonly string[] | undefined
   /** Throws AUTH.PROVIDER_REFUSED or AUTH.PROVIDER_UNAVAILABLE. */
@@ -152,6 +163,7 @@ export async function createIdentity(ports: IdentityPorts, settings: IdentitySet
     createLink: (request, operation, params) => createLink(ports, request, operation, params),
     assertAddressAllowed: (account, clientIp, isStreamOpen) =>
       isStreamOpen ? addressGuard.assertStillAllowed(account, clientIp) : addressGuard.assertAllowed(account, clientIp),
+    inviteToProvider: (tx, invitation, at) => invite(services, tx, invitation, at),
     providerPages: (portal, providerId) =>
       providers.of(portal).find(({ settings: { id } }) => id === providerId)?.settings.pages,
     endSessionsByProvider: (notice) => endSessionsByProvider(services, notice),

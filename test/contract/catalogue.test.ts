@@ -58,7 +58,7 @@ describe('the catalogue', () => {
     const expected = routesOf('consumer').filter((route) => common.test(route.name))
     const offered = new Set(routesOf('system').map((route) => route.operation.id))
     expect(expected.filter((route) => !offered.has(route.operation.id)).map((route) => route.name)).toEqual([])
-    expect(expected).toHaveLength(11 - 1 + 4 + 17 + 2 + 2 + 2 + 3 + 9)
+    expect(expected).toHaveLength(11 - 1 + 4 + 17 + 2 + 2 + 2 + 3 + 9 + 11)
     expect([...offered].filter((id) => id.startsWith('registration.'))).toEqual([])
   })
 

@@ -1,11 +1,19 @@
 import * as z from 'zod'
+import { accountEmail } from '../../contract/account-fields.ts'
 import { type Events, event, statusEvents } from '../../contract/events/event.ts'
 import { bizId, coded, codeOf, id, reason, text, timestamp } from '../../contract/fields.ts'
 import { listQuery, page } from '../../contract/lists.ts'
 import { type Permissions, permissionCodes } from '../../contract/permissions.ts'
 import { operator } from '../../contract/policies.ts'
 import { Operator } from '../../contract/shared-schemas.ts'
-import { type CodeOf, type ConfirmedTexts, codedFamily, operation, type Purpose } from '../../kernel/index.ts'
+import {
+  accountPortal,
+  type CodeOf,
+  type ConfirmedTexts,
+  codedFamily,
+  operation,
+  type Purpose,
+} from '../../kernel/index.ts'
 
 export const summary = 'Rights of operators and recovery of accounts, decided by two operators.'
 
@@ -171,6 +179,23 @@ export const rejectProposal = operation({
   summary: 'Reject or withdraw a proposal',
   policy: { ...reading, stepUp: true },
   body: z.strictObject({ reason }),
+})
+
+export const invitePerson = operation({
+  method: 'POST',
+  chains: ['system'],
+  id: 'proposals.invite',
+  path: '/identity-providers/invitations',
+  summary: 'Invite a person to sign in with an identity provider',
+  description:
+    'The first sign-in creates an account without permissions. Operators get permissions by proposals, which a second ' +
+    'operator confirms.',
+  policy: managing,
+  body: z.strictObject({ accountPortal: codeOf(accountPortal), providerId: text(32), email: accountEmail }),
+  confirms: ['email'],
+  purpose: ({ email }) => ({ payee: { email } }),
+  reply: z.object({ bizId, providerId: z.string(), email: z.string(), expiresAt: timestamp }),
+  refuses: ['STATE.CONFLICT'],
 })
 
 function ofAccount({ account_id: account }: ConfirmedTexts): Purpose {

@@ -5,6 +5,7 @@ import {
   type HandlerTable,
   mapPage,
   type RequestContext,
+  toIso,
   type Words,
 } from '../../kernel/index.ts'
 import { toListParameters } from '../../ledger/index.ts'
@@ -12,6 +13,7 @@ import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import {
   confirmProposal,
+  invitePerson,
   type ProposalPorts,
   proposeOwner,
   proposePermissions,
@@ -55,6 +57,12 @@ export function createHandlers(ports: ProposalPorts & { words: Words }): Handler
     resetAccountFactors: (request) => {
       const input = { subjectId: bizId<'account'>(request.params.account_id), reason: request.body.reason }
       return toView(resetFactors(ports, input, auditContextOf(request)), request)
+    },
+    invitePerson: async (request) => {
+      const { accountPortal: portal, providerId, email } = request.body
+      const input = { portal, providerId, email }
+      const { id, expiresAt } = await invitePerson(ports, input, auditContextOf(request))
+      return { bizId: id, providerId, email, expiresAt: toIso(expiresAt) }
     },
     confirmProposal: (request) =>
       toView(confirmProposal(ports, bizId(request.params.proposal_id), auditContextOf(request)), request),

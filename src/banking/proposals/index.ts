@@ -71,6 +71,7 @@ export default domain({
     'clock',
     'database',
     'factors',
+    'identityProviders',
     'ids',
     'ledger',
     'mailer',
@@ -80,10 +81,11 @@ export default domain({
     'transaction',
     'words',
   ],
-  create: ({ use, sessions, permissions, factors, ledger, ...ports }) => {
+  create: ({ use, sessions, permissions, factors, identityProviders, ledger, ...ports }) => {
     const { mailJobs, applyProviderRights, ...parts } = createProposals({
       ...ports,
       factors,
+      invite: identityProviders.invite,
       members: use('members').memberships,
       notices: use('members').notices,
       permissions: permissions.operator,

@@ -17,7 +17,7 @@ import {
 /* The company's identity provider decides who is in a group, but only a second operator grants a power. */
 
 /** The action of the audit entries. */
-export const providerRights = 'proposals.applyProviderRights'
+const providerRights = 'proposals.applyProviderRights'
 
 export interface ProviderRights {
   accountId: AccountId

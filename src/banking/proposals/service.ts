@@ -10,6 +10,7 @@ import {
   type Instant,
   notFound,
   type Permission,
+  type Portal,
   Refusal,
   type SessionId,
   type WorkspaceId,
@@ -46,6 +47,7 @@ export interface ProposalPorts extends EffectPorts {
   transaction: DomainPorts['transaction']
   ids: Ids
   permissions: readonly Permission[]
+  invite: DomainPorts['identityProviders']['invite']
   settings: z.output<typeof proposalSettings>
   /** Throws ACCESS.PERMISSION_DENIED if both accounts belong to the same person. */
   assertDifferentPerson(tx: Tx, one: AccountId, other: AccountId): Promise<void>
@@ -181,6 +183,31 @@ export function rejectProposal(
     await recordSuccess(tx, auditContext, { workspaceId, targetId: id, detail: { kind, subject: subjectId, reason } })
     await queueNotices(tx, ports.ids, { ...rejected, reason }, 'REJECTED', at)
     return rejected
+  })
+}
+
+export interface InvitationInput {
+  portal: Portal
+  providerId: string
+  email: string
+}
+
+/** Throws STATE.CONFLICT if the address has an account, or the provider needs no invitation. */
+export function invitePerson(
+  ports: ProposalPorts,
+  { portal, providerId, email }: InvitationInput,
+  auditContext: AuditContext,
+): Promise<{ id: string; expiresAt: Instant }> {
+  const { accountId: actorId, at } = auditContext
+  return ports.transaction(async (tx) => {
+    const [actor] = await lockPeople(tx, [actorId])
+    if (actor?.status !== 'ACTIVE')
+      throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the operator is not active' })
+    assertMayAct(actor, 'operator:manage')
+    const invitation = await ports.invite(tx, { portal, providerId, email, invitedBy: actorId }, at)
+    const detail = { portal, provider: providerId, email }
+    await recordSuccess(tx, auditContext, { workspaceId: null, targetId: invitation.id, detail })
+    return invitation
   })
 }
 

@@ -6,7 +6,7 @@ import { httpUrl, secret } from '../values.ts'
 const claim = z.string().min(1).max(100)
 const values = z.array(z.string().min(1).max(200)).max(50)
 
-export const stepUpSettings = z.strictObject({
+const stepUpSettings = z.strictObject({
   acrValues: values.describe(
     'Values of `acr` that Portico requests for a step-up, in order of preference. An empty list requests none.',
   ),

@@ -10,7 +10,7 @@ import {
 } from '../../kernel/index.ts'
 import { insertAccount, type NewAccount } from '../accounts/store.ts'
 import type { ProviderPorts } from './ports.ts'
-import type { VerifiedIdentity } from './protocol.ts'
+import type { VerifiedIdentity } from './protocol/exchange.ts'
 import type { ProviderSettings } from './settings.ts'
 import { spendInvitation } from './store.ts'
 
@@ -18,7 +18,7 @@ const maxNameLength = 100
 
 /**
  * Creates an account without permissions for a person who signs in for the first time. Throws AUTH.PROVIDER_NOT_LINKED,
- * whatever is missing: provisioning, an invitation, a verified address, or a free one.
+ * without provisioning, an invitation, a verified address or a free one.
  */
 export async function createProvidedAccount(
   ports: ProviderPorts,
@@ -58,7 +58,7 @@ export async function createProvidedAccount(
   return account
 }
 
-export function notLinked(internal: string): Refusal {
+function notLinked(internal: string): Refusal {
   return new Refusal('AUTH.PROVIDER_NOT_LINKED', { internal })
 }
 

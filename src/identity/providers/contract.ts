@@ -1,15 +1,8 @@
 import * as z from 'zod'
-import { accountEmail } from '../../contract/account-fields.ts'
-import { bizId, timestamp } from '../../contract/fields.ts'
-import { everyPortal, operator, own } from '../../contract/policies.ts'
+import { timestamp } from '../../contract/fields.ts'
+import { everyPortal, own } from '../../contract/policies.ts'
 import { operation } from '../../kernel/index.ts'
-import {
-  ProviderReply,
-  providerId,
-  providerRefusals,
-  returnTo,
-  StartedProviderAttempt,
-} from '../login/provider-fields.ts'
+import { ProviderReply, providerId, providerRefusals, returnTo, StartedProviderAttempt } from '../login/contract.ts'
 import { StepUpPurpose, stepUp } from '../mfa/contract.ts'
 
 export const summary = 'Accounts at identity providers, with which a person signs in and confirms commands.'
@@ -113,21 +106,4 @@ export const stepUpAtProvider = operation({
   body: ProviderReply,
   reply: stepUp.reply,
   refuses: [...providerRefusals],
-})
-
-export const inviteToProvider = operation({
-  method: 'POST',
-  chains: ['system'],
-  id: 'providers.invite',
-  path: '/identity-providers/invitations',
-  summary: 'Invite a person to sign in with an identity provider',
-  description:
-    'The account that the first sign-in creates has no permissions. Operators get them by proposals, which a second ' +
-    'operator confirms.',
-  policy: { ...operator, permission: 'operator:manage', stepUp: true },
-  body: z.strictObject({ portal: z.enum(['CONSUMER', 'SYSTEM']), providerId, email: accountEmail }),
-  confirms: ['email'],
-  purpose: ({ email }) => ({ payee: { email } }),
-  reply: z.object({ bizId, providerId: z.string(), email: z.string(), expiresAt: timestamp }),
-  refuses: ['STATE.CONFLICT'],
 })

@@ -4,7 +4,6 @@ import {
   type Locale,
   type Portal,
   type RequestContext,
-  toIso,
   toIsoOrNull,
   type Words,
   withSessionCookie,
@@ -13,9 +12,9 @@ import type { ProviderLoginHandlers } from '../login/handlers.ts'
 import { placeOf } from '../login/service.ts'
 import { issueTokens } from '../login/start.ts'
 import { toMethodView } from '../mfa/view.ts'
-import { startAttempt } from './attempts.ts'
+import { startAttempt } from './attempts/service.ts'
 import * as contract from './contract.ts'
-import { invite, link, startLink, unlink } from './links.ts'
+import { link, startLink, unlink } from './links.ts'
 import { logoutAtProvider } from './logout.ts'
 import type { ProviderPorts } from './ports.ts'
 import { finishProviderLogin, type PendingFactor } from './sign-in.ts'
@@ -45,10 +44,6 @@ export function providerHandlers(ports: ProviderPorts): HandlerTable {
       const cookie = await finishProviderStepUp(ports, request.body, request)
       const reply = { success: true, expiresIn: Math.floor(ports.settings.mfa.stepUpMs / 1_000) }
       return withSessionCookie(reply, cookie)
-    },
-    inviteToProvider: async (request) => {
-      const { id, expiresAt, ...invitation } = await invite(ports, request.body, request)
-      return { bizId: id, ...invitation, expiresAt: toIso(expiresAt) }
     },
   })
 }

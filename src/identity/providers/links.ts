@@ -1,15 +1,14 @@
 import { inTransaction, run } from '../../database/index.ts'
-import { addMs, canonicalEmail, conflict, days, notFound, type Portal } from '../../kernel/index.ts'
+import { conflict, notFound } from '../../kernel/index.ts'
 import { auditContextOf, recordSuccess } from '../../platform/audit/index.ts'
 import { lockOwnAccount } from '../accounts/service.ts'
-import { accountByEmail } from '../accounts/store.ts'
 import { cancelLoginAttempts } from '../attempts/store.ts'
 import { queueNotice } from '../notices/service.ts'
 import type { CallerContext } from '../ports.ts'
 import { assertSession } from '../sessions/rules.ts'
 import { assertSessionOpen } from '../sessions/service.ts'
 import { endOldestSessions } from '../sessions/store.ts'
-import { finishAttempt, type ProviderReply, type StartedAttempt, startAttempt } from './attempts.ts'
+import { finishAttempt, type ProviderReply, type StartedAttempt, startAttempt } from './attempts/service.ts'
 import type { ProviderPorts } from './ports.ts'
 import { applyGroups } from './rights.ts'
 import {
@@ -18,7 +17,6 @@ import {
   insertIdentity,
   type LinkedIdentity,
   openSessionIds,
-  putInvitation,
   showLinked,
 } from './store.ts'
 
@@ -97,30 +95,4 @@ export async function unlink(ports: ProviderPorts, providerId: string, context: 
   })
   for (const id of [...ended, sessionId]) sessionCache.invalidate(id)
   return ended.length
-}
-
-const invitationMs = days(7)
-
-/** Throws STATE.CONFLICT if the address has an account, or the provider needs no invitation. */
-export async function invite(
-  ports: ProviderPorts,
-  { portal, providerId, email }: { portal: Portal; providerId: string; email: string },
-  context: CallerContext,
-) {
-  const { clock, database, ids } = ports
-  const { settings } = ports.providers.find(portal, providerId)
-  if (settings.provisioning !== 'invited') throw conflict('the provider takes no invitations')
-  const now = clock.now()
-  const expiresAt = addMs(now, invitationMs)
-  const id = ids.next<'invitation'>()
-  const emailCanonical = canonicalEmail(email)
-  await inTransaction(database, async (tx) => {
-    await assertSessionOpen(tx, context.caller)
-    if (await accountByEmail(tx, portal, email)) throw conflict('the address has an account')
-    const invitedBy = context.caller.accountId
-    await putInvitation(tx, { id, portal, providerId, emailCanonical, invitedBy, expiresAt }, now)
-    const detail = { provider: providerId, portal, email: emailCanonical }
-    await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: id, detail })
-  })
-  return { id, providerId, email: emailCanonical, expiresAt }
 }

@@ -5,9 +5,9 @@ import { cancelLoginAttempts, cancelProvidedAttempts } from '../attempts/store.t
 import type { CallerContext } from '../ports.ts'
 import { assertSession } from '../sessions/rules.ts'
 import { logout } from '../sessions/service.ts'
-import type { ProviderDirectory } from './directory.ts'
 import type { ProviderPorts } from './ports.ts'
-import { endSessionUrl, maxLogoutAgeSeconds, refused, verifyLogoutToken } from './protocol.ts'
+import type { ProviderDirectory } from './protocol/directory.ts'
+import { endSessionUrl, maxLogoutAgeSeconds, refused, verifyLogoutToken } from './protocol/exchange.ts'
 import { tokenContext } from './sealed.ts'
 import { endProviderSessions, identityOf, providerOfSession, spendLogoutToken } from './store.ts'
 

@@ -1,6 +1,6 @@
 import { invalid, type Portal } from '../../kernel/index.ts'
 import type { LoginPorts } from '../login/service.ts'
-import { ProviderDirectory } from './directory.ts'
+import { ProviderDirectory } from './protocol/directory.ts'
 import type { ProviderSettings } from './settings.ts'
 
 export interface ProviderPorts extends LoginPorts {

@@ -2,7 +2,7 @@ import type { Tx } from '../../database/index.ts'
 import type { Instant } from '../../kernel/index.ts'
 import type { Account } from '../accounts/store.ts'
 import type { ProviderPorts } from './ports.ts'
-import { refused, type VerifiedIdentity } from './protocol.ts'
+import { refused, type VerifiedIdentity } from './protocol/exchange.ts'
 import type { ProviderSettings } from './settings.ts'
 
 /**

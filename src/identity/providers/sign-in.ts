@@ -12,10 +12,10 @@ import { queueNotice } from '../notices/service.ts'
 import { recordFailedLogin } from '../sessions/history-store.ts'
 import type { ProviderSession } from '../sessions/store.ts'
 import { createProvidedAccount } from './account.ts'
-import { finishAttempt, isAuthenticatedBy, type ProviderReply } from './attempts.ts'
-import type { ProviderDirectory } from './directory.ts'
+import { finishAttempt, isAuthenticatedBy, type ProviderReply } from './attempts/service.ts'
 import type { ProviderPorts } from './ports.ts'
-import { maxIdTokenLength, refused, type VerifiedIdentity } from './protocol.ts'
+import type { ProviderDirectory } from './protocol/directory.ts'
+import { maxIdTokenLength, refused, type VerifiedIdentity } from './protocol/exchange.ts'
 import { applyGroups } from './rights.ts'
 import { tokenContext } from './sealed.ts'
 import {
@@ -87,7 +87,7 @@ async function signIn(
       const provider = sessionAtProvider(ports, account, settings.id, identity)
       return isAuthenticatedBy(identity, settings.trustsMfa)
         ? start(ports, tx, account, { ...client, provider }, context, changed, now)
-        : demandFactor(ports, tx, account, provider, context, changed)
+        : requestFactor(ports, tx, account, provider, context, changed)
     })
   } catch (error) {
     if (failed && error instanceof Refusal && error.code === 'ACCESS.IP_NOT_ALLOWED')
@@ -159,7 +159,7 @@ async function start(
 }
 
 /** Continues like a sign-in with a password. */
-async function demandFactor(
+async function requestFactor(
   ports: ProviderPorts,
   tx: Tx,
   account: Account,

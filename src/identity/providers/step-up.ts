@@ -10,9 +10,15 @@ import { rotateCookie } from '../sessions/cookie.ts'
 import { assertSession } from '../sessions/rules.ts'
 import { assertSessionOpen } from '../sessions/service.ts'
 import { recordPurpose } from '../step-ups/service.ts'
-import { finishAttempt, isAuthenticatedBy, type ProviderReply, type StartedAttempt, startAttempt } from './attempts.ts'
+import {
+  finishAttempt,
+  isAuthenticatedBy,
+  type ProviderReply,
+  type StartedAttempt,
+  startAttempt,
+} from './attempts/service.ts'
 import type { ProviderPorts } from './ports.ts'
-import { refused } from './protocol.ts'
+import { refused } from './protocol/exchange.ts'
 import { identityOf } from './store.ts'
 
 /**

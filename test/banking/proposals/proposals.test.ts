@@ -39,6 +39,7 @@ describe.each(stores)('proposals on $name', (store) => {
         reset: resetFactors,
       },
       permissions: operatorPermissions,
+      invite: () => Promise.reject(new Error('unused')),
       settings: { lifetimeMs, factorResetDelayMs },
       assertDifferentPerson: (tx, one, other) => ledger.within(tx).assertDifferentPerson(one, other),
       onSessionsEnded: () => undefined,

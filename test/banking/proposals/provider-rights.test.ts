@@ -36,6 +36,7 @@ describe.each(stores)('rights of an identity provider on $name', (store) => {
         reset: resetFactors,
       },
       permissions: operatorPermissions,
+      invite: () => Promise.reject(new Error('unused')),
       settings: { lifetimeMs: hours(24), factorResetDelayMs: hours(24) },
       assertDifferentPerson: (tx, one, other) => ledger.within(tx).assertDifferentPerson(one, other),
       onSessionsEnded: () => undefined,

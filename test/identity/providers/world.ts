@@ -7,7 +7,7 @@ import { call, createRequestContext, type Harness, harness } from '../harness.ts
 
 export const redirectUri = 'http://127.0.0.1:8080/identity-providers/system/company/callback'
 export const otherRedirectUri = 'http://127.0.0.1:8080/identity-providers/system/other/callback'
-export const page = 'http://127.0.0.1:8080/sign-in/provider'
+const page = 'http://127.0.0.1:8080/sign-in/provider'
 
 export function settingsFor(provider: TestProvider, more: Partial<ProviderSettings> = {}): ProviderSettings {
   const { issuer, clientId, clientSecret } = provider

@@ -1,18 +1,13 @@
 import { z } from 'zod'
-import { addMs, invalid, type RequestContext } from '../../kernel/index.ts'
-import { StepUpPurpose } from '../mfa/contract.ts'
-import type { OwnSession } from '../sessions/rules.ts'
-import { assertOpaqueToken, mintToken, sessionNotFound } from '../tokens/rules.ts'
-import {
-  insertProviderAttempt,
-  type ProviderAttemptKind,
-  type SpentAttempt,
-  spendProviderAttempt,
-} from './attempt-store.ts'
-import type { ProviderDirectory } from './directory.ts'
-import type { ProviderPorts } from './ports.ts'
-import { type AuthorizationReply, authorizationUrl, redeemCode, type VerifiedIdentity } from './protocol.ts'
-import { attemptContext } from './sealed.ts'
+import { addMs, invalid, type RequestContext } from '../../../kernel/index.ts'
+import { StepUpPurpose } from '../../mfa/contract.ts'
+import type { OwnSession } from '../../sessions/rules.ts'
+import { assertOpaqueToken, mintToken, sessionNotFound } from '../../tokens/rules.ts'
+import type { ProviderPorts } from '../ports.ts'
+import type { ProviderDirectory } from '../protocol/directory.ts'
+import { type AuthorizationReply, authorizationUrl, redeemCode, type VerifiedIdentity } from '../protocol/exchange.ts'
+import { attemptContext } from '../sealed.ts'
+import { insertProviderAttempt, type ProviderAttemptKind, type SpentAttempt, spendProviderAttempt } from './store.ts'
 
 export interface StartedAttempt {
   authorizationUrl: string
@@ -80,7 +75,7 @@ export interface FinishedAttempt {
 }
 
 /**
- * Spends the attempt before it redeems the code, so that a reply counts once, whatever its result. Throws
+ * Spends the attempt before it redeems the code, so that a reply counts once, regardless of the result. Throws
  * AUTH.SESSION_NOT_FOUND for an attempt of another browser or with another state, AUTH.PROVIDER_REFUSED or
  * AUTH.PROVIDER_UNAVAILABLE.
  */

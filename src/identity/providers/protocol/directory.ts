@@ -1,9 +1,10 @@
 import type { KeyObject } from 'node:crypto'
 import * as oidc from 'openid-client'
-import { type Clock, DependencyFailure, type Instant, minutes } from '../../kernel/index.ts'
-import type { DependencyLog } from '../../platform/dependency-log.ts'
-import { fetchResponse } from '../../platform/http-client.ts'
-import type { ProviderSettings } from './settings.ts'
+import { type Clock, DependencyFailure, type Instant, minutes } from '../../../kernel/index.ts'
+import type { DependencyLog } from '../../../platform/dependency-log.ts'
+import { fetchResponse } from '../../../platform/http-client.ts'
+import { systemClock } from '../../../platform/runtime/index.ts'
+import type { ProviderSettings } from '../settings.ts'
 
 /** After this time, the next sign-in uses the known metadata and refreshes them in the background. */
 const freshMs = minutes(10)
@@ -49,7 +50,7 @@ export class ProviderDirectory {
     const { metadata, keys } = await this.#read()
     const client = await this.#configure(structuredClone(metadata))
     // A stale time makes the library fetch the keys again if it lacks the key of a token.
-    const uat = epochSeconds(Date.now()) - 61
+    const uat = epochSeconds(systemClock.now()) - 61
     oidc.setJwksCache(client, { jwks: structuredClone(keys), uat })
     return { client, keep: () => this.#keepKeys(oidc.getJwksCache(client)?.jwks) }
   }
@@ -120,7 +121,8 @@ export class ProviderDirectory {
 
   async #configure(metadata: oidc.ServerMetadata): Promise<oidc.Configuration> {
     const { clientId, issuer } = this.settings
-    const clockSkew = Math.round((this.#ports.clock.now() - Date.now()) / 1_000)
+    // The library reads the clock of the system.
+    const clockSkew = Math.round((this.#ports.clock.now() - systemClock.now()) / 1_000)
     const client = new oidc.Configuration(
       metadata,
       clientId,

@@ -1,7 +1,7 @@
 import { createLocalJWKSet, errors as jose, jwtVerify } from 'jose'
 import * as oidc from 'openid-client'
 import { z } from 'zod'
-import { DependencyFailure, type Instant, isRecord, Refusal, reasonOf, toDate } from '../../kernel/index.ts'
+import { DependencyFailure, type Instant, isRecord, Refusal, reasonOf, toDate } from '../../../kernel/index.ts'
 import type { KeySet, ProviderDirectory } from './directory.ts'
 
 /** RFC 7636 and OpenID Connect Core 1.0, by openid-client, which checks every reply. */

@@ -1,5 +1,5 @@
-import { type Database, validAt } from '../../database/index.ts'
-import { type AccountId, type Instant, type Portal, type SessionId, toDate } from '../../kernel/index.ts'
+import { type Database, validAt } from '../../../database/index.ts'
+import { type AccountId, type Instant, type Portal, type SessionId, toDate } from '../../../kernel/index.ts'
 
 export type ProviderAttemptKind = 'SIGN_IN' | 'LINK' | 'STEP_UP'
 
