@@ -11,6 +11,7 @@ import {
   type ClosedSocket,
   checkCallerBy,
   clientHashStage,
+  createCertificateReader,
   createClientResolver,
   createSiteLimit,
   createUncountedLimit,
@@ -23,6 +24,7 @@ import {
   limitsStage,
   type OpenStreams,
   permissionStage,
+  publicUrlsOf,
   type RecordedCommands,
   reauthorizeAfter,
   recordCommandsStage,
@@ -72,7 +74,14 @@ export function gatewayPipeline(parts: PipelineParts): Pipeline {
   const { settings, limits, channel, authentication, stepUps, access, backends, streams, durations, tracing } = parts
   const { cookies, origins } = parts
   const resolveClient = createClientResolver(settings.portals)
-  const authenticationParts = { authentication, cookies, origins, resolveClient }
+  const authenticationParts = {
+    authentication,
+    cookies,
+    origins,
+    resolveClient,
+    baseUrlsOf: publicUrlsOf(settings),
+    readCertificate: createCertificateReader(settings.portals),
+  }
   const authenticate = authenticateStage(authenticationParts)
   const workspace = workspaceStage(access)
   const permission = permissionStage(settings.mfa)

@@ -214,6 +214,7 @@ export { containsAddress, parseRange } from '../platform/ip-ranges.ts'
 export { enqueueJob, enqueueJobs, type JobFacts, type JobKind } from '../platform/jobs/index.ts'
 export { bytesOf, type KeyedColumns, type KeyedRow, textOf } from '../platform/key-rotation/index.ts'
 export type { Mailer } from '../platform/mail/index.ts'
+export { type PublicJwk, type PublicKey, parsePublicKey } from '../platform/proofs/index.ts'
 export {
   createWebhookSender,
   formatWebhookSecret,

@@ -42,6 +42,7 @@ import { assertionType, type Identity } from '../identity/index.ts'
 import { type AnyHandler, type Code, domainOf, type HandlerTable, Refusal, thenSync } from '../kernel/index.ts'
 import { recordRefusal } from '../platform/audit/index.ts'
 import { isBlobStoreUnavailable } from '../platform/blobs/index.ts'
+import { RequestProofs } from '../platform/proofs/index.ts'
 import { isRedisUnavailable } from '../platform/redis/index.ts'
 import { ServiceCommands } from '../platform/service-commands/index.ts'
 import { createSocketMetrics, type Metrics, type PerimeterMetrics } from '../platform/telemetry/index.ts'
@@ -89,7 +90,7 @@ export function buildPipeline(
         channel: withChannelMetrics(identity.channel, perimeter),
         authentication: {
           ...identity.authentication,
-          apiKey: domains.service('apiKeys')?.authenticate ?? refuseApiKeys,
+          apiKey: authenticateApiKeys(domains, infrastructure),
         },
         stepUps: identity.stepUps,
         access: createAccessCache(domains.service('members') ?? noWorkspaces, infrastructure.clock, {
@@ -264,6 +265,20 @@ export function withChannelSessionMetrics(handlers: HandlerTable, metrics: Perim
     if (handler) table.set(id, counted(handler, done))
   }
   return table
+}
+
+function authenticateApiKeys(domains: Domains, { cache }: Infrastructure): AuthenticationPort['apiKey'] {
+  const authenticate = domains.service('apiKeys')?.authenticate
+  if (!authenticate) return refuseApiKeys
+  const proofs = new RequestProofs(cache)
+  return ({ facts, ...credential }) =>
+    authenticate({
+      ...credential,
+      ...(facts && {
+        verifyAssertion: (assertion, key) => proofs.verifyAssertion(assertion, key, facts),
+        certificateThumbprint: () => facts.certificateThumbprint(),
+      }),
+    })
 }
 
 /** `assertPresent` allows no operation with a workspace then. */

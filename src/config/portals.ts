@@ -136,6 +136,22 @@ const portal = z.strictObject({
       .describe(
         'A header with a secret that the edge adds to each request. Requests without it are treated like those from an untrusted peer.',
       ),
+    clientCertificate: z
+      .strictObject({
+        header: z
+          .string()
+          .regex(/^[a-z0-9-]{1,64}$/, 'a header name in lower case')
+          .describe('Name of the header, in lower case. The edge must remove it from requests of clients.'),
+        format: z
+          .enum(['rfc9440', 'pem', 'xfcc', 'sha256Hex'])
+          .describe(
+            'Format of the header: the certificate as in RFC 9440 (`rfc9440`) or as percent-encoded PEM (`pem`), Envoy’s X-Forwarded-Client-Cert (`xfcc`), or the SHA-256 of the certificate in hex (`sha256Hex`).',
+          ),
+      })
+      .optional()
+      .describe(
+        'A header with the client certificate of the connection to the edge, for API keys that are bound to a certificate. It is ignored if it comes from any other peer than a trusted proxy. Without the setting, such keys do not work.',
+      ),
   }),
   selfRegistration: z
     .enum(['closed', 'open', 'approval'])

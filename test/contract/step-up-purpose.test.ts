@@ -33,8 +33,8 @@ describe('the fields that a step-up confirms', () => {
   it('are the path parameters, or as declared', () => {
     const declared = demanding.filter(({ confirms }) => confirms).map(({ id, confirms }) => [id, confirms?.join(' ')])
     expect(Object.fromEntries(declared)).toEqual({
-      'apiKeys.create': 'apiKeyName permissionCodes ipAllowlist expiresAt',
-      'apiKeys.createForOperators': 'apiKeyName permissionCodes ipAllowlist expiresAt',
+      'apiKeys.create': 'apiKeyName permissionCodes ipAllowlist expiresAt publicKey certificateThumbprint',
+      'apiKeys.createForOperators': 'apiKeyName permissionCodes ipAllowlist expiresAt publicKey certificateThumbprint',
       'apiKeys.delete': 'apiKeyBizId',
       'apiKeys.disable': 'apiKeyBizId',
       'apiKeys.enable': 'apiKeyBizId',

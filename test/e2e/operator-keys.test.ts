@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Client, createSystemApiClient } from '../../src/client/index.ts'
 import { developmentIds } from '../../src/seed/development.ts'
 import { needsAccount } from '../../src/testing/routes.ts'
+import { withSecret } from '../banking/api-keys/fixture.ts'
 import { routes } from '../harness/catalogue.ts'
 import { clientOf, signInAs } from '../harness/client.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
@@ -25,12 +26,13 @@ describe('API keys of operators', () => {
     await signInAs(portico, checker, 'checker@demo.test')
     const expiresAt = new Date(Date.now() + 86_400_000).toISOString()
     const body = { apiKeyName: 'SIEM', permissionCodes: ['audit:read' as const], expiresAt }
-    key = await operator.createOperatorApiKey({ body })
+    key = await withSecret(operator.createOperatorApiKey({ body }))
     await checker.enableOperatorApiKey({ params: { api_key_id: key.bizId }, body: { reason } })
     const owner = clientOf(portico, 'CONSUMER')
     await signInAs(portico, owner, 'owner@demo.test')
     const till = { apiKeyName: 'Till', permissionCodes: ['wallet:read' as const] }
-    workspaceKey = (await owner.createApiKey({ workspaceId: developmentIds.workspace, body: till })).secret
+    const created = owner.createApiKey({ workspaceId: developmentIds.workspace, body: till })
+    workspaceKey = (await withSecret(created)).secret
   })
   afterAll(() => portico?.stop())
 

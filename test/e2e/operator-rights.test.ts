@@ -89,7 +89,7 @@ describe('rights of operators, and recovery by operators', () => {
       workspaceId,
       body: { apiKeyName: 'Leaked', permissionCodes: ['wallet:read'] },
     })
-    const call = () => portico.call('GET', '/api/v1/consumer/wallets', { token: key.secret })
+    const call = () => portico.call('GET', '/api/v1/consumer/wallets', { token: `${key.secret}` })
     expect((await call()).status).toBe(200)
     const namesBy = async (query: { createdBy?: string; workspaceId?: string; keyPrefix?: string }) => {
       const { items } = await operator.listAllApiKeys({ query })

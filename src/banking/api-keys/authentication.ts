@@ -9,12 +9,13 @@ import {
   type Instant,
   minutes,
   type Portal,
-  type Randomness,
   Refusal,
   type WorkspaceAccess,
   type WorkspaceId,
 } from '../../kernel/index.ts'
 import type { KeyedDigest } from '../../platform/crypto/index.ts'
+import type { PublicJwk } from '../../platform/proofs/index.ts'
+import { keyDigest, type PresentedKey, parseKey } from './credentials.ts'
 import {
   type OperatorKeyId,
   operatorKeyByPrefix,
@@ -38,34 +39,6 @@ import {
   recordUse,
   replaceDigest,
 } from './store.ts'
-
-/** The first part identifies the key and its owner kind, and is public. The second part is 32 random bytes. */
-const shape = /^((ptk|pok)_[0-9a-f]{12})_([A-Za-z0-9_-]{43})$/
-
-/** Keys of a workspace, and keys of operators. */
-export type KeyKind = 'ptk' | 'pok'
-
-export interface PresentedKey {
-  kind: KeyKind
-  prefix: string
-  secret: string
-}
-
-export interface NewKey {
-  keyPrefix: string
-  /** Returned once and never stored. */
-  key: string
-  keyLast4: string
-  secretDigest: Uint8Array
-}
-
-export function generateKey(kind: KeyKind, randomness: Randomness, digest: KeyedDigest): NewKey {
-  const prefix = `${kind}_${Buffer.from(randomness.bytes(6)).toString('hex')}`
-  const secret = Buffer.from(randomness.bytes(32)).toString('base64url')
-  const key = `${prefix}_${secret}`
-  const secretDigest = keyDigest(digest, { kind, prefix, secret })
-  return { keyPrefix: prefix, key, keyLast4: key.slice(-4), secretDigest }
-}
 
 /** Minimum time between two writes of a key's last use. */
 const precisionMs = minutes(1)
@@ -107,6 +80,10 @@ export interface Credential {
   clientIp: string
   /** The look-ups of open streams share statements, and a check is not recorded as a use. */
   isStreamOpen?: boolean | undefined
+  /** Returns the problem of an assertion that is not valid. Without it, keys with a public key are refused. */
+  verifyAssertion?(assertion: string, key: { prefix: string; publicKey: PublicJwk }): Promise<string | undefined>
+  /** Of the client certificate of the connection. Without it, keys with a certificate are refused. */
+  certificateThumbprint?(): string | null
 }
 
 export type AssertAddressAllowed = (
@@ -165,7 +142,7 @@ export class ApiKeyAuthentication {
     const found = await operatorKeyByPrefix(database, presented.prefix)
     const ports = { ...this.#ports, settings: operatorKeySettings(settings) }
     const key = await assertValidKey(ports, found, presented, credential)
-    await this.#renewDigest(key, presented, (renewed) => replaceOperatorDigest(database, key, renewed))
+    await this.#renewDigest(key, presented, (...digests) => replaceOperatorDigest(database, key.bizId, ...digests))
     this.#lastUse.record(key, credential.clientIp, ports.clock.now())
     const held = operatorKeyPermissions.filter(
       (code) => key.permissionCodes.includes(code) && key.creatorPermissions.includes(code),
@@ -183,7 +160,7 @@ export class ApiKeyAuthentication {
     const caller = toCaller(key)
     if (isStreamOpen)
       return { caller, workspace: accessOf(await members.stay(caller, key.workspaceBizId), key.permissionCodes) }
-    await this.#renewDigest(key, presented, (renewed) => replaceDigest(database, key, renewed))
+    await this.#renewDigest(key, presented, (...digests) => replaceDigest(database, key, ...digests))
     const creator = await members.enter(caller, key.workspaceBizId)
     this.#lastUse.record(key, credential.clientIp, this.#ports.clock.now())
     return { caller, workspace: accessOf(creator, key.permissionCodes) }
@@ -193,27 +170,17 @@ export class ApiKeyAuthentication {
   async #renewDigest(
     { secretDigest }: AuthenticatedKey,
     presented: PresentedKey,
-    replace: (renewed: Uint8Array) => Promise<void>,
+    replace: (former: Uint8Array, renewed: Uint8Array) => Promise<void>,
   ): Promise<void> {
     const { digest } = this.#ports
-    if (digest.isCurrent(secretDigest)) return
+    if (presented.credential !== 'SECRET' || !secretDigest || digest.isCurrent(secretDigest)) return
     try {
-      await replace(keyDigest(digest, presented))
+      await replace(secretDigest, keyDigest(digest, presented.prefix, presented.secret))
     } catch (error) {
       // A read-only store can still serve reads.
       if (!isDatabaseUnavailable(error)) throw error
     }
   }
-}
-
-function keyDigest(digest: KeyedDigest, { prefix, secret }: PresentedKey): Uint8Array {
-  return digest('api-key', prefix, secret)
-}
-
-function parseKey(text: string): PresentedKey | undefined {
-  const [, prefix, kind, secret] = shape.exec(text) ?? []
-  if (prefix === undefined || secret === undefined) return undefined
-  return { kind: kind === 'pok' ? 'pok' : 'ptk', prefix, secret }
 }
 
 /** A key of either kind. */
@@ -223,11 +190,11 @@ async function assertValidKey<Key extends AuthenticatedKey>(
   ports: AuthenticationPorts,
   key: Key | undefined,
   presented: PresentedKey,
-  { portal, clientIp, isStreamOpen = false }: Credential,
+  credential: Credential,
 ): Promise<Key> {
+  const { portal, clientIp, isStreamOpen = false } = credential
   if (!key) throw denied('unknown API key')
-  if (!ports.digest.matches(key.secretDigest, 'api-key', presented.prefix, presented.secret))
-    throw denied('wrong API key secret')
+  await assertProven(ports, key, presented, credential)
   const status = statusAt(key, ports.clock.now(), ports.settings)
   if (status !== 'ACTIVE') throw denied(`the API key is ${status}`)
   if (key.creatorStatus !== 'ACTIVE') throw denied('the creator of the API key is not active')
@@ -236,6 +203,31 @@ async function assertValidKey<Key extends AuthenticatedKey>(
     throw denied('the API key belongs to another portal')
   await assertAddress(ports, key, clientIp, isStreamOpen)
   return key
+}
+
+/** A key accepts only its own credential, even if another one would be valid. */
+async function assertProven(
+  { digest }: AuthenticationPorts,
+  { credential, secretDigest, publicKey, credentialThumbprint }: AuthenticatedKey,
+  presented: PresentedKey,
+  { verifyAssertion, certificateThumbprint }: Credential,
+): Promise<void> {
+  const { prefix } = presented
+  if (presented.credential !== credential) throw denied(`the API key needs the credential ${credential}`)
+  if (presented.credential === 'SECRET') {
+    if (!secretDigest || !digest.matches(secretDigest, 'api-key', prefix, presented.secret))
+      throw denied('wrong API key secret')
+    return
+  }
+  if (presented.credential === 'TLS') {
+    const shown = certificateThumbprint?.() ?? null
+    if (shown === null) throw denied('no client certificate from a trusted edge')
+    if (shown !== credentialThumbprint) throw denied('the API key belongs to another client certificate')
+    return
+  }
+  if (!publicKey || !verifyAssertion) throw denied('the assertion cannot be verified')
+  const problem = await verifyAssertion(presented.assertion, { prefix, publicKey })
+  if (problem !== undefined) throw denied(`assertion: ${problem}`)
 }
 
 function denied(internal: string): Refusal {

@@ -38,12 +38,23 @@ export const apiKeyStatus = codedFamily('apiKeyStatus', {
 })
 export type ApiKeyStatus = CodeOf<typeof apiKeyStatus>
 
+export const apiKeyCredential = codedFamily('apiKeyCredential', {
+  SECRET: 10091211,
+  JWT: 10091212,
+  TLS: 10091213,
+})
+export type ApiKeyCredential = CodeOf<typeof apiKeyCredential>
+
 const ApiKey = z.object({
   bizId,
   workspaceBizId: bizId,
   apiKeyName: z.string(),
   keyPrefix: z.string(),
-  keyLast4: z.string(),
+  keyLast4: z.string().meta({ description: 'Of the secret or the thumbprint' }),
+  credential: coded(apiKeyCredential),
+  credentialThumbprint: z.string().nullable().meta({
+    description: 'SHA-256 of the public key (RFC 7638) or of the certificate (RFC 8705), and null for a secret',
+  }),
   apiKeyStatus: coded(apiKeyStatus),
   permissionCodes: z.array(z.string()),
   ipAllowlist: z.array(z.string()),
@@ -75,6 +86,43 @@ declare global {
   }
 }
 
+const base64url = z.string().regex(/^[A-Za-z0-9_-]+$/)
+
+/** RFC 7517. The service checks the members that belong to `kty`. */
+const publicKey = z
+  .strictObject({
+    kty: z.enum(['EC', 'OKP', 'RSA']),
+    crv: z.enum(['P-256', 'Ed25519']).optional(),
+    x: base64url.max(64).optional(),
+    y: base64url.max(64).optional(),
+    n: base64url.max(1_024).optional(),
+    e: base64url.max(8).optional(),
+    alg: z.enum(['ES256', 'EdDSA', 'Ed25519', 'PS256', 'RS256']).optional(),
+    use: z.literal('sig').optional(),
+    kid: line(128).optional(),
+  })
+  .meta({
+    description:
+      'Public key of the caller, as a JWK: P-256, Ed25519, or RSA with 2048 to 4096 bits. The key then has no secret: each request has a JWT that the private key has signed.',
+  })
+
+const certificateThumbprint = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/)
+  .meta({
+    description:
+      'SHA-256 of the caller’s certificate in DER, in base64url (`x5t#S256` of RFC 8705). The key then has no secret: it works only on connections with this client certificate.',
+    examples: ['A4DtL2JmUMhAsvJj5tKyn64SqzmuXbMrJa0n761y5v0'],
+  })
+
+const credentials = { publicKey: publicKey.optional(), certificateThumbprint: certificateThumbprint.optional() }
+
+/** Null unless the key has a secret. */
+const secret = z
+  .string()
+  .nullable()
+  .meta({ description: 'Shown only here. Null for a key with a public key or a certificate' })
+
 const ApiKeyRequest = z.strictObject({
   apiKeyName: line(64),
   permissionCodes: permissionCodes('apiKeyPermissions', 1),
@@ -83,6 +131,7 @@ const ApiKeyRequest = z.strictObject({
       'Addresses from which the key works. With `access.apiKeys.addressList: replace`, they replace the IP whitelist of the account.',
   }),
   expiresAt: instant.optional(),
+  ...credentials,
 })
 
 /** The pattern rejects the secret part, because a secret must not appear in a URL. */
@@ -142,10 +191,10 @@ export const createApiKey = operation({
   emits: ['api_key.active'],
   summary: 'Create an API key and return its secret once',
   policy: { ...managing, workspace: 'optional', stepUp: true },
-  confirms: ['apiKeyName', 'permissionCodes', 'ipAllowlist', 'expiresAt'],
+  confirms: ['apiKeyName', 'permissionCodes', 'ipAllowlist', 'expiresAt', 'publicKey', 'certificateThumbprint'],
   body: ApiKeyRequest,
   reply: ApiKey.extend({
-    secret: z.string(),
+    secret,
     replacesIpWhitelist: z.boolean().meta({
       description:
         'Whether the key works from its own addresses, even if the IP whitelist of the account excludes them',
@@ -264,12 +313,12 @@ export const createOperatorApiKey = operation({
   summary: 'Create an API key of operators',
   description:
     'Returns the secret once. The key is disabled until another operator enables it. It reads on `/api/v1/system`, with those of its permissions that its creator still has.',
-  confirms: ['apiKeyName', 'permissionCodes', 'ipAllowlist', 'expiresAt'],
+  confirms: ['apiKeyName', 'permissionCodes', 'ipAllowlist', 'expiresAt', 'publicKey', 'certificateThumbprint'],
   body: ApiKeyRequest.extend({
     permissionCodes: uniqueList(z.enum(operatorKeyPermissions), operatorKeyPermissions.length).min(1),
     expiresAt: instant.meta({ description: 'At most 365 days from now' }),
   }),
-  reply: OperatorApiKey.extend({ secret: z.string() }),
+  reply: OperatorApiKey.extend({ secret }),
   refuses: ['STATE.CONFLICT'],
 })
 

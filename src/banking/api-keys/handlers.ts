@@ -86,11 +86,11 @@ export function createHandlers(ports: HandlerPorts): HandlerTable {
     readApiKey: async (request) =>
       toView(await readApiKey(ports, request.workspace.id, bizId(request.params.api_key_id)), request),
     createApiKey: async (request) => {
-      const { apiKeyName, permissionCodes, ipAllowlist = [], expiresAt } = request.body
-      const input = { apiKeyName, permissionCodes, ipAllowlist, expiresAt: parseInstant(expiresAt) ?? null }
+      const { apiKeyName, permissionCodes, ipAllowlist = [], expiresAt, ...credential } = request.body
+      const input = { apiKeyName, permissionCodes, ipAllowlist, expiresAt: parseInstant(expiresAt) ?? null, credential }
       const context = { caller: request.caller, auditContext: auditContextOf(request), access: request.workspace }
-      const { row, key } = await createApiKey(ports, input, context)
-      return { ...toView(row, request), secret: key, replacesIpWhitelist: replacesWhitelist(row, ports.settings) }
+      const { row, secret } = await createApiKey(ports, input, context)
+      return { ...toView(row, request), secret, replacesIpWhitelist: replacesWhitelist(row, ports.settings) }
     },
     enableApiKey: (request) => changeStatus(request, 'enable'),
     disableApiKey: (request) => changeStatus(request, 'disable'),
@@ -106,13 +106,13 @@ export function createHandlers(ports: HandlerPorts): HandlerTable {
       return mapPage(keys, (row) => toOperatorView(row, request))
     },
     createOperatorApiKey: async (request) => {
-      const { apiKeyName, permissionCodes, ipAllowlist = [], expiresAt } = request.body
-      const input = { apiKeyName, permissionCodes, ipAllowlist, expiresAt: parseInstant(expiresAt) }
-      const { row, key } = await createOperatorKey(ports, input, {
+      const { apiKeyName, permissionCodes, ipAllowlist = [], expiresAt, ...credential } = request.body
+      const input = { apiKeyName, permissionCodes, ipAllowlist, expiresAt: parseInstant(expiresAt), credential }
+      const { row, secret } = await createOperatorKey(ports, input, {
         caller: request.caller,
         auditContext: auditContextOf(request),
       })
-      return { ...toOperatorView(row, request), secret: key }
+      return { ...toOperatorView(row, request), secret }
     },
     enableOperatorApiKey: (request) => changeOperator(request, 'enable'),
     disableOperatorApiKey: (request) => changeOperator(request, 'disable'),

@@ -1,10 +1,11 @@
-import type { Generated } from 'kysely'
+import type { ColumnType, Generated } from 'kysely'
 import { type NullableTimestamp, sqlMigration, type Timestamp } from '../../database/index.ts'
 
 import type { AccountId, BizId, WorkspaceId } from '../../kernel/index.ts'
 import { recordChanges } from '../../platform/events/index.ts'
 import type { KeyedColumns } from '../../platform/key-rotation/index.ts'
-import type { ApiKeyStatus } from './contract.ts'
+import type { PublicJwk } from '../../platform/proofs/index.ts'
+import type { ApiKeyCredential, ApiKeyStatus } from './contract.ts'
 
 export interface ApiKeysTable {
   workspaceBizId: WorkspaceId
@@ -12,7 +13,13 @@ export interface ApiKeysTable {
   apiKeyName: string
   keyPrefix: string
   keyLast4: string
-  secretDigest: Uint8Array
+  credential: Generated<ApiKeyCredential>
+  /** Set for a SECRET. */
+  secretDigest: Uint8Array | null
+  /** Set for a JWT. */
+  publicKey: ColumnType<PublicJwk | null, string | null | undefined>
+  /** Of the public key or the certificate. */
+  credentialThumbprint: string | null
   /** EXPIRED is never stored, because it is computed from `expires_at`. */
   apiKeyStatus: Exclude<ApiKeyStatus, 'EXPIRED'>
   permissionCodes: string[]
@@ -37,7 +44,16 @@ export interface ApiKeysTable {
 export interface OperatorApiKeysTable
   extends Pick<
     ApiKeysTable,
-    'apiKeyName' | 'keyPrefix' | 'keyLast4' | 'secretDigest' | 'apiKeyStatus' | 'permissionCodes' | 'ipAllowlist'
+    | 'apiKeyName'
+    | 'keyPrefix'
+    | 'keyLast4'
+    | 'credential'
+    | 'secretDigest'
+    | 'publicKey'
+    | 'credentialThumbprint'
+    | 'apiKeyStatus'
+    | 'permissionCodes'
+    | 'ipAllowlist'
   > {
   bizId: BizId<'operatorApiKey'>
   expiresAt: Timestamp
@@ -57,6 +73,8 @@ export const keyColumns = [
   'apiKeyName',
   'keyPrefix',
   'keyLast4',
+  'credential',
+  'credentialThumbprint',
   'apiKeyStatus',
   'permissionCodes',
   'ipAllowlist',
@@ -195,5 +213,31 @@ export const migrations = [
       WHERE api_key_status <> 'DELETED'`,
     `CREATE INDEX operator_api_keys_creator ON operator_api_keys (created_by)`,
     `CREATE INDEX operator_api_keys_enabler ON operator_api_keys (enabled_by) WHERE enabled_by IS NOT NULL`,
+  ]),
+  // Events that were recorded before this migration lack the new columns.
+  sqlMigration('009-credentials', [
+    ...['api_keys', 'operator_api_keys'].flatMap((table) => [
+      `ALTER TABLE ${table}
+        ALTER COLUMN secret_digest DROP NOT NULL,
+        ADD COLUMN credential text NOT NULL DEFAULT 'SECRET',
+        ADD COLUMN public_key jsonb,
+        ADD COLUMN credential_thumbprint text,
+        ADD CONSTRAINT ${table}_credential CHECK (CASE credential
+          WHEN 'SECRET' THEN secret_digest IS NOT NULL AND public_key IS NULL AND credential_thumbprint IS NULL
+          WHEN 'JWT' THEN secret_digest IS NULL AND public_key IS NOT NULL AND credential_thumbprint IS NOT NULL
+          WHEN 'TLS' THEN secret_digest IS NULL AND public_key IS NULL AND credential_thumbprint IS NOT NULL
+          ELSE false END)`,
+    ]),
+    `DROP TRIGGER api_keys_created_event ON api_keys`,
+    `DROP TRIGGER api_keys_changed_event ON api_keys`,
+    ...recordChanges(
+      'api_keys',
+      ['api_key_status'],
+      [
+        ...['biz_id', 'workspace_biz_id', 'api_key_name', 'key_prefix', 'key_last4', 'credential'],
+        ...['credential_thumbprint', 'api_key_status', 'permission_codes', 'ip_allowlist', 'expires_at'],
+        ...['last_used_at', 'last_used_ip', 'created_by', 'created_at', 'updated_at'],
+      ],
+    ),
   ]),
 ]

@@ -20,7 +20,7 @@ import {
 } from '../../kernel/index.ts'
 import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
 import type { KeyedDigest } from '../../platform/crypto/index.ts'
-import { generateKey } from './authentication.ts'
+import { auditedCredential, createCredential, type RequestedCredential } from './credentials.ts'
 import { suspendOperatorKeysOf } from './operator-keys/store.ts'
 import {
   type ApiKeyCommand,
@@ -103,38 +103,39 @@ export function grantablePermissions({ permissions }: ApiKeyServicePorts, access
 }
 
 export interface CreateApiKeyInput {
+  credential: RequestedCredential
   apiKeyName: string
   permissionCodes: string[]
   ipAllowlist: string[]
   expiresAt: Instant | null
 }
 
-/** Creates a key. The returned `key` contains the secret and cannot be read again later. */
+/** Creates a key. The returned secret cannot be read again later. It is null for another credential. */
 export async function createApiKey(
   ports: ApiKeyServicePorts,
   input: CreateApiKeyInput,
   { caller, auditContext, access }: ApiKeyContext,
-): Promise<{ row: ApiKeyRow; key: string }> {
-  const { transaction, ids, randomness, digest, members, notices, permissions, settings } = ports
+): Promise<{ row: ApiKeyRow; secret: string | null }> {
+  const { transaction, ids, members, notices, permissions, settings } = ports
   assertKnownPermissions(input.permissionCodes, permissions)
   const expiresAt = expiryOf(input.expiresAt, auditContext.at, settings)
+  const { stored, secret } = createCredential('ptk', input.credential, ports)
   return transaction(async (tx) => {
     await members.assertAccess(tx, auditContext.accountId, access)
     await ports.assertSessionOpen(tx, caller)
     await members.assertMayGrant(tx, { caller, access, at: auditContext.at }, input.permissionCodes)
     if ((await countKeys(tx, access.id)) >= settings.maxPerWorkspace)
       throw conflict('the workspace has the maximum number of API keys')
-    const { key, ...secret } = generateKey('ptk', randomness, digest)
     const owner = { bizId: ids.next<'apiKey'>(), workspaceBizId: access.id, createdBy: auditContext.accountId }
-    const row = await insertKey(tx, { ...input, ...secret, ...owner, expiresAt }, auditContext.at)
+    const row = await insertKey(tx, { ...input, ...stored, ...owner, expiresAt }, auditContext.at)
     if (!row) throw conflict('another API key has this name', 'apiKeyName')
     const addresses = replacesWhitelist(row, settings) ? { replacesIpWhitelist: true } : {}
-    const detail = { permissions: input.permissionCodes.join(','), ...addresses }
+    const detail = { permissions: input.permissionCodes.join(','), ...addresses, ...auditedCredential(stored) }
     await recordSuccess(tx, auditContext, { workspaceId: access.id, targetId: row.bizId, detail })
     const notice = { kind: 'API_KEY_CREATED', workspaceId: access.id, actorId: auditContext.accountId } as const
     const gives = members.powerOf(input.permissionCodes)
     await notices.queue(tx, { ...notice, about: row.keyPrefix, gives, at: auditContext.at })
-    return { row, key }
+    return { row, secret }
   })
 }
 

@@ -11,6 +11,7 @@ import {
 } from '../../kernel/index.ts'
 import { recordAs } from '../../platform/events/index.ts'
 import type { ApiKeyStatus } from './contract.ts'
+import type { NewKey } from './credentials.ts'
 import { type ApiKeysTable, keyColumns } from './schema.ts'
 
 export type ApiKeyId = BizId<'apiKey'>
@@ -30,12 +31,11 @@ export function keyById(store: Database | Tx, { workspaceBizId, bizId }: ApiKeyS
     .executeTakeFirst()
 }
 
-/** Returns the key as a change recorded it. */
-export function keyOfRecord(tx: Tx, record: unknown): Promise<ApiKeyRow> {
-  return tx
-    .selectFrom(recordAs('api_keys', record, 'k'))
-    .select(columns)
-    .executeTakeFirstOrThrow()
+/** Returns the key as a change recorded it. Records from before the column `credential` are about secrets. */
+export async function keyOfRecord(tx: Tx, record: unknown): Promise<ApiKeyRow> {
+  const found = tx.selectFrom(recordAs('api_keys', record, 'k')).select(columns)
+  const { credential, ...key } = await found.executeTakeFirstOrThrow()
+  return { ...key, credential: credential ?? 'SECRET' }
 }
 
 /** For operators: the key can belong to any workspace. */
@@ -44,11 +44,8 @@ export async function workspaceOfKey(tx: Tx, id: ApiKeyId): Promise<WorkspaceId 
   return (await key.executeTakeFirst())?.workspaceId
 }
 
-export interface NewApiKey extends ApiKeyScope {
+export interface NewApiKey extends ApiKeyScope, NewKey {
   apiKeyName: string
-  keyPrefix: string
-  keyLast4: string
-  secretDigest: Uint8Array
   permissionCodes: string[]
   ipAllowlist: string[]
   expiresAt: Instant | null
@@ -65,7 +62,10 @@ export function insertKey(tx: Tx, key: NewApiKey, at: Instant): Promise<ApiKeyRo
       apiKeyName: key.apiKeyName,
       keyPrefix: key.keyPrefix,
       keyLast4: key.keyLast4,
+      credential: key.credential,
       secretDigest: key.secretDigest,
+      publicKey: key.publicKey && JSON.stringify(key.publicKey),
+      credentialThumbprint: key.credentialThumbprint,
       apiKeyStatus: 'ACTIVE',
       permissionCodes: key.permissionCodes,
       ipAllowlist: key.ipAllowlist,
@@ -175,7 +175,8 @@ export function keysByPrefixes(database: Database, prefixes: readonly string[]):
 /** Does nothing if the digest was replaced concurrently. */
 export async function replaceDigest(
   database: Database,
-  { workspaceBizId, bizId, secretDigest }: Pick<KeyWithCreator, 'workspaceBizId' | 'bizId' | 'secretDigest'>,
+  { workspaceBizId, bizId }: ApiKeyScope,
+  former: Uint8Array,
   renewed: Uint8Array,
 ): Promise<void> {
   await database
@@ -183,7 +184,7 @@ export async function replaceDigest(
     .set({ secretDigest: renewed })
     .where('workspaceBizId', '=', workspaceBizId)
     .where('bizId', '=', bizId)
-    .where('secretDigest', '=', secretDigest)
+    .where('secretDigest', '=', former)
     .execute()
 }
 
@@ -208,7 +209,10 @@ function keysWithCreators(database: Database) {
     'k.bizId',
     'k.keyPrefix',
     'k.workspaceBizId',
+    'k.credential',
     'k.secretDigest',
+    'k.publicKey',
+    'k.credentialThumbprint',
     'k.apiKeyStatus',
     'k.permissionCodes',
     'k.ipAllowlist',

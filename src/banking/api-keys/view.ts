@@ -1,5 +1,5 @@
 import { type Instant, type Locale, toIso, toIsoOrNull, type Words } from '../../kernel/index.ts'
-import { apiKeyStatus } from './contract.ts'
+import { apiKeyCredential, apiKeyStatus } from './contract.ts'
 import type { OperatorKeyRow } from './operator-keys/store.ts'
 import { type ApiKeySettings, endOfLife, expiresSoon, operatorKeySettings, statusAt } from './rules.ts'
 import type { ApiKeyRow } from './store.ts'
@@ -24,6 +24,8 @@ function toKeyView({ words, settings }: ViewPorts, row: ApiKeyRow | OperatorKeyR
     apiKeyName: row.apiKeyName,
     keyPrefix: row.keyPrefix,
     keyLast4: row.keyLast4,
+    credential: words.coded(apiKeyCredential, row.credential, locale),
+    credentialThumbprint: row.credentialThumbprint,
     apiKeyStatus: words.coded(apiKeyStatus, statusAt(row, at, settings), locale),
     permissionCodes: row.permissionCodes,
     ipAllowlist: row.ipAllowlist,

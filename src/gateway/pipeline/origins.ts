@@ -58,6 +58,18 @@ export function hostOrigins({ publicUrl, portals }: Pick<Configuration, 'publicU
   })
 }
 
+/** The URLs under which clients reach a portal, or any portal if it is null. They have no slash at the end. */
+export function publicUrlsOf(
+  settings: Pick<Configuration, 'publicUrl' | 'portals'>,
+): (portal: Portal | null) => readonly string[] {
+  const urlsOf = (portal: Portal): string[] => [
+    ...new Set([settings.publicUrl.replace(/\/$/, ''), ...hostOrigins(settings, portal)]),
+  ]
+  const byPortal = { CONSUMER: urlsOf('CONSUMER'), SYSTEM: urlsOf('SYSTEM') }
+  const all = [...new Set([...byPortal.CONSUMER, ...byPortal.SYSTEM])]
+  return (portal) => (portal === null ? all : byPortal[portal])
+}
+
 /** Without the port, in lower case. */
 export function hostNameOf(host = ''): string {
   return host.replace(/:\d*$/, '').toLowerCase()

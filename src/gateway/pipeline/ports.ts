@@ -9,6 +9,7 @@ import type {
   WorkspaceId,
 } from '../../kernel/index.ts'
 import type { AuditContext } from '../../platform/audit/index.ts'
+import type { ProvenRequest } from '../../platform/proofs/index.ts'
 
 export interface OpenedChannel {
   plaintext: Uint8Array
@@ -38,8 +39,16 @@ export interface ChannelPort {
   sealer(request: ChannelRequest): MaybePromise<((text: string) => string) | undefined>
 }
 
+/** The request and the connection, to which a credential can be bound. */
+export interface RequestFacts extends ProvenRequest {
+  /** Of the client certificate, in base64url. Null without one from a trusted edge. */
+  certificateThumbprint(): string | null
+}
+
 export interface Credential {
   token: string
+  /** Without them, a credential that is bound to the request is refused. */
+  facts?: RequestFacts | undefined
   /** Null on the self chain, where the token determines the portal. */
   portal: Portal | null
   clientHash: string

@@ -10,6 +10,11 @@ export interface Cache {
   delete(key: string): Promise<void>
   increment(key: string, window: number): Promise<Count>
   /**
+   * Returns false if the key was claimed within the last `ttl`. If there is no space for a claim, it rejects: forgetting an
+   * earlier one would allow a replay.
+   */
+  claim(key: string, ttl: number): MaybePromise<boolean>
+  /**
    * Returns the group's epoch, or undefined if the group has `max` members. The group expires `ttl` after the last
    * member joined. Only a new or lost group uses `epoch`. A member takes no memory until it spends its first number.
    */

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { isValidAt, type Validity } from '../../database/index.ts'
-import { addMs, type Clock, type Instant } from '../../kernel/index.ts'
+import { addMs, type Clock, type Instant, Refusal } from '../../kernel/index.ts'
 import type { Cache, WindowName } from './cache.ts'
 
 /** The highest spent number, and a bit for each number below it (RFC 4303, section 3.4.3). */
@@ -43,6 +43,9 @@ const maxEvictions = 10
 export function createMemoryCache(clock: Clock, maximumEntries: number): Cache {
   // The option `max` would allocate all entries in advance.
   const entries = new LRUCache<string, Entry>({ maxSize: maximumEntries, sizeCalculation: () => 1 })
+
+  /** Times of expiry, in the order of the claims. All claims have the same lifetime. */
+  const claims = new Map<string, Instant>()
 
   const findLive = (key: string): Entry | undefined => {
     const entry = entries.get(key)
@@ -89,6 +92,18 @@ export function createMemoryCache(clock: Clock, maximumEntries: number): Cache {
       }
       entry.value += 1
       return { count: entry.value, remaining: entry.until - clock.now() }
+    },
+    claim: (key, ttl) => {
+      const now = clock.now()
+      for (const [oldest, until] of claims) {
+        if (until > now) break
+        claims.delete(oldest)
+      }
+      if (claims.has(key)) return false
+      if (claims.size >= maximumEntries)
+        throw new Refusal('SYSTEM.UNAVAILABLE', { internal: 'too many claims in memory' })
+      claims.set(key, addMs(now, ttl))
+      return true
     },
     joinGroup: (key, { epoch, max, ttl }) => {
       const group = findGroup(key) ?? { epoch, joined: 0, windows: new Map() }

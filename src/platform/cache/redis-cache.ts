@@ -91,6 +91,8 @@ export function createRedisCache(redis: RedisConnection) {
       const [count, remaining] = parseReply(Pair, reply)
       return { count, remaining }
     },
+    claim: async (key, ttl) =>
+      (await redis.command('SET', redisKey(key), 1, 'NX', 'PX', String(Math.ceil(ttl)))) !== null,
     joinGroup: async (group, { epoch, max, ttl }) =>
       parseReply(Text, await redis.script(joinGroupScript, [redisKey(group)], [epoch, max, Math.ceil(ttl)])) ??
       undefined,

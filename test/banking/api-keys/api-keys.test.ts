@@ -17,7 +17,7 @@ import {
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { storedInPlainText } from '../../harness/rows.ts'
 import { accessSettings, callerOf, createWorld, refusalOf, type World } from '../world.ts'
-import { createTestApiKeys, settings } from './fixture.ts'
+import { createTestApiKeys, settings, withSecret } from './fixture.ts'
 
 let world: World
 let keys: ApiKeys
@@ -43,11 +43,13 @@ interface KeyRequest {
   expiresAt?: string
 }
 function create(request: KeyRequest = {}, as = owner) {
-  return world.call(keys.handlers, contract.createApiKey, {
-    as,
-    workspace,
-    body: { apiKeyName: 'Till', permissionCodes: ['wallet:read', 'transfer:create'], ...request },
-  })
+  return withSecret(
+    world.call(keys.handlers, contract.createApiKey, {
+      as,
+      workspace,
+      body: { apiKeyName: 'Till', permissionCodes: ['wallet:read', 'transfer:create'], ...request },
+    }),
+  )
 }
 function command(operation: 'enable' | 'disable' | 'delete', apiKeyBizId: string, as = owner, within = workspace) {
   return world.call(

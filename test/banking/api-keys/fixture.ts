@@ -1,3 +1,4 @@
+import { expect } from 'vitest'
 import { type ApiKeys, createApiKeys } from '../../../src/banking/api-keys/index.ts'
 import type { ApiKeySettings } from '../../../src/banking/api-keys/rules.ts'
 import { apiKeyPermissions } from '../../../src/contract/index.ts'
@@ -5,6 +6,12 @@ import { type AccountId, Refusal } from '../../../src/kernel/index.ts'
 import { createKeyedDigest } from '../../../src/platform/crypto/index.ts'
 import { systemIds, systemRandomness } from '../../../src/platform/runtime/index.ts'
 import { accessSettings, alwaysOpen, transactionOf, type World, words } from '../world.ts'
+
+/** A key whose credential is its secret. */
+export async function withSecret<T extends { secret: string | null }>(creation: Promise<T>) {
+  const created = await creation
+  return { ...created, secret: created.secret ?? expect.fail('the key has no secret') }
+}
 
 /** Tests can change them. */
 export const settings: ApiKeySettings = { ...accessSettings.apiKeys, maxLifeMs: null }

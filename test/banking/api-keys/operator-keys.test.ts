@@ -4,7 +4,7 @@ import type { ApiKeys } from '../../../src/banking/api-keys/index.ts'
 import { type AccountId, addMs, days, type Permission, type Portal, toIso } from '../../../src/kernel/index.ts'
 import { storedInPlainText } from '../../harness/rows.ts'
 import { callerOf, createWorld, refusalOf, type World } from '../world.ts'
-import { createTestApiKeys } from './fixture.ts'
+import { createTestApiKeys, withSecret } from './fixture.ts'
 
 let world: World
 let keys: ApiKeys
@@ -40,7 +40,7 @@ const inDays = (count: number) => toIso(addMs(world.clock.now(), days(count)))
 
 function create(body: object = {}, by = maker) {
   const request = { apiKeyName: `SIEM ${++serial}`, permissionCodes: ['audit:read'], expiresAt: inDays(30), ...body }
-  return world.call(keys.handlers, contract.createOperatorApiKey, { as: as(by), body: request })
+  return withSecret(world.call(keys.handlers, contract.createOperatorApiKey, { as: as(by), body: request }))
 }
 function change(command: 'enable' | 'disable' | 'delete', id: string, by = checker) {
   const operation = {
@@ -135,7 +135,7 @@ test('API key: one of operators never passes on the CONSUMER portal, and one of 
   const owner = await world.account('owner@example.test')
   const workspace = await world.workspaceOf(owner)
   const body = { apiKeyName: 'Till', permissionCodes: ['wallet:read'] }
-  const ofWorkspace = await world.call(keys.handlers, contract.createApiKey, { as: owner, workspace, body })
+  const ofWorkspace = await withSecret(world.call(keys.handlers, contract.createApiKey, { as: owner, workspace, body }))
   expect(await refusalOf(use(ofWorkspace.secret, 'SYSTEM'))).toBe('ACCESS.TOKEN_INVALID')
   // The kind is part of the digest and of the look-up.
   expect(await refusalOf(use(secret.replace('pok_', 'ptk_'), 'CONSUMER'))).toBe('ACCESS.TOKEN_INVALID')

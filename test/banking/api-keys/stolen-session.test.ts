@@ -3,7 +3,7 @@ import * as contract from '../../../src/banking/api-keys/contract.ts'
 import type { ApiKeys } from '../../../src/banking/api-keys/index.ts'
 import type { AccountId, Permission } from '../../../src/kernel/index.ts'
 import { callerOf, createWorld, refusalOf, type World } from '../world.ts'
-import { createTestApiKeys, settings } from './fixture.ts'
+import { createTestApiKeys, settings, withSecret } from './fixture.ts'
 
 let world: World
 let keys: ApiKeys
@@ -27,11 +27,13 @@ interface KeyRequest {
   ipAllowlist?: string[]
 }
 function create(request: KeyRequest = {}, as = owner) {
-  return world.call(keys.handlers, contract.createApiKey, {
-    as,
-    workspace,
-    body: { apiKeyName: 'Till', permissionCodes: ['wallet:read'], ...request },
-  })
+  return withSecret(
+    world.call(keys.handlers, contract.createApiKey, {
+      as,
+      workspace,
+      body: { apiKeyName: 'Till', permissionCodes: ['wallet:read'], ...request },
+    }),
+  )
 }
 async function use(token: string, clientIp = '203.0.113.7') {
   const authenticated = keys.authenticate({ token, portal: 'CONSUMER', clientIp })

@@ -64,7 +64,8 @@ describe('isolation: an operation changes no rows of other workspaces, accounts 
   }
   const keyOf = async (as = owner, within = workspace) => {
     const body = { apiKeyName: `Key ${++serial}`, permissionCodes: ['wallet:read'] }
-    return call(apiKeyContract.createApiKey, { as, workspace: within, body })
+    const created = await call(apiKeyContract.createApiKey, { as, workspace: within, body })
+    return { ...created, secret: created.secret ?? expect.fail('no secret') }
   }
   const use = async (token: string) => {
     await keys.authenticate({ token, portal: 'CONSUMER', clientIp: '203.0.113.7' })

@@ -1,6 +1,6 @@
 import { assertFound, type Caller, conflict, denied, type Instant, invalid, type Page } from '../../../kernel/index.ts'
 import { type AuditContext, recordSuccess } from '../../../platform/audit/index.ts'
-import { generateKey } from '../authentication.ts'
+import { auditedCredential, createCredential, type RequestedCredential } from '../credentials.ts'
 import { type ApiKeyCommand, assertStatus, expiryOf, operatorKeySettings, statusAt, statusChanges } from '../rules.ts'
 import type { ApiKeyServicePorts } from '../service.ts'
 import { queueOperatorNotices } from './notices.ts'
@@ -38,6 +38,7 @@ export function listOperatorKeys(ports: Ports, query: OperatorKeyQuery, at: Inst
 }
 
 export interface CreateOperatorKeyInput {
+  credential: RequestedCredential
   apiKeyName: string
   permissionCodes: string[]
   ipAllowlist: string[]
@@ -45,30 +46,31 @@ export interface CreateOperatorKeyInput {
   expiresAt: Instant | undefined
 }
 
-/** The key is disabled. The returned `key` contains the secret and cannot be read again later. */
+/** The key is disabled. The returned secret cannot be read again later. It is null for another credential. */
 export function createOperatorKey(
   ports: Ports,
   input: CreateOperatorKeyInput,
   context: Context,
-): Promise<{ row: OperatorKeyRow; key: string }> {
-  const { ids, randomness, digest, settings } = ports
+): Promise<{ row: OperatorKeyRow; secret: string | null }> {
+  const { ids, settings } = ports
   const { at, accountId: createdBy } = context.auditContext
   const expiresAt = input.expiresAt && expiryOf(input.expiresAt, at, operatorKeySettings(settings))
   if (!expiresAt) throw invalid('expiresAt')
+  const { credential, ...named } = input
+  const { stored, secret } = createCredential('pok', credential, ports)
   return ports.transaction(async (tx) => {
     await lockKeys(tx)
     await ports.assertSessionOpen(tx, context.caller)
     const actor = await lockActor(tx, context)
     assertHolds(actor, input.permissionCodes)
     if ((await countOperatorKeys(tx)) >= settings.maxPerWorkspace) throw conflict('the maximum number of keys exists')
-    const { key, ...secret } = generateKey('pok', randomness, digest)
-    const stored = { ...input, ...secret, bizId: ids.next<'operatorApiKey'>(), createdBy, expiresAt }
-    const row = await insertOperatorKey(tx, stored, at)
+    const owner = { bizId: ids.next<'operatorApiKey'>(), createdBy, expiresAt }
+    const row = await insertOperatorKey(tx, { ...named, ...stored, ...owner }, at)
     if (!row) throw conflict('another API key has this name', 'apiKeyName')
-    const detail = { permissions: input.permissionCodes.join(',') }
+    const detail = { permissions: input.permissionCodes.join(','), ...auditedCredential(stored) }
     await recordSuccess(tx, context.auditContext, { workspaceId: null, targetId: row.bizId, detail })
     await queueOperatorNotices(tx, ids, { key: row, change: 'create', operator: actor.email }, at)
-    return { row, key }
+    return { row, secret }
   })
 }
 

@@ -9,6 +9,7 @@ import {
   type Permission,
   toDate,
 } from '../../../kernel/index.ts'
+import type { NewKey } from '../credentials.ts'
 import { keyColumns, type OperatorApiKeysTable } from '../schema.ts'
 import type { ApiKeyQuery } from '../store.ts'
 
@@ -75,8 +76,9 @@ export function lockOperatorKey(tx: Tx, id: OperatorKeyId): Promise<OperatorKeyR
 
 export type NewOperatorKey = Pick<
   OperatorKeyRow,
-  'bizId' | 'apiKeyName' | 'keyPrefix' | 'keyLast4' | 'permissionCodes' | 'ipAllowlist' | 'createdBy'
-> & { secretDigest: Uint8Array; expiresAt: Instant }
+  'bizId' | 'apiKeyName' | 'permissionCodes' | 'ipAllowlist' | 'createdBy'
+> &
+  NewKey & { expiresAt: Instant }
 
 /** Disabled, until another operator enables it. Returns undefined if another key has the name. */
 export function insertOperatorKey(tx: Tx, key: NewOperatorKey, at: Instant): Promise<OperatorKeyRow | undefined> {
@@ -84,6 +86,7 @@ export function insertOperatorKey(tx: Tx, key: NewOperatorKey, at: Instant): Pro
     .insertInto('operator_api_keys')
     .values({
       ...key,
+      publicKey: key.publicKey && JSON.stringify(key.publicKey),
       apiKeyStatus: 'DISABLED',
       expiresAt: toDate(key.expiresAt),
       lastUsedIp: null,
@@ -160,7 +163,10 @@ export function operatorKeyByPrefix(database: Database, prefix: string) {
     .select([
       'k.bizId',
       'k.keyPrefix',
+      'k.credential',
       'k.secretDigest',
+      'k.publicKey',
+      'k.credentialThumbprint',
       'k.apiKeyStatus',
       'k.permissionCodes',
       'k.ipAllowlist',
@@ -179,14 +185,15 @@ export function operatorKeyByPrefix(database: Database, prefix: string) {
 /** Does nothing if the digest was replaced concurrently. */
 export async function replaceOperatorDigest(
   database: Database,
-  { bizId, secretDigest }: { bizId: OperatorKeyId; secretDigest: Uint8Array },
+  id: OperatorKeyId,
+  former: Uint8Array,
   renewed: Uint8Array,
 ): Promise<void> {
   await database
     .updateTable('operator_api_keys')
     .set({ secretDigest: renewed })
-    .where('bizId', '=', bizId)
-    .where('secretDigest', '=', secretDigest)
+    .where('bizId', '=', id)
+    .where('secretDigest', '=', former)
     .execute()
 }
 

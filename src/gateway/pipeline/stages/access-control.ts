@@ -19,6 +19,7 @@ import {
 import type { AccessCache } from '../access-cache.ts'
 import type { Call, Stage } from '../call.ts'
 import type { ResolveClient } from '../client-address.ts'
+import type { ReadClientCertificate } from '../client-certificate.ts'
 import type { AllowedOrigins } from '../origins.ts'
 import type { AuthenticationPort, Credential, Ticket } from '../ports.ts'
 import type { SessionCookie, SessionCookies } from '../session-cookie.ts'
@@ -34,10 +35,13 @@ export interface AuthenticationParts {
   cookies: Pick<SessionCookies, 'read'>
   origins: Pick<AllowedOrigins, 'assertOwnPage'>
   resolveClient: ResolveClient
+  /** See `publicUrlsOf`. */
+  baseUrlsOf(portal: Portal | null): readonly string[]
+  readCertificate: ReadClientCertificate
 }
 
 export function authenticateStage(parts: AuthenticationParts, source: SessionSource = 'cache'): Stage {
-  const { authentication, cookies, resolveClient } = parts
+  const { authentication, cookies } = parts
   return (call) => {
     const { policy, describesCaller, startsBrowserSession } = call.operation
     if (startsBrowserSession) return identifyPrevious(parts, call, source)
@@ -48,7 +52,7 @@ export function authenticateStage(parts: AuthenticationParts, source: SessionSou
       return policy.caller === 'anonymous' ? orNobody(authenticate) : authenticate()
     }
     if (policy.caller === 'anonymous') return
-    const credential = toCredential(call, readBearerToken(call), resolveClient, source)
+    const credential = toCredential(parts, call, readBearerToken(call), source)
     const byKey = call.chain.perimeter === 'machine' ? authentication.apiKey(credential) : undefined
     if (byKey) return byKey.then(({ caller, workspace }) => setCaller(call, caller, workspace))
     if (needsApiKey(call.chain)) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'not an API key' })
@@ -146,17 +150,18 @@ export function checkCallerBy(stages: readonly Stage[]): CheckCaller {
 }
 
 function authenticateCookie(
-  { authentication, origins, resolveClient }: AuthenticationParts,
+  parts: AuthenticationParts,
   call: Call,
   { portal, value }: SessionCookie,
   source: SessionSource,
 ): MaybePromise<void> {
-  if (call.portal === null) resolveClient(call, portal)
+  const { authentication, origins } = parts
+  if (call.portal === null) parts.resolveClient(call, portal)
   call.portal = portal
   call.hasSessionCookie = true
   origins.assertOwnPage(call)
   const { operation, requestId, ticket } = call
-  const credential = toCredential(call, value, resolveClient, source)
+  const credential = toCredential(parts, call, value, source)
   const request = { portal, operationId: operation.id, requestId }
   // A page that reconnects would prolong its session forever.
   const byTicket = { clientHash: null, isPassive: true } as const
@@ -206,10 +211,19 @@ function requestedWorkspace({ headers: received, ticket }: Call): string | null 
   return received.optional(headers.workspaceId.field)?.toLowerCase() ?? null
 }
 
-function toCredential(call: Call, token: string, resolveClient: ResolveClient, source: SessionSource): Credential {
+function toCredential(parts: AuthenticationParts, call: Call, token: string, source: SessionSource): Credential {
   const { portal, clientHash, clientIp } = call
+  const { resolveClient, baseUrlsOf, readCertificate } = parts
   const credential: Credential = {
     token,
+    facts: {
+      method: call.method,
+      receivedAt: call.receivedAt,
+      isRepeated: call.caller !== null,
+      baseUrls: baseUrlsOf(portal),
+      path: call.path,
+      certificateThumbprint: () => (portal === null ? null : readCertificate(call, portal)),
+    },
     portal,
     clientHash,
     clientIp,

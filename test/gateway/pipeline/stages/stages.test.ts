@@ -9,7 +9,7 @@ import type { Call } from '../../../../src/gateway/pipeline/call.ts'
 import type { ResolveClient } from '../../../../src/gateway/pipeline/client-address.ts'
 import { Headers } from '../../../../src/gateway/pipeline/headers.ts'
 import { OpenStreams } from '../../../../src/gateway/pipeline/open-streams.ts'
-import { createAllowedOrigins } from '../../../../src/gateway/pipeline/origins.ts'
+import { createAllowedOrigins, publicUrlsOf } from '../../../../src/gateway/pipeline/origins.ts'
 import type { Credential } from '../../../../src/gateway/pipeline/ports.ts'
 import { createSessionCookies } from '../../../../src/gateway/pipeline/session-cookie.ts'
 import {
@@ -55,6 +55,8 @@ function never(): never {
 const browserParts = {
   cookies: createSessionCookies(testSettings({})),
   origins: createAllowedOrigins(testSettings({})),
+  baseUrlsOf: publicUrlsOf(testSettings({})),
+  readCertificate: () => null,
 }
 
 test('stages run in order: authentication and permission precede the body', () => {
@@ -337,7 +339,7 @@ describe('authentication', () => {
 
   test('the scheme is case-insensitive, and everything after it is the token', async () => {
     for (const scheme of ['Bearer', 'bearer', 'BEARER'])
-      expect((await run(`${scheme}  a b`)).credential).toEqual({
+      expect((await run(`${scheme}  a b`)).credential).toMatchObject({
         token: 'a b',
         portal: 'SYSTEM',
         clientHash: 'hash',

@@ -1,0 +1,7 @@
+/**
+ * Proofs that a caller holds a private key: JWTs that are valid for one request. Depends on the kernel, the cache, which
+ * knows the proofs that were used, and jose. Start reading in `request-proofs.ts`.
+ */
+
+export { type PublicJwk, type PublicKey, parsePublicKey } from './public-key.ts'
+export { type ProvenRequest, RequestProofs } from './request-proofs.ts'
