@@ -9,6 +9,7 @@ import {
   placedOwners,
   placeOf,
   rateGroupErrors,
+  requiredPasskeyErrors,
   settingsAt,
   withRateGroups,
 } from '../config/index.ts'
@@ -97,9 +98,12 @@ export function catalogueOf(domains: readonly LoadedDomain[]): Catalogue {
 
 export function withDomainLimits<Settings extends Pick<Configuration, 'limits' | 'portals'>>(
   settings: Settings,
-  { rateGroups: declared }: Pick<Catalogue, 'rateGroups'>,
+  { rateGroups: declared, operatorPermissions }: Pick<Catalogue, 'rateGroups' | 'operatorPermissions'>,
 ): Settings {
-  const errors = rateGroupErrors(settings, new Set([...rateGroups, ...declared.keys()]))
+  const errors = [
+    ...rateGroupErrors(settings, new Set([...rateGroups, ...declared.keys()])),
+    ...requiredPasskeyErrors(settings, operatorPermissions),
+  ]
   if (errors.length > 0) throw new ConfigurationError(errors)
   return withRateGroups(settings, Object.fromEntries(declared))
 }

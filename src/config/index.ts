@@ -30,6 +30,7 @@ export {
   type PortalLimits,
   rateGroupErrors,
   replaceLimits,
+  requiredPasskeyErrors,
   withRateGroups,
 } from './portals.ts'
 export type { ProviderConfiguration } from './providers/settings.ts'

@@ -273,6 +273,15 @@ export function rateGroupErrors({ limits, portals }: Limits, known: ReadonlySet<
   )
 }
 
+/** `known` are the permissions of operators. */
+export function requiredPasskeyErrors({ portals }: Pick<Limits, 'portals'>, known: readonly string[]): string[] {
+  const { passkey } = portals.SYSTEM.mfa.required
+  if (typeof passkey === 'string') return []
+  return passkey
+    .filter((code) => !known.includes(code))
+    .map((code) => `portals.SYSTEM.mfa.required.passkey: no permission of operators has the code ${code}; correct it`)
+}
+
 export function withRateGroups<Settings extends Pick<Limits, 'limits'>>(
   settings: Settings,
   declared: RateGroups,

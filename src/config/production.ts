@@ -89,6 +89,7 @@ const CheckedSettings = z.object({
           links: z.record(z.string(), z.string()).catch({}),
           identityProviders: z.array(z.object({ issuer: z.string() })).catch([]),
           origins: z.array(z.string()).catch([]),
+          passkeys: z.object({ origins: z.array(z.string()) }).catch({ origins: [] }),
           site: z.object({ url: z.unknown() }).catch({ url: undefined }),
           edge: CheckedEdge.catch(noEdge),
         })
@@ -97,6 +98,7 @@ const CheckedSettings = z.object({
           links: {},
           identityProviders: [],
           origins: [],
+          passkeys: { origins: [] },
           site: { url: undefined },
           edge: noEdge,
         }),
@@ -138,6 +140,8 @@ export function productionErrors(tree: unknown, variables: Variables): string[] 
       if (isPlain(issuer)) errors.push(`portals.${name}.identityProviders.${index}.issuer: must be https in production`)
     for (const origin of portal.origins)
       if (isPlain(origin)) errors.push(`portals.${name}.origins: ${origin} must be https in production`)
+    for (const origin of portal.passkeys.origins)
+      if (isPlain(origin)) errors.push(`portals.${name}.passkeys.origins: ${origin} must be https in production`)
     if (portal.site.url !== undefined)
       errors.push(`portals.${name}.site.url: is only for development; set portals.${name}.site.directory`)
   }
