@@ -100,7 +100,7 @@ export const refusalTexts: Readonly<Record<Code, RefusalText>> = {
   },
   'AUTH.PASSKEY_INVALID': {
     cause:
-      'The passkey is unknown, suspended or of another account, or its challenge is unknown, expired or used, or the signature, origin or relying party id is wrong. The log has the reason.',
+      'The passkey is unknown, suspended or of another account. Or its challenge, signature, origin or relying party id is wrong. The log has the reason.',
     action:
       'Start again with new options. If it fails on every attempt, compare `passkeys.rpId` and `passkeys.origins` with the address of the page.',
   },

@@ -30,7 +30,7 @@ const shownSignIns = 10
 /** Resolves with undefined if the account does not exist. */
 export async function readAccountOverview(
   { database, clock, digest }: Pick<IdentityPorts, 'database' | 'clock' | 'digest'>,
-  { login }: Pick<IdentitySettings, 'login'>,
+  { login, portals }: Pick<IdentitySettings, 'login' | 'portals'>,
   { portal, id }: { portal: Portal; id: AccountId },
 ): Promise<AccountOverview | undefined> {
   const account = await accountById(database, portal, id)
@@ -43,7 +43,7 @@ export async function readAccountOverview(
   } as const
   const lockoutsOf = async (subject: keyof typeof subjects) =>
     (await lockout.lockoutsOfAllDevices(subjects[subject])).map((until) => ({ subject, until }))
-  const { otp, backup, passkeys } = await run(database, factorsOf(account))
+  const { otp, backup, passkeys } = await run(database, factorsOf({ portals }, account))
   const history = { portal, accountId: id, from: undefined, until: undefined, sortOrder: 'desc' } as const
   const signIns = await listLoginHistory(database, { ...history, currentPage: 1, pageSize: shownSignIns })
   return {

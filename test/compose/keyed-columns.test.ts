@@ -19,6 +19,13 @@ const unlisted = new Map([
   ['refresh_tokens.parent_digest', 'never compared with a new digest'],
   ['withdrawal_channels.account_digest', 'accounts are compared by their sealed numbers'],
   ['step_ups.purpose_digest', 'a hash without a key'],
+  ['passkeys.credential_id', 'public'],
+  ['passkeys.public_key', 'public'],
+  ['passkey_challenges.nonce', 'public'],
+  ['passkey_challenges.purpose_digest', 'a hash without a key'],
+  ['passkey_challenges.client_digest', 'under the key of passkey_challenges.challenge_digest'],
+  ['passkey_challenges.attempt_digest', 'never compared with a new digest'],
+  ['passkey_challenges.enrollment_digest', 'never compared with a new digest'],
 ])
 
 test('every column of sealed values and digests is listed for key rotations', async () => {

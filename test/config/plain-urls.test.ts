@@ -39,6 +39,12 @@ const settingsWithUrl: Readonly<Record<string, object>> = {
         inPortal(name, { links: { [link]: plain } }),
       ]),
       [`portals.${name}.origins[]`, inPortal(name, { origins: [plain] })],
+      [
+        `portals.${name}.passkeys.origins[]`,
+        inPortal(name, {
+          passkeys: { rpId: 'service.example', origins: [plain], userVerification: 'required', attestation: 'none' },
+        }),
+      ],
       // Of this machine: the schema accepts no other one.
       [`portals.${name}.site.url`, inPortal(name, { site: { url: 'http://127.0.0.1:5173' } })],
     ]),

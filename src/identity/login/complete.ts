@@ -12,7 +12,7 @@ import { type LoginFailure, recordFailedLogin } from '../sessions/history-store.
 import { sessionNotFound } from '../tokens/rules.ts'
 import { signInBinding } from '../webauthn/challenges.ts'
 import { suspendingCopies } from '../webauthn/copies.ts'
-import { passkeysOf } from '../webauthn/store.ts'
+import { passkeysOf, whereOffered } from '../webauthn/store.ts'
 import { findLogin, type LoginPorts, type PendingLogin } from './service.ts'
 import { type CompletedLogin, issueTokens, type SessionClient, type StartedLogin, startLogin } from './start.ts'
 
@@ -138,7 +138,7 @@ async function finish(
     accountLocked(portal, id),
     spendAttempt(portal, login.digest, now),
     factorOf(ports, { portal, id, code: login.code, challenge }, factor, context, now),
-    passkeysOf({ portal, id }),
+    whereOffered(ports.settings, portal, passkeysOf({ portal, id })),
     recordDevice(id, digest.candidates('client-hash', context.clientHash), now),
   ])
   if (account?.status !== 'ACTIVE') throw sessionNotFound('the account is not active')

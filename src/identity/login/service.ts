@@ -42,7 +42,7 @@ import { recordFailedLogin } from '../sessions/history-store.ts'
 import type { RefreshPorts } from '../sessions/refresh.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { sessionNotFound } from '../tokens/rules.ts'
-import { passkeysOfAttempt } from '../webauthn/store.ts'
+import { passkeysOfAttempt, whereOffered } from '../webauthn/store.ts'
 import type { KnownNetworks } from './known-networks.ts'
 
 export interface LoginConcurrency {
@@ -114,7 +114,7 @@ export async function findLogin(
       accountOfAttempt(portal, attempt),
       findSignInDevice(ports, ports.settings.login, { portal, attempt }, context),
       otpOfAttempt(portal, attempt),
-      passkeysOfAttempt(portal, attempt),
+      whereOffered(ports.settings, portal, passkeysOfAttempt(portal, attempt)),
     ]),
   )
   const [account, device, otp, passkeys] = result
@@ -215,7 +215,7 @@ async function verifyPassword(
   const id = account?.id ?? ids.next<'account'>()
   const { counted, result: factors } = await lockout.countFailureAnd(
     lockout.loginSubject(portal, email, known),
-    factorsOf({ portal, id }),
+    factorsOf(settings, { portal, id }),
   )
   const matches = await passwords.verify(account?.passwordHash ?? null, password).catch(async (error: unknown) => {
     // An overload is not a failure of the caller.

@@ -26,7 +26,7 @@ import { createRequestOptions } from '../webauthn/ceremony.ts'
 import { createStepUpChallenge, stepUpBinding } from '../webauthn/challenges.ts'
 import type { RequestOptions } from '../webauthn/contract.ts'
 import { passkeySettings } from '../webauthn/factor.ts'
-import { passkeysOf, readPasskeys } from '../webauthn/store.ts'
+import { passkeysOf, readPasskeys, whereOffered } from '../webauthn/store.ts'
 import type { MfaMethod, StepUpPurpose } from './contract.ts'
 import type { PresentedFactor } from './presented.ts'
 import { type ConfirmedCommand, describePurpose, parsePurpose } from './purpose.ts'
@@ -57,9 +57,13 @@ export interface StoredFactors extends StrongFactors {
   backup: BackupCodeCounts
 }
 
-export function factorsOf({ portal, id }: Pick<Account, 'portal' | 'id'>): Statements<StoredFactors> {
-  const all = together([otpOf(portal, id), backupCodeCounts(portal, id), passkeysOf({ portal, id })])
-  return all.map(([otp, backup, passkeys]) => ({ otp, backup, passkeys }))
+export function factorsOf(
+  settings: Pick<IdentitySettings, 'portals'>,
+  { portal, id }: Pick<Account, 'portal' | 'id'>,
+): Statements<StoredFactors> {
+  const passkeys = whereOffered(settings, portal, passkeysOf({ portal, id }))
+  const all = together([otpOf(portal, id), backupCodeCounts(portal, id), passkeys])
+  return all.map(([otp, backup, stored]) => ({ otp, backup, passkeys: stored }))
 }
 
 /** Includes disabled methods. */
@@ -67,7 +71,7 @@ export async function listMfaMethods(
   { database, settings }: Pick<MfaPorts, 'database' | 'settings'>,
   account: Account,
 ): Promise<MfaEntry[]> {
-  return toMfaEntries(settings, account, await run(database, factorsOf(account)))
+  return toMfaEntries(settings, account, await run(database, factorsOf(settings, account)))
 }
 
 export function enabledMethods(settings: IdentitySettings, account: Account, factors: StoredFactors): MfaMethod[] {
@@ -91,7 +95,7 @@ export async function sendStepUpCode(
   const session = assertSession(context.caller)
   const { portal, accountId } = session
   const account = await ownAccount(database, context.caller)
-  const factors = await run(database, factorsOf(account))
+  const factors = await run(database, factorsOf(settings, account))
   assertMailAllowed(settings, account, factors)
   const parsed = await requestedPurpose(ports, requested, context.caller)
   assertStepUpFactor(settings, account, factors.passkeys, 'EMAIL', parsed?.operation ?? null)
@@ -158,7 +162,13 @@ export async function stepUp(
     const now = ports.clock.now()
     const account = await ownAccount(tx, context.caller)
     const { portal, id } = account
-    assertStepUpFactor(ports.settings, account, await readPasskeys(tx, account), factor.method, operation)
+    assertStepUpFactor(
+      ports.settings,
+      account,
+      await run(tx, whereOffered(ports.settings, portal, passkeysOf(account))),
+      factor.method,
+      operation,
+    )
     const owner = { portal, id, code: stepUpCodeOwner(session, purpose, mfa), challenge }
     const verify = await run(tx, factorOf(ports, owner, factor, context, now))
     const proof = await verify(tx, account)

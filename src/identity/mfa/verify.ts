@@ -13,7 +13,7 @@ import type { ChallengeBinding } from '../webauthn/challenge-store.ts'
 import { signInBinding } from '../webauthn/challenges.ts'
 import { suspendingCopies } from '../webauthn/copies.ts'
 import { passkeyFactor } from '../webauthn/factor.ts'
-import { passkeysOf } from '../webauthn/store.ts'
+import { passkeysOf, whereOffered } from '../webauthn/store.ts'
 import { backupCodeCandidates } from './backup-codes.ts'
 import type { PresentedFactor, StrongFactor } from './presented.ts'
 import { allowsMailCodes, type StrongFactors } from './rules.ts'
@@ -93,9 +93,10 @@ export function factorOf(
   if (factor.method !== 'EMAIL') return strongFactor(ports, owner, factor, context, now)
   const { portal, id } = owner
   const code = spendPresentedCode(ports.digest, owner.code, factor.code, now)
-  const statements = together([otpOf(portal, id), passkeysOf({ portal, id }), code])
-  return statements.map(([otp, passkeys, isSpent]) => async (_, account) => {
-    assertMailAllowed(ports.settings, account, { otp, passkeys })
+  const passkeys = whereOffered(ports.settings, portal, passkeysOf({ portal, id }))
+  const statements = together([otpOf(portal, id), passkeys, code])
+  return statements.map(([otp, stored, isSpent]) => async (_, account) => {
+    assertMailAllowed(ports.settings, account, { otp, passkeys: stored })
     return isSpent ? { method: factor.method } : undefined
   })
 }

@@ -1,7 +1,17 @@
 import type { RawBuilder } from 'kysely'
-import { type Database, type Param, query, run, type Statements, statement, type Tx } from '../../database/index.ts'
+import {
+  type Database,
+  type Param,
+  query,
+  run,
+  type Statements,
+  statement,
+  type Tx,
+  together,
+} from '../../database/index.ts'
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
 import { accountIdOfAttempt } from '../accounts/store.ts'
+import type { IdentitySettings } from '../settings.ts'
 import type { DeviceType } from './schema.ts'
 
 export interface NewPasskey {
@@ -61,6 +71,15 @@ const findByCredential = statement((store, param: Param<{ portal: Portal; creden
     .where('portal', '=', param('portal'))
     .where('credentialId', '=', param('credentialId')),
 )
+
+/** Without statements if the portal has no passkeys. Stored ones then do not count. */
+export function whereOffered(
+  { portals }: Pick<IdentitySettings, 'portals'>,
+  portal: Portal,
+  passkeys: Statements<Passkey[]>,
+): Statements<Passkey[]> {
+  return portals[portal].passkeys ? passkeys : together([]).map(() => [])
+}
 
 /** Oldest first, with suspended ones. */
 export function passkeysOf({ portal, id }: PasskeyOwner): Statements<Passkey[]> {

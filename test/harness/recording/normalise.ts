@@ -26,6 +26,17 @@ const masks: Readonly<Record<string, string>> = {
   clientHash: '<clientHash>',
 }
 
+/** Parts of a passkey, which must stay base64url. */
+const encoded: Readonly<Record<string, string>> = {
+  id: 'KEDetxZcUfinhVi6Za5nZQ',
+  rawId: 'KEDetxZcUfinhVi6Za5nZQ',
+  challenge: 'kPNLdyAhyeMBP1l0eS6-Lw5dRFWlVsP_m1gJLqd1q3o',
+  clientDataJSON: 'e30',
+  attestationObject: 'o2NmbXRkbm9uZQ',
+  authenticatorData: 'SZYN5YgOjGh0NBcPZHZgW4_krrmihjLHmVzzuoMdl2MFAAAAAg',
+  signature: 'MEUCIQDx0v9JbqFzZ2Zc',
+}
+
 /** Local part of test addresses. */
 const newcomer = /\b[0-9a-f]{8}(?=@)/g
 /** A receiver of webhooks in tests. */
@@ -67,7 +78,8 @@ export function normaliser(now: number): (value: Json) => Json {
       .replace(receiver, 'https://example.com/')
       .replace(/(?<=[?&]ticket=)[\w-]{43}/, '<ticket>')
       .replaceAll(timestampPattern, (each) => shifted(each, now))
-    return plain === text && isOpaque(text) && !/^\d+(\.\d+)?$/.test(text) ? `<${name}>` : plain
+    const isRandom = plain === text && isOpaque(text) && !/^\d+(\.\d+)?$/.test(text)
+    return isRandom ? (encoded[name] ?? `<${name}>`) : plain
   }
   const visit = (name: string, value: Json): Json => {
     if (typeof value === 'string') return textOf(name, value)
