@@ -3,7 +3,9 @@ import { createApiClient, createClient } from '../../src/client/index.ts'
 import { catalogue } from '../../src/contract/index.ts'
 
 const at = { baseUrl: 'http://127.0.0.1:1', accessCode: 'x' }
-const own = ['answer', 'clientHash', 'close', 'events', 'session', 'signIn', 'signOut', 'socketProtocols', 'with']
+const passkeys = ['addPasskey', 'removePasskey', 'signInWithPasskey']
+const frame = ['clientHash', 'close', 'session', 'signOut', 'with']
+const own = ['answer', 'events', 'signIn', 'socketProtocols', ...frame, ...passkeys]
 
 describe.each(['CONSUMER', 'SYSTEM'] as const)('the client of %s', (portal) => {
   const client = createClient({ ...at, portal })

@@ -30,8 +30,8 @@ interface StepUpParts extends StepUpOperations {
 }
 
 /**
- * Confirms a call with a passkey, or with the account's primary method for codes. Throws the last refusal of a passkey or a
- * code.
+ * Confirms a call with a passkey, or with a code of the authenticator or of a mail. Throws the last refusal of a passkey or
+ * a code.
  */
 async function confirmCall(
   { caller, passkeys, listMfaMethods, sendStepUpCode, stepUp }: StepUpParts,
@@ -52,7 +52,8 @@ async function confirmCall(
       caller.answer(stepUp, { body: { mfaMethod: 'PASSKEY', passkey, purpose } })
     if (await passkeys.confirm(caller, purpose, { isWanted, hasOther: others.length > 0, verify })) return
   }
-  const mfaMethod = (others.find(({ isPrimary }) => isPrimary) ?? others[0])?.mfaMethod.code ?? 'EMAIL'
+  const codes = others.map(({ mfaMethod: { code } }) => code)
+  const mfaMethod = codes.includes('OTP') ? 'OTP' : (codes[0] ?? 'EMAIL')
   const sent =
     mfaMethod === 'EMAIL' ? (await caller.answer(sendStepUpCode, { body: { mfaMethod, purpose } })).data : null
   await retryWrongCode(async (refused) => {

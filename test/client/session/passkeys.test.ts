@@ -312,6 +312,19 @@ describe('onStepUp', () => {
     }
   })
 
+  test('prefers the code of an authenticator to a mailed one', async () => {
+    const otp = factor(method('OTP', 10_011_002), false)
+    gateway = await scriptedGateway({
+      ...script,
+      [`GET ${security}/mfa`]: ok([factor(email, false), otp, factor(passkeyMethod, true)]),
+    })
+    const { client } = clientOf(authenticator({ get: cancelled }))
+    await client.session.adopt(pair('1'))
+    await command(client)
+    expect(bodies('/security/step-up')).toEqual([{ mfaMethod: 'OTP', code: '123456', purpose }])
+    expect(bodies('/step-up/send')).toEqual([])
+  })
+
   test('rejects the call if the account has no other factor, and after a failure of the gateway', async () => {
     gateway = await scriptedGateway({
       ...script,
