@@ -2,7 +2,7 @@ import { createPublicKey } from 'node:crypto'
 import { COSEALG, cose, decodeCredentialPublicKey } from '@simplewebauthn/server/helpers'
 import { invalidPasskey, toBase64url } from './encoding.ts'
 
-/* What the library accepts, although no authenticator sends it. */
+/* Keys and signatures that the library accepts, although no authenticator sends them. */
 
 const minModulusBits = 2_048
 const minExponent = 65_537n

@@ -16,7 +16,7 @@ export interface SoftwareKey {
   algorithm: Algorithm
 }
 
-/** What the browser and the authenticator sign. */
+/** The facts that the browser and the authenticator sign. */
 export interface Ceremony {
   challenge: Uint8Array
   rpId: string
@@ -32,7 +32,7 @@ export interface Ceremony {
 
 const presentAndVerified = flags.userPresent | flags.userVerified
 
-/** A key of an authenticator in software, which signs whatever a test asks for. */
+/** A key of an authenticator in software, which signs all that a test asks for. */
 export function createKey(algorithm: Algorithm = 'ES256', idBytes = 32): SoftwareKey {
   const { privateKey, publicKey } = keyPair(algorithm)
   const jwk = publicKey.export({ format: 'jwk' })

@@ -137,7 +137,7 @@ describe('signed, but not as Portico asks for it', () => {
     ['http', { origin: 'http://portal.example' }],
     ['another rp id', { rpId: 'example' }],
     ['no challenge', { clientData: { challenge: undefined } }],
-    ['a challenge that is no text', { clientData: { challenge: { length: 43 } } }],
+    ['a challenge that is not a text', { clientData: { challenge: { length: 43 } } }],
     ['the counter went back', { counter: 4 }, { signCount: 5 }],
     ['the counter stands still', { counter: 5 }, { signCount: 5 }],
     ['the counter went back to zero', { counter: 0 }, { signCount: 5 }],
