@@ -39,6 +39,8 @@ const notSampled: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
+const ofProvider = 'needs an identity provider; test/identity/providers and test/e2e/identity-providers.test.ts run it'
+
 /** Commands without input here, and why. */
 const notRun: Readonly<Record<string, string>> = {
   'exchanges.confirmRate': 'a second operator has to confirm what the first one has set',
@@ -48,6 +50,16 @@ const notRun: Readonly<Record<string, string>> = {
   'files.link': 'needs the cookie of a browser; test/e2e/shared-state/one-time-links.test.ts runs it',
   'exports.link': 'needs the cookie of a browser; test/e2e/shared-state/one-time-links.test.ts runs it',
   'files.upload': 'its body is a form; the samples of files run it',
+  'auth.providerInitiate': ofProvider,
+  'auth.providerComplete': ofProvider,
+  'browserSessions.startWithProvider': ofProvider,
+  'providers.linkInitiate': ofProvider,
+  'providers.link': ofProvider,
+  'providers.unlink': ofProvider,
+  'providers.logout': ofProvider,
+  'providers.stepUpInitiate': ofProvider,
+  'providers.stepUp': ofProvider,
+  'proposals.invite': ofProvider,
   'secureChannel.open': 'needs the keys of a channel; test/identity/secure-channel runs it',
   'secureChannel.close': 'needs a channel; test/identity/secure-channel runs it',
 }

@@ -10,6 +10,12 @@ const unaudited = new Set([
   'secureChannel.close',
   'auth.loginInitiate',
   'auth.mfaSend',
+  'auth.providerInitiate',
+  // Audited once the person is signed in.
+  'auth.providerComplete',
+  'browserSessions.startWithProvider',
+  'providers.linkInitiate',
+  'providers.stepUpInitiate',
   'auth.refresh',
   'registration.initiate',
   'registration.verifyEmail',

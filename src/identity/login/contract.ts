@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { accountEmail, password } from '../../contract/account-fields.ts'
+import { opened } from '../../contract/events/caused.ts'
 import { bizId, coded, opaque, sessionId } from '../../contract/fields.ts'
 import { anonymous, everyPortal, own } from '../../contract/policies.ts'
 import { accountStatus, operation } from '../../kernel/index.ts'
@@ -176,6 +177,15 @@ export const verifyPasskey = operation({
   refuses: ['AUTH.PASSKEYS_NOT_AVAILABLE', 'AUTH.PASSKEY_INVALID', 'AUTH.PENDING_APPROVAL', 'ACCESS.IP_NOT_ALLOWED'],
 })
 
+/** The groups of an operator at the provider have changed. */
+export const providedRights = [
+  ...(['proposal.pending', 'proposal.done', 'proposal.cancelled', 'proposal.expired'] as const),
+  'operator.permissions_changed',
+] as const
+
+/** The first sign-in of a person without an account. */
+const providedAccount = ['account.active', 'account.pending_approval', ...opened] as const
+
 export const listProviders = operation({
   id: 'auth.providers',
   method: 'GET',
@@ -203,7 +213,7 @@ export const completeProviderLogin = operation({
   ...post,
   id: 'auth.providerComplete',
   path: '/auth/provider/complete',
-  emits: ['session.started', 'session.ended'],
+  emits: ['session.started', 'session.ended', ...providedAccount, ...providedRights],
   summary: 'Complete a sign-in with an identity provider',
   policy: { ...anonymous, rate: 'login' },
   body: ProviderReply,

@@ -2,7 +2,14 @@ import * as z from 'zod'
 import { timestamp } from '../../contract/fields.ts'
 import { everyPortal, own } from '../../contract/policies.ts'
 import { operation } from '../../kernel/index.ts'
-import { ProviderReply, providerId, providerRefusals, returnTo, StartedProviderAttempt } from '../login/contract.ts'
+import {
+  ProviderReply,
+  providedRights,
+  providerId,
+  providerRefusals,
+  returnTo,
+  StartedProviderAttempt,
+} from '../login/contract.ts'
 import { StepUpPurpose, stepUp } from '../mfa/contract.ts'
 
 export const summary = 'Accounts at identity providers, with which a person signs in and confirms commands.'
@@ -46,6 +53,7 @@ export const linkProvider = operation({
   summary: 'Link the account to an identity provider',
   policy: { ...own, rate: 'login' },
   body: ProviderReply,
+  emits: [...providedRights],
   reply: LinkedProvider,
   refuses: [...providerRefusals, 'STATE.CONFLICT'],
 })
@@ -54,7 +62,7 @@ export const unlinkProvider = operation({
   ...post,
   id: 'providers.unlink',
   path: '/security/providers/unlink',
-  emits: ['session.ended'],
+  emits: ['session.ended', ...providedRights],
   summary: 'Unlink the account from an identity provider',
   description:
     'Ends the other sessions. An operator loses the permissions if the groups of the provider decide over them.',
