@@ -26,6 +26,9 @@ const unlisted = new Map([
   ['passkey_challenges.client_digest', 'under the key of passkey_challenges.challenge_digest'],
   ['passkey_challenges.attempt_digest', 'never compared with a new digest'],
   ['passkey_challenges.enrollment_digest', 'never compared with a new digest'],
+  ['provider_attempts.purpose_digest', 'a hash without a key'],
+  ['provider_attempts.client_digest', 'under the key of provider_attempts.token_digest'],
+  ['provider_attempts.state_digest', 'under the key of provider_attempts.token_digest'],
 ])
 
 test('every column of sealed values and digests is listed for key rotations', async () => {

@@ -88,7 +88,8 @@ describe('the document', () => {
           return at(operation, 'tags', '0') === tag ? [operationId] : []
         }),
       )
-    const steps = ['loginInitiate', 'mfaSend', 'loginComplete', 'logout', 'refresh']
+    const ofProviders = ['providerInitiate', 'providerComplete', 'providers']
+    const steps = ['loginInitiate', 'mfaSend', 'loginComplete', 'logout', ...ofProviders, 'refresh']
     expect(idsOf('auth')).toEqual(
       ['consumer', 'system'].flatMap((chain) => steps.map((step) => `${chain}.auth.${step}`)),
     )
@@ -276,7 +277,7 @@ describe('an operation', () => {
       )
       expect(fields.includes('Content-Range'), name).toBe(/RANGE_NOT_SATISFIABLE/.test(name))
       expect(fields.includes('WWW-Authenticate'), name).toBe(
-        /TOKEN_|CREDENTIALS|CODE_INVALID|CLIENT_MISMATCH|"4010"/.test(name),
+        /TOKEN_|CREDENTIALS|CODE_INVALID|CLIENT_MISMATCH|PROVIDER_REFUSED|"4010"/.test(name),
       )
     }
   })

@@ -73,7 +73,10 @@ export const identityProvider = z.strictObject({
       'Accounts for people who sign in for the first time. `none` creates none, `invited` creates one for people whom an operator has invited, and `create` creates one for everybody whom the provider authenticates. A new account has no permissions. Existing accounts are linked only by their owners.',
     ),
   groups: z
-    .record(z.string().min(1).max(200), z.array(z.enum(operatorRoleNames)).min(1))
+    .record(
+      z.string().min(1).max(200),
+      z.array(z.enum(operatorRoleNames)).min(1).describe('Roles of the group with this name.'),
+    )
     .optional()
     .describe(
       'Roles of operators by group at the provider. At each sign-in, permissions without a group are revoked, and new ones are proposed for a second operator to confirm. Without this setting, sign-ins do not change permissions. Only for SYSTEM.',
