@@ -20,6 +20,7 @@ import {
   findStepUpBy,
   idempotencyStage,
   invalidateAccess,
+  keyProofStage,
   type LimitUncounted,
   limitsStage,
   type OpenStreams,
@@ -74,12 +75,13 @@ export function gatewayPipeline(parts: PipelineParts): Pipeline {
   const { settings, limits, channel, authentication, stepUps, access, backends, streams, durations, tracing } = parts
   const { cookies, origins } = parts
   const resolveClient = createClientResolver(settings.portals)
+  const baseUrlsOf = publicUrlsOf(settings)
   const authenticationParts = {
     authentication,
     cookies,
     origins,
     resolveClient,
-    baseUrlsOf: publicUrlsOf(settings),
+    baseUrlsOf,
     readCertificate: createCertificateReader(settings.portals),
   }
   const authenticate = authenticateStage(authenticationParts)
@@ -110,6 +112,7 @@ export function gatewayPipeline(parts: PipelineParts): Pipeline {
     workspace,
     permission,
     limits: limitsStage(limits, settings),
+    keyProof: keyProofStage(authentication, baseUrlsOf),
     payoutHold: parts.payoutHold,
     transferLimit: transferLimitStage({
       settings: settings.requests,

@@ -26,7 +26,7 @@ Every error response has the form of the envelope, with \`success: false\` and o
 
 - \`code\` is for programs.
 - \`message\` is for people, in the language of the request. It can name the invalid field.
-- The code determines the HTTP status. Every 401 carries \`WWW-Authenticate: Bearer\`.
+- The code determines the HTTP status. Every 401 carries \`WWW-Authenticate: Bearer\`, and \`DPoP\` after an invalid proof.
 - Under \`/web/v1/users/self\` codes are numbers: the status followed by 0, such as \`4010\`.
 
 The catalogue in \`/openapi.json\` lists the codes of each operation. Requests that the HTTP parser rejects get a plain status without

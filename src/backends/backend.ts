@@ -61,6 +61,7 @@ function toRequest(call: Call): AnyRequest {
     ifRange: conditionalHeader(call, 'if-range') ?? null,
     headOnly: call.headOnly,
     lastEventId: null,
+    keyProof: call.keyProof,
     params: call.params,
     query: call.input.query,
     body: call.input.body,

@@ -130,7 +130,7 @@ export function upstreamSettings(
 
 /** Headers that the gateway sets, that concern one connection, or that contain credentials. */
 const reservedHeader =
-  /^(authorization|cookie|set-cookie2?|www-authenticate|host|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|forwarded|access-control-.*|location|refresh|via|content-(length|type|encoding)|x-(portal-access-code|client-.*|forwarded-.*|request-id|locale|workspace-id|secure-channel-.*|sc-session-id)|cf-.*|ratelimit.*|strict-transport-security|content-security-policy|traceparent|tracestate)$/
+  /^(authorization|dpop|cookie|set-cookie2?|www-authenticate|host|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|forwarded|access-control-.*|location|refresh|via|content-(length|type|encoding)|x-(portal-access-code|client-.*|forwarded-.*|request-id|locale|workspace-id|secure-channel-.*|sc-session-id)|cf-.*|ratelimit.*|strict-transport-security|content-security-policy|traceparent|tracestate)$/
 
 const headerNames = z.array(
   z

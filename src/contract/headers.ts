@@ -22,6 +22,8 @@ export const headers = {
   requestId: define('X-Request-Id', visible(128)),
   idempotencyKey: define('Idempotency-Key', { type: 'string', pattern: idempotencyKeyPattern }),
   clientHash: define('X-Client-Hash', visible(256)),
+  /** RFC 9449. */
+  dpop: define('DPoP'),
   forwardedProto: define('X-Forwarded-Proto', one('https')),
   connectingIp: define('CF-Connecting-IP'),
   ray: define('Cf-Ray', visible(64)),

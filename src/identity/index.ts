@@ -21,6 +21,7 @@ import type {
 } from '../kernel/index.ts'
 import type { EventMapper } from '../platform/events/index.ts'
 import type { JobKind } from '../platform/jobs/index.ts'
+import { RequestProofs } from '../platform/proofs/index.ts'
 import { accountEvents } from './accounts/events.ts'
 import { type ProvidedAccount, provideAccount } from './accounts/service.ts'
 import { browserSessionHandlers } from './browser-sessions/handlers.ts'
@@ -120,7 +121,8 @@ export async function createIdentity(ports: IdentityPorts, settings: IdentitySet
   const lockout = new Lockout(ports, settings.login.failures)
   const verifiedTokens = new VerifiedTokens(tokens, keys, settings.tokens)
   const networks = new KnownNetworks(clock)
-  const common = { ...ports, settings, tokens, verifiedTokens, sessionCache }
+  const proofs = new RequestProofs(ports.cache)
+  const common = { ...ports, settings, tokens, proofs, verifiedTokens, sessionCache }
   const providers = new Providers(
     ports,
     Object.values(settings.portals).flatMap((portal) => portal.providers),
@@ -150,6 +152,7 @@ export async function createIdentity(ports: IdentityPorts, settings: IdentitySet
       accessToken: (credential) => authenticator.authenticate(credential),
       sessionCookie: (credential) => authenticator.authenticateCookie(credential),
       ticket: (use) => useTicket(ports, use),
+      keyProof: (proof, request) => authenticator.proveKey(proof, request),
     },
     stepUps: createStepUps(ports),
     signer: createAssertionSigner(keys, clock, ids, settings.tokens.issuer),

@@ -9,7 +9,7 @@ import { formerFactors, issuedFactors, mfa, shownSecrets } from './mfa/schema.ts
 import { enrollments, passwords, undoLinks } from './passwords/schema.ts'
 import { providers } from './providers/schema.ts'
 import { secureChannel } from './secure-channel/schema.ts'
-import { cookies, loginHistory, sessionEvents, sessions, signInMethods } from './sessions/schema.ts'
+import { cookies, loginHistory, sessionEvents, sessionKeys, sessions, signInMethods } from './sessions/schema.ts'
 import { stepUps } from './step-ups/schema.ts'
 import { tickets } from './tickets/schema.ts'
 import { tokens } from './tokens/schema.ts'
@@ -42,4 +42,5 @@ export const migrations = [
   sqlMigration('010-sign-in-methods', signInMethods),
   sqlMigration('011-passkeys', [...passkeys, ...enrollments]),
   sqlMigration('012-identity-providers', providers),
+  sqlMigration('013-session-keys', sessionKeys),
 ]

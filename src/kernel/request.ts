@@ -68,6 +68,8 @@ export interface RequestContext {
   headOnly: boolean
   /** The `id` of the last event that a client of a stream has received, or null at its first request. */
   lastEventId: string | null
+  /** Set if a request without a caller has a valid DPoP proof (RFC 9449). */
+  keyProof?: { keyThumbprint: string; id: string } | undefined
 }
 
 type OptionalCaller = { describesCaller: true } | { startsBrowserSession: true }

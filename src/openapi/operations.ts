@@ -20,6 +20,9 @@ export interface OperationParts extends RequestParts {
   refusals: RefusalResponses
 }
 
+const otherCredentials =
+  'A key with a public key sends a JWT per request instead of its secret, and one with a certificate sends its prefix.'
+
 /** Clients set these headers once. `x-example` is the value that the reference page starts with. */
 export const securitySchemes: Record<string, JsonObject> = {
   consumerAccessCode: toHeaderScheme(headers.portalAccessCode, 'Access code of the CONSUMER portal.', 'consumer-dev'),
@@ -35,7 +38,8 @@ export const securitySchemes: Record<string, JsonObject> = {
     scheme: 'bearer',
     bearerFormat: 'JWT',
     description:
-      'Issued by `auth/login/complete` and `auth/token/refresh`. Valid for its own portal and client hash only.',
+      'Issued by `auth/login/complete` and `auth/token/refresh`. Valid for its own portal and client hash only. With a DPoP proof ' +
+      '(RFC 9449) at the sign-in, it is bound to a key instead: send `Authorization: DPoP` and the header `DPoP`.',
   },
   sessionCookie: {
     type: 'apiKey',
@@ -48,12 +52,12 @@ export const securitySchemes: Record<string, JsonObject> = {
   apiKey: {
     type: 'http',
     scheme: 'bearer',
-    description: 'An API key of a workspace, for the machine chain `/api/v1/consumer`.',
+    description: `An API key of a workspace, for the machine chain \`/api/v1/consumer\`. ${otherCredentials}`,
   },
   operatorApiKey: {
     type: 'http',
     scheme: 'bearer',
-    description: 'An API key of operators, for the machine chain `/api/v1/system`.',
+    description: `An API key of operators, for the machine chain \`/api/v1/system\`. ${otherCredentials}`,
   },
 }
 

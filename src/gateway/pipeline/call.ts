@@ -21,6 +21,7 @@ import {
   type Upload,
   type WorkspaceAccess,
 } from '../../kernel/index.ts'
+import type { KeyProof } from '../../platform/proofs/index.ts'
 import type { Handshake } from '../sockets/handshake.ts'
 import { type Headers, readIdempotencyKey } from './headers.ts'
 import type { OpenedChannel, Ticket } from './ports.ts'
@@ -160,6 +161,8 @@ export class Call implements IncomingRequest {
   locale: Locale = fallbackLocale
   /** Set by the `clientHash` stage. */
   clientHash = ''
+  /** Set by the `keyProof` stage. */
+  keyProof: KeyProof | undefined = undefined
   /** Whether the limits of the address have counted this call. */
   isCounted = false
   /** The limit with the fewest remaining requests, of those that have counted this call. */

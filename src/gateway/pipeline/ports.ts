@@ -9,7 +9,7 @@ import type {
   WorkspaceId,
 } from '../../kernel/index.ts'
 import type { AuditContext } from '../../platform/audit/index.ts'
-import type { ProvenRequest } from '../../platform/proofs/index.ts'
+import type { KeyProof, ProvenRequest } from '../../platform/proofs/index.ts'
 
 export interface OpenedChannel {
   plaintext: Uint8Array
@@ -47,6 +47,8 @@ export interface RequestFacts extends ProvenRequest {
 
 export interface Credential {
   token: string
+  /** The proof of a token with the scheme DPoP. Undefined for Bearer. */
+  dpopProof?: string | undefined
   /** Without them, a credential that is bound to the request is refused. */
   facts?: RequestFacts | undefined
   /** Null on the self chain, where the token determines the portal. */
@@ -103,6 +105,8 @@ export interface AuthenticationPort {
   sessionCookie(credential: CookieCredential): MaybePromise<Caller>
   /** Throws ACCESS.TICKET_INVALID unless the caller's session has the ticket. Only one request can spend it. */
   ticket(use: TicketUse): Promise<SpentTicket>
+  /** For a request without a caller. Throws VALIDATION.INVALID_PARAMETER. */
+  keyProof(proof: string, request: ProvenRequest): Promise<KeyProof>
   /** Undefined if the token is not an API key. The keys of operators have no workspace. */
   apiKey(credential: Credential): Promise<{ caller: Caller; workspace: WorkspaceAccess | null }> | undefined
 }

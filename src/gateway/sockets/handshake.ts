@@ -30,6 +30,7 @@ const credentialNames: ReadonlySet<string> = new Set([
   headers.clientHash.field,
   headers.locale.field,
   headers.workspaceId.field,
+  headers.dpop.field,
   'authorization',
 ])
 

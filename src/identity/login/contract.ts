@@ -45,7 +45,7 @@ const TokenPair = z.object({
 })
 
 const LoginCompleted = TokenPair.extend({
-  tokenType: z.literal('Bearer'),
+  tokenType: z.enum(['Bearer', 'DPoP']).meta({ description: 'DPoP if the request had a DPoP proof (RFC 9449)' }),
   refreshExpiresIn: z.int(),
   sessionId: bizId,
   isNewDevice: z.boolean(),

@@ -49,23 +49,15 @@ export function loginHandlers(ports: LoginPorts, ofProviders: ProviderLoginHandl
       const sent = await sendLoginCode(ports, { sessionId, method }, request)
       return { mfaMethod: toMethodView(words, method, request.locale), ...sent }
     },
-    completeLogin: async (request) => {
-      const completed = await asLaterStep(ports, request, () =>
-        completeLogin(ports, completionOf(request.body), request),
-      )
-      return { ...completed, tokenType: 'Bearer' }
-    },
+    completeLogin: (request) =>
+      asLaterStep(ports, request, () => completeLogin(ports, completionOf(request.body), request)),
     createPasskeyRequest: (request) =>
       concurrency.laterSteps.runLimited(
         () => createSignInOptions(ports, request.body?.sessionId, request),
         placeOf(ports, request),
       ),
-    verifyPasskey: async (request) => {
-      const completed = await asLaterStep(ports, request, () =>
-        completeByPasskey(ports, request.body.credential, request),
-      )
-      return { ...completed, tokenType: 'Bearer' }
-    },
+    verifyPasskey: (request) =>
+      asLaterStep(ports, request, () => completeByPasskey(ports, request.body.credential, request)),
     refreshToken: (request) => refreshTokens(ports, request.body.refreshToken, request),
     logout: async (request) =>
       withSessionCookie({ success: true, terminatedSessions: await logout(ports, request) }, null),

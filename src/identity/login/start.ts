@@ -47,6 +47,7 @@ export function startLogin(
 }
 
 export interface CompletedLogin extends TokenPair {
+  tokenType: 'Bearer' | 'DPoP'
   /** Seconds, regardless of activity. */
   refreshExpiresIn: number
   sessionId: string
@@ -56,10 +57,12 @@ export interface CompletedLogin extends TokenPair {
 /** The reply to a client that keeps tokens. Call it after the commit. */
 export async function issueTokens(
   ports: LoginPorts,
-  { accountId, sessionId, secret, expiresAt, isNewDevice }: StartedLogin,
+  { accountId, sessionId, secret, expiresAt, isNewDevice, keyThumbprint }: StartedLogin,
   { portal, clientHash }: RequestContext,
 ): Promise<CompletedLogin> {
-  const access = await ports.tokens.issue({ portal, accountId, sessionId, clientHash, sessionExpiresAt: expiresAt })
+  const bound = { clientHash, keyThumbprint }
+  const access = await ports.tokens.issue({ portal, accountId, sessionId, ...bound, sessionExpiresAt: expiresAt })
   const refreshExpiresIn = Math.floor((expiresAt - ports.clock.now()) / 1_000)
-  return { ...access, refreshToken: secret, refreshExpiresIn, sessionId, isNewDevice }
+  const tokenType = keyThumbprint === null ? 'Bearer' : 'DPoP'
+  return { ...access, refreshToken: secret, tokenType, refreshExpiresIn, sessionId, isNewDevice }
 }

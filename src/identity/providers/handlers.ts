@@ -64,7 +64,7 @@ export function providerLoginHandlers(ports: ProviderPorts): ProviderLoginHandle
       const { started, pending } = await asProviderStep(ports, request, () =>
         finishProviderLogin(ports, request.body, request, { kind: 'tokens', replaced: null }),
       )
-      const completed = started && { ...(await issueTokens(ports, started, request)), tokenType: 'Bearer' as const }
+      const completed = started && (await issueTokens(ports, started, request))
       return { completed, pending: toPendingView(ports.words, pending, request.locale) }
     },
   }

@@ -168,7 +168,7 @@ async function requestFactor(
   changed: SessionId[],
 ): Promise<LastStatements<SignedIn>> {
   const { settings } = ports
-  const methods = enabledMethods(settings, account, await run(tx, factorsOf(account)))
+  const methods = enabledMethods(settings, account, await run(tx, factorsOf(settings, account)))
   if (methods.length === 0)
     throw new Refusal('AUTH.AUTHENTICATOR_REQUIRED', { internal: 'the account has no second factor that it may use' })
   const { sessionId, attempt, now } = prepareAttempt(ports, settings.login, context)

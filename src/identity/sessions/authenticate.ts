@@ -6,6 +6,7 @@ import {
   addMs,
   areWithin,
   type Caller,
+  invalid,
   type MaybePromise,
   type Permission,
   Refusal,
@@ -13,6 +14,7 @@ import {
   thenSync,
 } from '../../kernel/index.ts'
 import { recordRefusal, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
+import type { KeyProof, ProvenRequest, RequestProofs } from '../../platform/proofs/index.ts'
 import type { AddressGuard } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import type { AccessTokens } from '../tokens/jwt.ts'
@@ -30,6 +32,7 @@ const cookieGraceMs = 10_000
 export interface AuthenticatorPorts extends SessionPorts {
   settings: IdentitySettings
   tokens: Pick<AccessTokens, 'clientClaims'>
+  proofs: Pick<RequestProofs, 'spend' | 'verifyDpop'>
   verifiedTokens: VerifiedTokens
   addressGuard: AddressGuard
 }
@@ -61,17 +64,27 @@ export class SessionAuthenticator {
 
   /** Throws ACCESS.TOKEN_INVALID or ACCESS.IP_NOT_ALLOWED. */
   authenticate(credential: Credential): MaybePromise<Caller> {
-    const { clock, sessionCache, verifiedTokens } = this.#ports
+    const { clock, verifiedTokens } = this.#ports
     return thenSync(verifiedTokens.read(credential.token, credential.receivedAt ?? clock.now()), (claims) => {
       if (!claims) throw invalidToken('the token is not valid')
-      this.#assertBound(claims, credential)
-      return thenSync(sessionCache.find(claims.portal, claims.sessionId, credential), (session) => {
-        const open = this.#assertOpen(session)
-        if (open.accountId !== claims.accountId) throw invalidToken('the session belongs to another account')
-        const clientIp = credential.resolveClientIp?.(claims.portal) ?? credential.clientIp
-        return this.#admit(open, clientIp, credential)
-      })
+      return thenSync(this.#assertBound(claims, credential), () => this.#authenticateClaims(claims, credential))
     })
+  }
+
+  #authenticateClaims(claims: AccessClaims, credential: Credential): MaybePromise<Caller> {
+    return thenSync(this.#ports.sessionCache.find(claims.portal, claims.sessionId, credential), (session) => {
+      const open = this.#assertOpen(session)
+      if (open.accountId !== claims.accountId) throw invalidToken('the session belongs to another account')
+      const clientIp = credential.resolveClientIp?.(claims.portal) ?? credential.clientIp
+      return this.#admit(open, clientIp, credential)
+    })
+  }
+
+  /** The key of a request without a caller, which can start or renew a session. Throws VALIDATION.INVALID_PARAMETER. */
+  async proveKey(proof: string, request: ProvenRequest): Promise<KeyProof> {
+    const proven = await this.#ports.proofs.verifyDpop(proof, null, request)
+    if ('problem' in proven) throw invalid('dpop', `DPoP: ${proven.problem}`)
+    return proven
   }
 
   /**
@@ -138,10 +151,25 @@ export class SessionAuthenticator {
     sessionCache.invalidate(session.id)
   }
 
-  #assertBound(claims: AccessClaims, { portal, clientHash }: Credential): void {
+  #assertBound(claims: AccessClaims, credential: Credential): MaybePromise<void> {
+    const { portal, clientHash, dpopProof } = credential
+    const { client, keyThumbprint } = claims
     if (portal !== null && claims.portal !== portal) throw invalidToken('the token belongs to another portal')
-    if (!this.#clientClaimsOf(clientHash).some((claim) => isEqualText(claims.client, claim)))
+    if (keyThumbprint !== undefined) return this.#assertProven(keyThumbprint, credential)
+    if (dpopProof !== undefined) throw invalidToken('the token is not bound to a key')
+    if (client === undefined || !this.#clientClaimsOf(clientHash).some((claim) => isEqualText(client, claim)))
       throw invalidToken('the token belongs to another client')
+  }
+
+  /** Spends the proof last, so that only the holder of the key takes memory. */
+  async #assertProven(keyThumbprint: string, { token, dpopProof, facts }: Credential): Promise<void> {
+    if (dpopProof === undefined || !facts) throw invalidProof('the token needs a DPoP proof', 'invalid_token')
+    if (facts.isRepeated) return
+    const { proofs } = this.#ports
+    const proven = await proofs.verifyDpop(dpopProof, token, facts)
+    if ('problem' in proven) throw invalidProof(`DPoP: ${proven.problem}`)
+    if (proven.keyThumbprint !== keyThumbprint) throw invalidProof('the token belongs to another key')
+    if (!(await proofs.spend(proven.id))) throw invalidProof('the DPoP proof was used before')
   }
 
   #clientClaimsOf(clientHash: string): readonly string[] {
@@ -192,6 +220,12 @@ export class SessionAuthenticator {
 
 function invalidToken(internal: string): Refusal {
   return new Refusal('ACCESS.TOKEN_INVALID', { internal })
+}
+
+/** RFC 9449, section 7.1. */
+function invalidProof(internal: string, error = 'invalid_dpop_proof'): Refusal {
+  const challenge = `DPoP error="${error}", algs="ES256 EdDSA PS256 RS256"`
+  return new Refusal('ACCESS.TOKEN_INVALID', { internal, headers: { 'www-authenticate': challenge } })
 }
 
 function isEqualText(a: string, b: string): boolean {

@@ -1,6 +1,7 @@
 import { commitWith, inTransaction, type LastStatements, type Tx } from '../../database/index.ts'
-import { addMs, areWithin, type Instant, type RequestContext } from '../../kernel/index.ts'
+import { addMs, areWithin, type Instant, invalid, type RequestContext } from '../../kernel/index.ts'
 import { recordRefusal, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
+import type { RequestProofs } from '../../platform/proofs/index.ts'
 import type { AddressGuard } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import type { AccessTokens } from '../tokens/jwt.ts'
@@ -21,6 +22,7 @@ export interface TokenPair {
 export interface RefreshPorts extends SessionPorts {
   settings: IdentitySettings
   tokens: AccessTokens
+  proofs: Pick<RequestProofs, 'spend'>
   addressGuard: AddressGuard
 }
 
@@ -33,7 +35,8 @@ export function successorContext(parent: Uint8Array): string {
  * Rotates a refresh token (RFC 9700, section 4.14). A token works once. Within `refreshRetryMs`, it returns the same
  * successor again until the successor is used, because responses get lost and browser tabs refresh at the same time.
  * Other reuse indicates theft and ends the session.
- * Throws AUTH.SESSION_NOT_FOUND or ACCESS.IP_NOT_ALLOWED.
+ * The client of a session with a key proves it again. Throws AUTH.SESSION_NOT_FOUND or ACCESS.IP_NOT_ALLOWED, and
+ * VALIDATION.INVALID_PARAMETER for a proof that was used before.
  */
 export async function refreshTokens(
   ports: RefreshPorts,
@@ -45,11 +48,14 @@ export async function refreshTokens(
   const { session } = rotation
   ports.sessionCache.invalidate(session.id)
   if (rotation.kind === 'reused') throw sessionNotFound('the refresh token was used before: its session was ended')
+  const { keyProof } = context
+  if (keyProof && !(await ports.proofs.spend(keyProof.id))) throw invalid('dpop', 'the proof was used before')
   const access = await ports.tokens.issue({
     portal: context.portal,
     accountId: session.accountId,
     sessionId: session.id,
     clientHash: context.clientHash,
+    keyThumbprint: session.keyThumbprint,
     sessionExpiresAt: session.expiresAt,
   })
   return { ...access, refreshToken: rotation.refreshToken }
@@ -69,8 +75,9 @@ async function rotate(
   const now = clock.now()
   const { portal } = context
   const tokens = digest.candidates('refresh-token', presented)
-  const clients = digest.candidates('client-hash', context.clientHash)
-  const session = await lockSessionOfToken(tx, portal, tokens, clients)
+  const digests = digest.candidates('client-hash', context.clientHash)
+  const client = { digests, keyThumbprint: context.keyProof?.keyThumbprint ?? null }
+  const session = await lockSessionOfToken(tx, portal, tokens, client)
   if (!session) throw sessionNotFound('unknown refresh token, or its session has ended or belongs to another client')
   if (!isUsable(session, now)) throw sessionNotFound('the session has expired, or its account is not active')
   const used = session.tokenDigest

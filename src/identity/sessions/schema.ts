@@ -31,6 +31,8 @@ interface SessionsTable {
   endReason: SessionEndReason | null
   /** The keyed digest of the browser's cookie. Null for a session that has tokens. */
   cookieDigest: Uint8Array | null
+  /** Of the key of a session whose client proves it (RFC 9449). Null if the client hash binds the session. */
+  keyThumbprint: string | null
   /** Null for a session that is older than the column. */
   signedInBy: SignInMethod | null
   /** Of the session at an identity provider that authenticated the person. */
@@ -106,6 +108,11 @@ export const cookies = [
 export const signInMethods = [
   `ALTER TABLE sessions ADD COLUMN signed_in_by text
     CHECK (signed_in_by IN ('EMAIL', 'OTP', 'BACKUP_CODE', 'PASSKEY', 'PROVIDER'))`,
+]
+
+export const sessionKeys = [
+  `ALTER TABLE sessions ADD COLUMN key_thumbprint text,
+    ADD CONSTRAINT sessions_key CHECK (key_thumbprint IS NULL OR cookie_digest IS NULL)`,
 ]
 
 export const loginHistory = [

@@ -163,6 +163,8 @@ export interface StartedSession {
   /** The refresh token, or the value of the cookie. */
   secret: string
   expiresAt: Instant
+  /** Of the key that the client must prove (RFC 9449). Null if the session is bound to the client hash. */
+  keyThumbprint: string | null
 }
 
 interface StartPorts extends IdentityPorts {
@@ -176,7 +178,7 @@ interface StartPorts extends IdentityPorts {
 export function startSession(
   { ids, randomness, digest, settings }: StartPorts,
   account: Account,
-  { clientHash, clientIp, userAgent }: RequestContext,
+  { clientHash, clientIp, userAgent, keyProof }: RequestContext,
   now: Instant,
   { kind, replaced, signedInBy, provider }: NewSession,
 ): { started: StartedSession; statements: Statements<[SessionId[], ...unknown[]]> } {
@@ -194,8 +196,9 @@ export function startSession(
   const idleExpiresAt = addMs(now, settings.sessions.idleMs)
   const secret = mintToken(randomness)
   const times = { idleExpiresAt, expiresAt }
+  const keyThumbprint = kind === 'tokens' ? (keyProof?.keyThumbprint ?? null) : null
   const cookieDigest = kind === 'cookie' ? digest('session-cookie', secret) : null
-  const client = { clientDigest, clientIp, userAgent, cookieDigest }
+  const client = { clientDigest, clientIp, userAgent, cookieDigest, keyThumbprint }
   const { providerId = null, providerSid = null, providerToken = null } = provider ?? {}
   const atProvider = { providerId, providerSid, providerToken }
   const session = { id: sessionId, portal, accountId, ...client, ...times, signedInBy, ...atProvider }
@@ -205,7 +208,7 @@ export function startSession(
     insertSession(session, now),
     ...(kind === 'tokens' ? [insertRefreshToken(first, now)] : []),
   ] as const)
-  return { started: { sessionId, secret, expiresAt }, statements }
+  return { started: { sessionId, secret, expiresAt, keyThumbprint }, statements }
 }
 
 function assertExists(found: SessionConfiguration | undefined): SessionConfiguration {

@@ -38,6 +38,8 @@ export interface OpenSession {
   /** Null for a session that has tokens. */
   cookieDigest: Uint8Array | null
   signedInBy: SignInMethod | null
+  /** Null unless the client proves a key. */
+  keyThumbprint: string | null
 }
 
 const columns = [
@@ -54,6 +56,7 @@ const columns = [
   'sessions.clientDigest',
   'sessions.cookieDigest',
   'sessions.signedInBy',
+  'sessions.keyThumbprint',
 ] as const
 
 const findOpenSession = statement((store, param: Param<{ portal: Portal; id: SessionId }>) =>
@@ -102,13 +105,14 @@ export function sessionOfRecord(tx: Tx, record: unknown) {
 }
 
 /**
- * Finds the session of a refresh token, which may be used, and the token's digest. The lock serializes token refreshes.
+ * Finds the session of a refresh token, which may be used, and the token's digest. The client must prove the key of the
+ * session, or have its client hash if it has no key. The lock serializes token refreshes.
  */
 export function lockSessionOfToken(
   tx: Tx,
   portal: Portal,
   tokenDigests: readonly Uint8Array[],
-  clientDigests: readonly Uint8Array[],
+  client: { digests: readonly Uint8Array[]; keyThumbprint: string | null },
 ): Promise<(OpenSession & { tokenDigest: Uint8Array }) | undefined> {
   return tx
     .selectFrom('sessions')
@@ -123,7 +127,11 @@ export function lockSessionOfToken(
     .select([...columns, 'refresh_tokens.tokenDigest'])
     .where('sessions.portal', '=', portal)
     .where('refresh_tokens.tokenDigest', 'in', tokenDigests)
-    .where('sessions.clientDigest', 'in', clientDigests)
+    .where(({ eb }) =>
+      client.keyThumbprint === null
+        ? eb.and([eb('sessions.keyThumbprint', 'is', null), eb('sessions.clientDigest', 'in', client.digests)])
+        : eb('sessions.keyThumbprint', '=', client.keyThumbprint),
+    )
     .where('sessions.endedAt', 'is', null)
     .forNoKeyUpdate('sessions')
     .executeTakeFirst()
@@ -139,6 +147,7 @@ export interface NewSession {
   idleExpiresAt: Instant
   expiresAt: Instant
   cookieDigest: Uint8Array | null
+  keyThumbprint: string | null
   signedInBy: SignInMethod
   providerId: string | null
   providerSid: string | null
@@ -172,6 +181,7 @@ const insertRow = statement((store, param: Param<InsertedSession>) =>
     endedAt: null,
     endReason: null,
     cookieDigest: param('cookieDigest'),
+    keyThumbprint: param('keyThumbprint'),
     signedInBy: param('signedInBy'),
     providerId: param('providerId'),
     providerSid: param('providerSid'),

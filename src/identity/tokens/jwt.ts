@@ -21,6 +21,8 @@ export interface TokenSubject {
   accountId: AccountId
   sessionId: SessionId
   clientHash: string
+  /** Binds the token to a key instead of the client hash. */
+  keyThumbprint: string | null
   sessionExpiresAt: Instant
 }
 
@@ -60,8 +62,9 @@ export class AccessTokens {
     const { kid, privateKey } = await this.#keys.signing()
     const issued = epochSeconds(now)
     const expires = Math.min(Math.ceil(addMs(now, accessTtlMs) / 1_000), epochSeconds(subject.sessionExpiresAt))
-    const [client] = this.clientClaims(subject.clientHash)
-    const accessToken = await new SignJWT({ sid: subject.sessionId, client })
+    const { keyThumbprint: jkt } = subject
+    const bound = jkt === null ? { client: this.clientClaims(subject.clientHash)[0] } : { cnf: { jkt } }
+    const accessToken = await new SignJWT({ sid: subject.sessionId, ...bound })
       .setProtectedHeader({ alg: 'EdDSA', typ: accessTokenType, kid })
       .setIssuer(issuer)
       .setAudience(audienceOf(issuer, subject.portal))

@@ -15,8 +15,10 @@ export interface AccessClaims {
   accountId: AccountId
   sessionId: SessionId
   portal: Portal
-  /** Digest of the client hash at the sign-in, in base64url. */
-  client: string
+  /** The token is bound to a client hash, whose digest this is in base64url, or to a key. */
+  client: string | undefined
+  /** Of the key that signs DPoP proofs (RFC 9449, section 6.1). */
+  keyThumbprint: string | undefined
   /** Epoch seconds. */
   notBefore: number
   expires: number
@@ -39,6 +41,8 @@ export function keyIdOf(header: unknown): string | undefined {
 
 /** A digest of 36 bytes in base64url. */
 const clientClaimLength = 48
+/** SHA-256 in base64url. */
+const thumbprintLength = 43
 const time = z.int().min(0)
 const id = z.string().refine(isBizId)
 const Claims = z.strictObject({
@@ -50,7 +54,8 @@ const Claims = z.strictObject({
   iat: time,
   nbf: time,
   exp: time,
-  client: z.string().length(clientClaimLength),
+  client: z.string().length(clientClaimLength).optional(),
+  cnf: z.strictObject({ jkt: z.string().length(thumbprintLength) }).optional(),
 })
 
 /** Expects that signature, issuer and times were verified. */
@@ -58,8 +63,10 @@ export function parseClaims(payload: unknown, issuer: string): (AccessClaims & {
   const claims = Claims.safeParse(payload).data
   const portal = portals.find((each) => claims?.aud === audienceOf(issuer, each))
   if (!claims || !portal) return undefined
-  const { sub, sid, client, iat: issuedAt, nbf: notBefore, exp: expires } = claims
-  return { accountId: bizId(sub), sessionId: bizId(sid), portal, client, issuedAt, notBefore, expires }
+  const { sub, sid, client, cnf, iat: issuedAt, nbf: notBefore, exp: expires } = claims
+  if ((client === undefined) === (cnf === undefined)) return undefined
+  const bound = { client, keyThumbprint: cnf?.jkt }
+  return { accountId: bizId(sub), sessionId: bizId(sid), portal, ...bound, issuedAt, notBefore, expires }
 }
 
 const pattern = /^[A-Za-z0-9_-]{43}$/

@@ -4,4 +4,4 @@
  */
 
 export { type PublicJwk, type PublicKey, parsePublicKey } from './public-key.ts'
-export { type ProvenRequest, RequestProofs } from './request-proofs.ts'
+export { type KeyProof, type ProvenRequest, RequestProofs } from './request-proofs.ts'

@@ -1,5 +1,5 @@
 import { hash, type KeyObject } from 'node:crypto'
-import { errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from 'jose'
+import { decodeProtectedHeader, errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from 'jose'
 import { LRUCache } from 'lru-cache'
 import { type Instant, messageOf, toDate } from '../../kernel/index.ts'
 import type { Cache } from '../cache/index.ts'
@@ -14,7 +14,7 @@ export interface ProvenRequest {
   path: string
   /** When its head arrived, which is the time of every check. */
   receivedAt: Instant
-  /** Whether the proof was verified before. It is then not spent again. */
+  /** Whether the proof was verified before, at the start of the same request. */
   isRepeated: boolean
 }
 
@@ -24,11 +24,20 @@ export interface AssertedKey {
   publicKey: PublicJwk
 }
 
+/** A valid DPoP proof. */
+export interface KeyProof {
+  /** RFC 7638. */
+  keyThumbprint: string
+  /** Identifies the proof, see `spend`. */
+  id: string
+}
+
 /** Its message is for the log. */
 class InvalidProof extends Error {}
 
 /** RFC 7523 in the shape that draft-ietf-oauth-rfc7523bis requires. */
 const assertionType = 'client-authentication+jwt'
+const proofType = 'dpop+jwt'
 
 const maxLength = 4_096
 const maxJtiLength = 256
@@ -54,7 +63,7 @@ export class RequestProofs {
 
   /** Returns the problem of an assertion of an API key, or undefined if it is valid. */
   verifyAssertion(assertion: string, key: AssertedKey, request: ProvenRequest): Promise<string | undefined> {
-    return problemOf(this.#verifyAssertion(assertion, key, request))
+    return request.isRepeated ? Promise.resolve(undefined) : problemOf(this.#verifyAssertion(assertion, key, request))
   }
 
   async #verifyAssertion(assertion: string, { prefix, publicKey }: AssertedKey, request: ProvenRequest): Promise<void> {
@@ -64,11 +73,37 @@ export class RequestProofs {
     // The sole value of `aud`: one of several could be another server, which then could replay the assertion.
     if (typeof claims.aud !== 'string' || !request.baseUrls.includes(claims.aud)) throw new InvalidProof('wrong aud')
     if (Number(claims.exp) - Number(claims.iat) > maxAgeSeconds) throw new InvalidProof('exp is too late')
-    await this.#spend(`key:${prefix}`, claims, request)
+    if (!(await this.spend(idOf(`key:${prefix}`, claims)))) throw new InvalidProof('the proof was used before')
+  }
+
+  /**
+   * Returns the problem of a DPoP proof (RFC 9449, section 4.3), or its key. With an access token, the proof must be about
+   * it. Does not spend the proof.
+   */
+  async verifyDpop(
+    proof: string,
+    accessToken: string | null,
+    request: ProvenRequest,
+  ): Promise<KeyProof | { problem: string }> {
+    try {
+      const key = this.#import(keyInHeader(proof))
+      const claims = await this.#verify(proof, key, { typ: proofType }, request)
+      if (accessToken !== null && claims.ath !== hash('sha256', accessToken, 'base64url'))
+        throw new InvalidProof('the proof is for another token')
+      return { keyThumbprint: key.thumbprint, id: idOf(`dpop:${key.thumbprint}`, claims) }
+    } catch (error) {
+      if (error instanceof InvalidProof) return { problem: error.message }
+      throw error
+    }
+  }
+
+  /** Returns false if the proof was used before, on any replica. */
+  async spend(id: string): Promise<boolean> {
+    return this.#cache.claim(`proof:${id}`, spentMs)
   }
 
   #import(jwk: unknown): PublicKey {
-    const text = JSON.stringify(jwk)
+    const text = JSON.stringify(jwk) ?? ''
     const cached = this.#keys.get(text)
     if (cached) return cached
     const parsed = parsePublicKey(jwk)
@@ -105,11 +140,18 @@ export class RequestProofs {
       throw new InvalidProof('the proof is for another URL')
     return verified
   }
+}
 
-  async #spend(holder: string, { jti }: JWTPayload, { isRepeated }: ProvenRequest): Promise<void> {
-    if (isRepeated) return
-    const key = `proof:${hash('sha256', JSON.stringify([holder, jti]), 'base64url')}`
-    if (!(await this.#cache.claim(key, spentMs))) throw new InvalidProof('the proof was used before')
+function idOf(holder: string, { jti }: JWTPayload): string {
+  return hash('sha256', JSON.stringify([holder, jti]), 'base64url')
+}
+
+function keyInHeader(proof: string): unknown {
+  if (proof.length > maxLength) throw new InvalidProof('the proof is too long')
+  try {
+    return decodeProtectedHeader(proof).jwk
+  } catch (error) {
+    throw new InvalidProof(messageOf(error))
   }
 }
 

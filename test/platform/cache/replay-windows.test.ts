@@ -68,6 +68,17 @@ describe.each([
     expect(spent).toEqual([true, false, false, true, false])
   })
 
+  test('claim: one of parallel claims on all connections, and none once Redis is away', async () => {
+    const caches = [one(), other(), one(), other()].map((each) => createRedisCache(each))
+    const claim = (key: string, ttl: number) => Promise.all(caches.map(async (cache) => cache.claim(key, ttl)))
+    expect((await claim('proof:a', 60_000)).filter(Boolean)).toHaveLength(1)
+    expect((await claim('proof:a', 60_000)).filter(Boolean)).toHaveLength(0)
+    expect((await claim('proof:b', 60_000)).filter(Boolean)).toHaveLength(1)
+    const closed = await open(nodes[0]?.url ?? '', cluster)
+    await closed.close()
+    await expect(createRedisCache(closed).claim('proof:c', 60_000)).rejects.toThrow('Redis')
+  })
+
   test('a group expires a TTL after its latest join; its windows stay closed afterwards', async () => {
     const cache = createRedisCache(one())
     await join(cache, { ttl: 100 })

@@ -25,7 +25,8 @@ import type { AuthenticationPort, Credential, Ticket } from '../ports.ts'
 import type { SessionCookie, SessionCookies } from '../session-cookie.ts'
 import { pathOf } from '../tickets.ts'
 
-const bearerPattern = /^bearer +(.+)$/i
+/** RFC 6750, section 2.1, and RFC 9449, section 7.1. */
+const tokenPattern = /^(bearer|dpop) +(.+)$/i
 
 /** Where authentication reads the session. Policies that require a step-up always read the store. */
 type SessionSource = 'cache' | 'store'
@@ -52,8 +53,11 @@ export function authenticateStage(parts: AuthenticationParts, source: SessionSou
       return policy.caller === 'anonymous' ? orNobody(authenticate) : authenticate()
     }
     if (policy.caller === 'anonymous') return
-    const credential = toCredential(parts, call, readBearerToken(call), source)
-    const byKey = call.chain.perimeter === 'machine' ? authentication.apiKey(credential) : undefined
+    const { token, dpopProof } = readToken(call)
+    const credential = { ...toCredential(parts, call, token, source), ...(dpopProof !== undefined && { dpopProof }) }
+    // An API key has no access token, to which a DPoP proof could belong.
+    const acceptsKeys = call.chain.perimeter === 'machine' && dpopProof === undefined
+    const byKey = acceptsKeys ? authentication.apiKey(credential) : undefined
     if (byKey) return byKey.then(({ caller, workspace }) => setCaller(call, caller, workspace))
     if (needsApiKey(call.chain)) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'not an API key' })
     return thenSync(authentication.accessToken(credential), (caller) => setCaller(call, caller, null))
@@ -241,12 +245,14 @@ function toCredential(parts: AuthenticationParts, call: Call, token: string, sou
   return { ...credential, resolveClientIp }
 }
 
-/** RFC 6750, 2.1. Tokens in other places are not accepted. */
-function readBearerToken({ headers }: Call): string {
-  if (headers.isRepeated('authorization')) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'two tokens' })
-  const token = bearerPattern.exec(headers.informative('authorization'))?.[1]
+/** Tokens in other places are not accepted. A bearer token has no proof. */
+function readToken({ headers: received }: Call): { token: string; dpopProof?: string } {
+  if (received.isRepeated('authorization')) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'two tokens' })
+  const [, scheme, token] = tokenPattern.exec(received.informative('authorization')) ?? []
   if (token === undefined) throw new Refusal('ACCESS.TOKEN_MISSING')
-  return token
+  return scheme?.toLowerCase() === 'dpop'
+    ? { token, dpopProof: received.optional(headers.dpop.field) ?? '' }
+    : { token }
 }
 
 /** A step-up that was spent for this call remains, however often the caller is checked. */

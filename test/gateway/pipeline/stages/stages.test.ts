@@ -64,7 +64,7 @@ test('stages run in order: authentication and permission precede the body', () =
     settings: testSettings({}),
     limits: { spendAll: never, admit: never, addressKey: never, networkKey: never },
     channel: { open: never, sealer: never },
-    authentication: { accessToken: never, sessionCookie: never, ticket: never, apiKey: never },
+    authentication: { accessToken: never, sessionCookie: never, ticket: never, keyProof: never, apiKey: never },
     cookies: { read: never, format: never },
     origins: { allows: never, assertOwnPage: never },
     stepUps: { spend: never },
@@ -98,6 +98,7 @@ test('stages run in order: authentication and permission precede the body', () =
     'workspace',
     'permission',
     'limits',
+    'keyProof',
     'payoutHold',
     'transferLimit',
     'body',
@@ -144,6 +145,7 @@ describe('repeated headers, of which readers may use different values', () => {
       accessToken: async () => caller('CONSUMER'),
       sessionCookie: never,
       ticket: never,
+      keyProof: never,
       apiKey: () => undefined,
     }
     const stage = authenticateStage({ ...browserParts, authentication, resolveClient: () => undefined })
@@ -324,6 +326,7 @@ describe('authentication', () => {
     },
     sessionCookie: never,
     ticket: never,
+    keyProof: never,
     apiKey: () => undefined,
   }
   const resolveClient: ResolveClient = (call, portal) => {
