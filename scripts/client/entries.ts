@@ -77,8 +77,8 @@ export function createClient(options) {
 export function cookieSession({ storage } = {}) {
   return cookieMode({ readBrowserSession, endBrowserSession }, storage)
 }
-export function tokenSession({ storage } = {}) {
-  return tokenMode({ logout, refreshToken }, storage)
+export function tokenSession({ storage, dpop } = {}) {
+  return tokenMode({ logout, refreshToken }, storage, dpop)
 }
 export function signIn(client, input) {
   return signInTo(client, { initiateLogin, sendLoginCode, completeLogin, startBrowserSession }, input)
@@ -159,8 +159,11 @@ export type * from './methods.js'
 export declare function createClient<M extends SessionMode>(options: PortalClientOptions<M>): PortalClient<'${portal}', M>
 /** A session in a cookie, which no script can read. Default storage: localStorage, for the client hash and the account. */
 export declare function cookieSession(options?: { storage?: Storage }): SessionFeature<'cookie'>
-/** A session of tokens that the client holds. Default storage: memory. */
-export declare function tokenSession(options?: { storage?: Storage }): SessionFeature<'tokens'>
+/**
+ * A session of tokens that the client holds. Default storage: memory. \`dpop\` binds it to a key that no script can read (RFC
+ * 9449).
+ */
+export declare function tokenSession(options?: { storage?: Storage; dpop?: boolean }): SessionFeature<'tokens'>
 /** Signs in. Stores the tokens, which the client renews, or has the gateway set the cookie. */
 export declare function signIn<M extends SessionMode>(
   client: PortalClient<'${portal}', M>,

@@ -19,6 +19,7 @@ import { retry } from './retry.ts'
 import { portalChains } from './routes.ts'
 import {
   cookieMode,
+  lazySigner,
   type SessionFeature,
   type SignedIn,
   type StartedBrowserSession,
@@ -87,7 +88,7 @@ export function createClient<
   const routes = listRoutes(portalChains[portal], options.contract)
   // The options determine the mode.
   const session = (
-    options.session === 'cookie' ? cookieMode(identity, storage) : tokenMode(identity, storage)
+    options.session === 'cookie' ? cookieMode(identity, storage) : tokenMode(identity, storage, options.dpop)
   ) as SessionFeature<M>
   const secureChannel = createSecureChannel(channel)
   const stepUp = onStepUp ? confirmByCode(mfa, onStepUp) : null
@@ -142,13 +143,18 @@ export function createSystemApiClient<const Added extends readonly object[] = []
 
 function machineCaller<C extends ChainId>(routes: readonly NamedRoute[], options: ApiClientOptions<readonly object[]>) {
   const settings = resolveOptions({ ...options, seal: 'none' })
+  const { apiKey } = options
+  const signer =
+    typeof apiKey === 'string'
+      ? undefined
+      : lazySigner(async () => (await import('./session/signed-jwt.ts')).signAs(apiKey, settings, Date.now))
   return new GatewayCaller<C>({
     settings,
     routeOf: routesOf(routes),
-    transport: createTransport(settings, parts),
+    transport: createTransport(settings, parts, signer),
     parts,
     clientHash: async () => null,
-    tokens: () => ({ current: async () => options.apiKey, replace: async () => false }),
+    tokens: () => ({ current: async () => (typeof apiKey === 'string' ? apiKey : null), replace: async () => false }),
     channels: () => null,
     stepUp: null,
   })

@@ -9,6 +9,7 @@ import type { CallOptions } from './operation-types.ts'
 import type { Settings } from './options.ts'
 import type { CallableOperation } from './portal/operation.ts'
 import type { Route } from './routes.ts'
+import type { RequestSigner } from './transport.ts'
 
 export interface HeaderFacts {
   route: Route
@@ -72,13 +73,19 @@ export function isKeyRead({ 'idempotency-key': sent = '' }: SentHeaders, { heade
 export interface SocketOptions {
   /** X-Workspace-Id. */
   workspaceId?: string
+  /** The URL of the WebSocket, which a client with `dpop` needs for its proof. */
+  url?: string
   /** The application's subprotocols, in order of preference. */
   protocols?: readonly string[]
 }
 
 interface SocketFacts {
   settings: Settings
-  part: { tokens: { current(): Promise<string | null> }; clientHash(): Promise<string> }
+  part: {
+    tokens: { current(): Promise<string | null> }
+    clientHash(): Promise<string>
+    signer?: RequestSigner | undefined
+  }
   workspaceId: string | undefined
 }
 
@@ -88,7 +95,7 @@ interface SocketFacts {
  */
 export async function buildSocketProtocols(
   { settings, part, workspaceId: ownWorkspace }: SocketFacts,
-  { workspaceId = ownWorkspace, protocols = [] }: SocketOptions = {},
+  { workspaceId = ownWorkspace, protocols = [], url }: SocketOptions = {},
 ): Promise<string[]> {
   const { accessCode, locale } = settings
   const accessToken = await part.tokens.current()
@@ -100,7 +107,9 @@ export async function buildSocketProtocols(
     ...(workspaceId === undefined ? {} : { 'x-workspace-id': workspaceId }),
     ...(accessToken === null ? {} : { authorization: `Bearer ${accessToken}` }),
   }
-  const carried = Object.entries(headers).map(([name, value]) => formatCredential(name, value))
+  if (part.signer && url === undefined) throw new TypeError('url: pass the URL of the WebSocket, because of dpop')
+  const signed = part.signer ? await part.signer.sign({ method: 'GET', url: url ?? '', headers }) : headers
+  const carried = Object.entries(signed).map(([name, value]) => formatCredential(name, value))
   return [...protocols, fallbackProtocol, ...carried]
 }
 

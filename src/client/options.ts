@@ -123,6 +123,12 @@ export interface ClientOptions<P extends Portal, Added extends readonly object[]
   /** Default: `tokens`. Pages use `cookie`, so that a script that was injected finds no token. */
   session?: M
   /**
+   * Binds the session to a key that no script can read (DPoP, RFC 9449), so that stolen tokens are worthless. Only for
+   * `tokens`. The key is in IndexedDB, or outside of browsers in memory. `baseUrl` must be the `publicUrl` of the gateway, or a
+   * path on its origin. Default: false.
+   */
+  dpop?: boolean
+  /**
    * Default: memory, which also keeps values that the storage rejects. In cookie mode it has only the client hash and the
    * account, and the default is localStorage.
    *
@@ -137,12 +143,23 @@ export interface ClientOptions<P extends Portal, Added extends readonly object[]
   passkeys?: PasskeyFeature
 }
 
+/** An API key with a public key. */
+export interface ApiKeyPair {
+  /** `ptk_…` or `pok_…`. */
+  keyPrefix: string
+  /** The private key: P-256, Ed25519 or RSA. */
+  privateKey: CryptoKey
+}
+
 /** Options for machines, which use `/api/v1/consumer` or, with an API key of operators, `/api/v1/system`. */
 export interface ApiClientOptions<Added extends readonly object[] = []> extends CommonOptions {
   /** Contract modules of additional domains. */
   contract?: Added
-  /** An API key. That of a workspace determines the workspace of each call. */
-  apiKey: string
+  /**
+   * An API key. That of a workspace determines the workspace of each call. A key with a public key is its prefix and the
+   * private key. A key with a certificate is only its prefix, and `fetch` uses the certificate.
+   */
+  apiKey: string | ApiKeyPair
 }
 
 export interface Settings {

@@ -1,6 +1,16 @@
 import type { Settings } from './options.ts'
 import type { OperationParts, WireRequest } from './portal/operation.ts'
 
+export type SignableRequest = Pick<WireRequest, 'method' | 'url' | 'headers'>
+
+/** Proves with each request that the client holds a private key. */
+export interface RequestSigner {
+  /** Returns the headers of the request. */
+  sign(request: SignableRequest): Promise<Record<string, string>>
+  /** Sees each response. Returns whether it has corrected its clock. */
+  learn(response: Response): boolean | Promise<boolean>
+}
+
 /** Rejects only if no response arrives. */
 export type Transport = (request: WireRequest) => Promise<Response>
 
@@ -13,12 +23,21 @@ const bodilessStatuses = new Set([204, 205, 304])
 export function createTransport(
   { fetch, credentials }: Pick<Settings, 'fetch' | 'credentials'>,
   { upload: defaultUpload }: OperationParts,
+  signer?: RequestSigner,
 ): Transport {
-  return (request) => {
+  const sendOnce: Transport = (request) => {
     const send = request.upload ?? defaultUpload
     return request.onProgress && send && typeof XMLHttpRequest !== 'undefined'
       ? send(request, credentials)
       : sendByFetch(fetch, request, credentials)
+  }
+  if (!signer) return sendOnce
+  return async (request) => {
+    const send = async () => sendOnce({ ...request, headers: await signer.sign(request) })
+    const response = await send()
+    const isCorrected = await signer.learn(response)
+    // The gateway has refused the time of the proof.
+    return isCorrected && (response.status === 400 || response.status === 401) ? send() : response
   }
 }
 

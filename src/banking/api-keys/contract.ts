@@ -50,10 +50,10 @@ const ApiKey = z.object({
   workspaceBizId: bizId,
   apiKeyName: z.string(),
   keyPrefix: z.string(),
-  keyLast4: z.string().meta({ description: 'Of the secret or the thumbprint' }),
+  keyLast4: z.string(),
   credential: coded(apiKeyCredential),
   credentialThumbprint: z.string().nullable().meta({
-    description: 'SHA-256 of the public key (RFC 7638) or of the certificate (RFC 8705), and null for a secret',
+    description: 'SHA-256 of the public key (RFC 7638) or the certificate',
   }),
   apiKeyStatus: coded(apiKeyStatus),
   permissionCodes: z.array(z.string()),
@@ -103,25 +103,20 @@ const publicKey = z
   })
   .meta({
     description:
-      'Public key of the caller, as a JWK: P-256, Ed25519, or RSA with 2048 to 4096 bits. The key then has no secret: each request has a JWT that the private key has signed.',
+      'JWK (P-256, Ed25519, RSA with 2048 to 4096 bits) whose private key signs each request, instead of a secret',
   })
 
 const certificateThumbprint = z
   .string()
   .regex(/^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/)
   .meta({
-    description:
-      'SHA-256 of the caller’s certificate in DER, in base64url (`x5t#S256` of RFC 8705). The key then has no secret: it works only on connections with this client certificate.',
-    examples: ['A4DtL2JmUMhAsvJj5tKyn64SqzmuXbMrJa0n761y5v0'],
+    description: '`x5t#S256` (RFC 8705) of the client certificate, instead of a secret',
   })
 
 const credentials = { publicKey: publicKey.optional(), certificateThumbprint: certificateThumbprint.optional() }
 
 /** Null unless the key has a secret. */
-const secret = z
-  .string()
-  .nullable()
-  .meta({ description: 'Shown only here. Null for a key with a public key or a certificate' })
+const secret = z.string().nullable().meta({ description: 'Null for a key with a public key or a certificate' })
 
 const ApiKeyRequest = z.strictObject({
   apiKeyName: line(64),

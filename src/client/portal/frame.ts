@@ -67,7 +67,7 @@ export function createFrame<M extends SessionMode, Calls extends object>(
   const ports: CallerPorts = {
     settings,
     routeOf,
-    transport: createTransport(settings, parts),
+    transport: createTransport(settings, parts, part.signer),
     parts,
     clientHash: part.clientHash,
     tokens: () => part.tokens,

@@ -5,6 +5,7 @@ import type { TokenSource } from '../operation-caller.ts'
 import type { Args, OperationCaller, Result } from '../operation-types.ts'
 import type { SessionMode } from '../options.ts'
 import type { LastSteps } from '../passkeys/feature.ts'
+import type { RequestSigner } from '../transport.ts'
 import { type AccountGuard, guardOf } from './account-guard.ts'
 import { type CookieOperations, type CookieSession, CookieSessions } from './cookie-session.ts'
 import { createClientHash, createTokenStore } from './credentials.ts'
@@ -42,6 +43,8 @@ export interface SessionPart<M extends SessionMode> {
   session: M extends 'cookie' ? CookieSession : ClientSession
   tokens: TokenSource
   clientHash(): Promise<string>
+  /** Undefined unless the session is bound to a key. */
+  signer?: RequestSigner | undefined
   /** The last step of a sign-in, by the operation of the mode. */
   complete(steps: LastSteps): Promise<M extends 'cookie' ? StartedBrowserSession : SignedIn>
   signOut(): Promise<void>
@@ -73,7 +76,11 @@ export function cookieMode(operations: CookieOperations, given: Storage = pageSt
   }
 }
 
-export function tokenMode(operations: TokenOperations, given: Storage | undefined): SessionFeature<'tokens'> {
+export function tokenMode(
+  operations: TokenOperations,
+  given: Storage | undefined,
+  dpop = false,
+): SessionFeature<'tokens'> {
   return (ports) => {
     const { storage, guard, lock, key, ownHash } = share(ports, given)
     const { caller, now, onSignedOut } = ports
@@ -99,14 +106,27 @@ export function tokenMode(operations: TokenOperations, given: Storage | undefine
         replace: async (accessToken) => accessToken !== null && (await session.renew({ accessToken })) !== null,
       },
       clientHash,
+      signer: dpop ? lazySigner(async () => (await import('./dpop.ts')).createDpop(key('dpop'), now)) : undefined,
       complete: async (steps) => {
         const data = await steps.tokens()
+        if (dpop && data.tokenType !== 'DPoP')
+          throw new TypeError('dpop: the gateway has not bound the session to a key')
         await session.adopt(data)
         return data
       },
       signOut: () => signOut(caller(), operations, session),
       close: () => session.close(),
     }
+  }
+}
+
+/** The code of a signer loads with the first request. */
+export function lazySigner(create: () => Promise<RequestSigner>): RequestSigner {
+  let loading: Promise<RequestSigner> | null = null
+  const load = () => (loading ??= create())
+  return {
+    sign: async (request) => (await load()).sign(request),
+    learn: async (response) => (await load()).learn(response),
   }
 }
 
