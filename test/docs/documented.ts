@@ -36,6 +36,18 @@ export const documented: Documented[] = [
     adds: ({ url, operationsUrl }) => ` ${url} ${operationsUrl}`,
     prints: /^\d+ transfers$/m,
   },
+  {
+    file: 'docs/guides/api-callers.md',
+    begins: 'openssl genpkey',
+    prints: /^\{"kty":"OKP","crv":"Ed25519","x":"[\w-]{43}"\}$/m,
+  },
+  { file: 'docs/guides/api-callers.md', begins: 'b64() {', prints: /^eyJ[\w-]+\.eyJ[\w-]+\.[\w-]{86}$/ },
+  {
+    file: 'docs/guides/api-callers.md',
+    begins: 'npx node examples/client/signed-requests.mjs',
+    adds: ({ url, operationsUrl }) => ` ${url} ${operationsUrl}`,
+    prints: /^Signer \d+: secret null\n(.*\n)*Main USD$/m,
+  },
   { file: 'docs/quickstart.md', begins: 'curl -s http://127.0.0.1:9090/explain/', prints: /^\[\]$/ },
   {
     file: 'docs/guides/service-behind-portico.md',
