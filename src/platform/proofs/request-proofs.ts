@@ -46,7 +46,8 @@ const maxAgeSeconds = 60
 const toleranceSeconds = 10
 /** Longer than a proof can be valid. */
 const spentMs = (maxAgeSeconds + 3 * toleranceSeconds) * 1_000
-const maxCachedKeys = 10_000
+/** Anybody can send a key, so that there may be many of 4 kB. */
+const maxCachedKeys = 2_000
 
 /**
  * Verifies that a request comes from the holder of a private key. A proof is valid for one request: its method, its URL
@@ -130,14 +131,7 @@ export class RequestProofs {
     const { jti, htm, htu } = verified
     if (typeof jti !== 'string' || jti === '' || jti.length > maxJtiLength) throw new InvalidProof('invalid jti')
     if (htm !== method) throw new InvalidProof('the proof is for another method')
-    if (
-      typeof htu !== 'string' ||
-      !isOneOf(
-        htu,
-        baseUrls.map((url) => url + path),
-      )
-    )
-      throw new InvalidProof('the proof is for another URL')
+    if (typeof htu !== 'string' || !isAt(htu, baseUrls, path)) throw new InvalidProof('the proof is for another URL')
     return verified
   }
 }
@@ -174,9 +168,13 @@ async function verifySafely(token: string, key: KeyObject, options: JWTVerifyOpt
   }
 }
 
-/** RFC 9449, section 4.3: without query and fragment, after normalization (RFC 3986, sections 6.2.2 and 6.2.3). */
-function isOneOf(htu: string, urls: readonly string[]): boolean {
+/**
+ * RFC 9449, section 4.3: without query and fragment, after normalization (RFC 3986, sections 6.2.2 and 6.2.3). For a
+ * WebSocket, clients may write its scheme.
+ */
+function isAt(htu: string, baseUrls: readonly string[], path: string): boolean {
+  const urls = baseUrls.map((url) => url + path)
   if (urls.includes(htu)) return true
-  const url = URL.parse(htu)
+  const url = URL.parse(htu.replace(/^ws/i, 'http'))
   return url !== null && url.username === '' && urls.some((each) => URL.parse(each)?.href === url.origin + url.pathname)
 }

@@ -77,6 +77,7 @@ describe('an assertion of an API key', () => {
     ['a method in another case', { claims: { htm: 'get' } }],
     ['another path', { claims: { htu: `${request.url}/x` } }],
     ['another host', { claims: { htu: `https://elsewhere.example${path}` } }],
+    ['another scheme', { claims: { htu: `http://portal.example${path}` } }],
     ['a user in the URL', { claims: { htu: `https://user@portal.example${path}` } }],
     ['no URL', { claims: { htu: undefined } }],
     ['no jti', { claims: { jti: undefined } }],
