@@ -330,7 +330,7 @@ function auditDenial(
 
 /** Refused reads appear only in the request log. */
 function isAudited({ method, operation }: Call, code: Code): boolean {
-  return code === 'ACCESS.PERMISSION_DENIED'
+  return code === 'ACCESS.PERMISSION_DENIED' || code === 'ACCESS.PASSKEY_REQUIRED'
     ? method !== 'GET' && method !== 'HEAD'
     : operation.auditsRefusals === true && auditedOnDemand.has(code)
 }

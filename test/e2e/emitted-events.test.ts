@@ -4,6 +4,7 @@ import { developmentIds } from '../../src/seed/development.ts'
 import type { World } from '../../src/testing/suites/index.ts'
 import { type Route, routes } from '../harness/catalogue.ts'
 import { eventInputs } from '../harness/event-samples.ts'
+import { passkeySettings } from '../harness/passkey-samples.ts'
 import { bankingSamples } from '../harness/samples.ts'
 import { describeSuites } from '../harness/world.ts'
 
@@ -74,7 +75,8 @@ const inputsOf = ({ operation: { id } }: Route): readonly Input[] =>
   eventInputs[id] ?? [async ({ place }) => (await bankingSamples[id]?.(place)) ?? {}]
 
 describe('the events of a command', () => {
-  const adjust: Parameters<typeof describeSuites>[0]['adjust'] = ({ money, access }) => {
+  const adjust: Parameters<typeof describeSuites>[0]['adjust'] = ({ money, access, portals }) => {
+    portals.CONSUMER.passkeys = passkeySettings
     access.workspaces.maxPerAccount = 1_000
     money.transferApprovalFrom = { USD: '1.00' }
   }

@@ -16,12 +16,14 @@ const unaudited = new Set([
   'browserSessions.startWithProvider',
   'providers.linkInitiate',
   'providers.stepUpInitiate',
+  'auth.passkeyOptions',
   'auth.refresh',
   'registration.initiate',
   'registration.verifyEmail',
   // Audited for known addresses only, which another test covers.
   'password.forgot',
   'mfa.stepUpSend',
+  'mfa.stepUpPasskeyOptions',
   // Audited if a session has ended.
   'browserSessions.end',
   // The download is audited.
@@ -42,7 +44,7 @@ const lines = `
 /** Null for a request that is not audited. */
 function outcomeOf(operation: string, { status, body }: Answer): 'SUCCESS' | 'REFUSED' | null {
   if (status === 200) return unaudited.has(operation) ? null : 'SUCCESS'
-  return body?.code === 'ACCESS.PERMISSION_DENIED' ? 'REFUSED' : null
+  return body?.code === 'ACCESS.PERMISSION_DENIED' || body?.code === 'ACCESS.PASSKEY_REQUIRED' ? 'REFUSED' : null
 }
 
 /** Compares nothing without a database URL. */

@@ -41,11 +41,13 @@ import {
   signInOnly,
 } from './identity.ts'
 import { otpOf } from './otp.ts'
+import { passkeyInputs } from './passkey-samples.ts'
 import { bankingSamples } from './samples.ts'
 import { codeIn } from './sign-in.ts'
 
 /** Commands that need more than the sample of the suites. Several inputs show several outcomes. */
 export const eventInputs: Readonly<Record<string, readonly Input[]>> = {
+  ...passkeyInputs,
   'auth.loginInitiate': [
     async ({ portico }) => {
       const { email } = await register(portico)

@@ -15,7 +15,7 @@ import { challengeOf, createCreationOptions, verifyRegistration } from '../webau
 import { takeChallenge } from '../webauthn/challenge-store.ts'
 import { createChallenge, digestsOf, registrationBinding } from '../webauthn/challenges.ts'
 import type { CreationOptions, RegistrationCredential } from '../webauthn/contract.ts'
-import { invalidPasskey } from '../webauthn/encoding.ts'
+import { invalidPasskey, toBase64url } from '../webauthn/encoding.ts'
 import { passkeySettings } from '../webauthn/factor.ts'
 import { deletePasskeys, insertPasskey, type Passkey, readPasskeys, updatePasskeyName } from '../webauthn/store.ts'
 import { assertEnrollment, spendEnrollment } from './enrollment.ts'
@@ -74,7 +74,8 @@ export async function registerPasskey(
       if (!(await insertPasskey(tx, { ...facts, ...owner }, now)))
         throw conflict('the portal already has the credential')
       const { aaguid, deviceType } = facts
-      const detail = { passkey: owner.id, aaguid, deviceType }
+      const key = { credentialId: credential.id, publicKey: toBase64url(facts.publicKey) }
+      const detail = { passkey: owner.id, ...key, aaguid, deviceType }
       await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: account.id, detail })
       await queueNotice(tx, ids, account, 'PASSKEY_ADDED', context, now)
       return { ...facts, ...owner, createdAt: now, lastUsedAt: null, suspendedAt: null }

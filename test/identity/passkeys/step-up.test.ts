@@ -1,10 +1,12 @@
-import { createHash, webcrypto } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTransfer } from '../../../src/banking/transfers/contract.ts'
 import { canonicalPurpose } from '../../../src/contract/step-up-purpose.ts'
 import { createStepUpPasskeyOptions, setupOtp, stepUp } from '../../../src/identity/mfa/contract.ts'
 import { deletePasskey } from '../../../src/identity/passkeys/contract.ts'
 import { bizId } from '../../../src/kernel/index.ts'
+import { root } from '../../harness/settings.ts'
 import { codeOf, refusalOf, signedIn } from '../harness.ts'
 import { origin, type PasskeyWorld, type Person, passkeyWorld, rpId } from './world.ts'
 
@@ -66,39 +68,24 @@ describe('a step-up with a passkey', () => {
     expect(await spend(canonicalPurpose(createTransfer, workspace, fields))).toHaveProperty('verifiedAt')
   })
 
-  test('mfa.stepUp 200: anybody can verify later what was signed, with WebCrypto alone', async () => {
+  test('docs/guides/passkeys.md: anybody can verify later what was signed, with WebCrypto alone', async () => {
+    const { isConfirmed } = await guideModule()
     await world.confirm(person, purpose)
     const entry = (await entries()).findLast(({ detail }) => Object(detail).operation === createTransfer.id)
+    const canonical = canonicalPurpose(createTransfer, workspace, fields)
+    const party = { rpId, origins: [origin] }
+    expect(await isConfirmed(entry, canonical, party)).toBe(true)
+    const other = canonicalPurpose(createTransfer, workspace, { ...fields, amount: '9250.00' })
+    expect(await isConfirmed(entry, other, party)).toBe(false)
+    expect(await isConfirmed({ ...entry, targetBizId: workspace }, canonical, party)).toBe(false)
+    expect(await isConfirmed(entry, canonical, { ...party, rpId: 'evil.example' })).toBe(false)
+    expect(await isConfirmed(entry, canonical, { ...party, origins: ['https://evil.example'] })).toBe(false)
     const detail = Object(entry?.detail)
-    // 1. The digest of the purpose, from the fields that the entry shows.
-    expect(detail).toMatchObject({ method: 'PASSKEY', operation: createTransfer.id, ...fields })
-    const canonical = JSON.stringify({ fields: sorted(fields), operation: createTransfer.id, workspace })
-    expect(sha256(canonical).toString('hex')).toBe(detail.purposeDigest)
-    // 2. The challenge, from the digest.
-    const confirmed = JSON.stringify({
-      account: entry?.actorBizId,
-      nonce: detail.nonce,
-      portal: entry?.portal,
-      purpose: detail.purposeDigest,
-      session: entry?.targetBizId,
-      type: 'portico.step-up',
-    })
-    const clientData = JSON.parse(Buffer.from(detail.clientDataJSON, 'base64url').toString())
-    expect(clientData).toMatchObject({
-      type: 'webauthn.get',
-      origin,
-      challenge: sha256(confirmed).toString('base64url'),
-    })
-    // 3. The authenticator data: the relying party, and the flags of presence and verification.
-    const authenticatorData = Buffer.from(detail.authenticatorData, 'base64url')
-    expect(authenticatorData.subarray(0, 32)).toEqual(sha256(rpId))
-    expect((authenticatorData[32] ?? 0) & 5).toBe(5)
-    // 4. The signature.
-    const signed = Buffer.concat([authenticatorData, sha256(Buffer.from(detail.clientDataJSON, 'base64url'))])
-    const isValid = (data: Uint8Array<ArrayBuffer>) => verifyEs256(detail.publicKey, detail.signature, data)
-    expect(await isValid(Uint8Array.from(signed))).toBe(true)
-    signed[40] = 1
-    expect(await isValid(Uint8Array.from(signed))).toBe(false)
+    for (const part of ['nonce', 'signature', 'publicKey', 'clientDataJSON', 'authenticatorData']) {
+      const changed = { ...entry, detail: { ...detail, [part]: tampered(detail[part]) } }
+      expect(await isConfirmed(changed, canonical, party).catch(() => false), part).toBe(false)
+    }
+    expect(await registrationOf(detail.passkey)).toMatchObject({ publicKey: detail.publicKey })
   })
 
   test('mfa.stepUp 401: another amount, payee or operation than the challenge', async () => {
@@ -148,31 +135,26 @@ describe('a step-up with a passkey', () => {
   })
 })
 
-function sha256(data: string | Uint8Array): Buffer {
-  return createHash('sha256').update(data).digest()
+/** The module of the guide. */
+async function guideModule(): Promise<{ isConfirmed(...inputs: unknown[]): Promise<boolean> }> {
+  const guide = readFileSync(join(root, 'docs/guides/passkeys.md'), 'utf8')
+  const code = /```js\n\/\/ verify-step-up\.mjs\n(.*?)```/s.exec(guide)?.[1] ?? ''
+  return import(`data:text/javascript,${encodeURIComponent(code)}`)
 }
 
-function sorted(object: object): object {
-  return Object.fromEntries(Object.entries(object).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+/** Changes a bit in the middle. */
+function tampered(text: string): string {
+  const bytes = Buffer.from(text, 'base64url')
+  const middle = bytes.length >> 1
+  bytes[middle] = (bytes[middle] ?? 0) ^ 1
+  return bytes.toString('base64url')
 }
 
-/** A COSE key of P-256 ends with x and y, each behind three bytes. The signature is DER, WebCrypto needs r and s. */
-async function verifyEs256(publicKey: string, signature: string, data: Uint8Array<ArrayBuffer>): Promise<boolean> {
-  const cose = Buffer.from(publicKey, 'base64url')
-  const [x, y] = [cose.subarray(-67, -35), cose.subarray(-32)].map((each) => each.toString('base64url'))
-  const jwk = { kty: 'EC', crv: 'P-256', ...(x && { x }), ...(y && { y }) }
-  const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
-  const key = await webcrypto.subtle.importKey('jwk', jwk, algorithm, false, ['verify'])
-  return webcrypto.subtle.verify(algorithm, key, rawSignature(Buffer.from(signature, 'base64url')), data)
-}
-
-function rawSignature(der: Buffer): Uint8Array<ArrayBuffer> {
-  const numbers: Buffer[] = []
-  for (let at = 2; at < der.length; ) {
-    const length = der[at + 1] ?? 0
-    numbers.push(der.subarray(at + 2, at + 2 + length))
-    at += 2 + length
-  }
-  const padded = numbers.map((each) => Buffer.concat([Buffer.alloc(32), each]).subarray(-32))
-  return Uint8Array.from(Buffer.concat(padded))
+async function registrationOf(passkey: string): Promise<unknown> {
+  const registered = await world.at.ports.database
+    .selectFrom('audit_log')
+    .select('detail')
+    .where('action', '=', 'passkeys.register')
+    .execute()
+  return registered.map(({ detail }) => Object(detail)).find((detail) => detail.passkey === passkey)
 }
