@@ -143,9 +143,13 @@ describe('portico-client in an empty folder', () => {
   }
   const printed = [expect.arrayContaining(['Main USD', 'Savings USD']), 'USD', true]
 
-  test('installs zod and no other package', async () => {
+  test('installs zod, the library for passkeys, and no other package', async () => {
     const installed = await readdir(join(folder, 'node_modules'))
-    expect(installed.filter((name) => !name.startsWith('.')).sort()).toEqual(['portico-client', 'zod'])
+    expect(installed.filter((name) => !name.startsWith('.')).sort()).toEqual([
+      '@simplewebauthn',
+      'portico-client',
+      'zod',
+    ])
     const files = await readdir(join(folder, 'node_modules/portico-client'))
     expect(files).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'client', 'package.json']))
     expect(files).not.toContain('api')

@@ -29,9 +29,9 @@ export interface Authenticator {
   /** With `autofill`, waits until the user selects a passkey among the suggestions of an input. */
   get(options: PasskeyRequest, how: { autofill: boolean; signal: AbortSignal }): Promise<PasskeyAssertion>
   /** Hides a deleted passkey. Never rejects. */
-  forget(passkey: { rpId: string; credentialId: string }): Promise<void>
+  forget?(passkey: { rpId: string; credentialId: string }): Promise<void>
   /** Hides all passkeys of the account but these. Never rejects. */
-  retain(passkeys: { rpId: string; userId: string; credentialIds: string[] }): Promise<void>
+  retain?(passkeys: { rpId: string; userId: string; credentialIds: string[] }): Promise<void>
 }
 
 export interface PasskeySignIn {

@@ -26,7 +26,7 @@ export type {
 
 /** The passkeys of the browser. */
 export function webAuthn(): PasskeyFeature {
-  return passkeysOf(browserAuthenticator)
+  return passkeysOf({ ...ceremonies, ...(hasSignals() && signals) })
 }
 
 /** The passkeys of another authenticator, such as the native one of an app. */
@@ -44,7 +44,7 @@ export function supportsAutofill(): Promise<boolean> {
   return browserSupportsWebAuthnAutofill()
 }
 
-const browserAuthenticator: Authenticator = {
+const ceremonies: Omit<Authenticator, 'forget' | 'retain'> = {
   isSupported: supportsPasskeys,
   create: ({ excludeCredentials, ...options }, signal) =>
     runCeremony(signal, async () => {
@@ -59,6 +59,10 @@ const browserAuthenticator: Authenticator = {
       const { id, rawId, type, response } = await startAuthentication({ optionsJSON, useBrowserAutofill: autofill })
       return { id, rawId, type, response }
     }),
+}
+
+/** Some browsers have none. */
+const signals: Pick<Authenticator, 'forget' | 'retain'> = {
   forget: ({ rpId, credentialId }) =>
     ignoreErrors(sendSignal({ signalName: 'unknownCredential', rpID: rpId, credentialID: credentialId })),
   retain: ({ rpId, userId, credentialIds }) =>
@@ -70,6 +74,10 @@ const browserAuthenticator: Authenticator = {
         allAcceptedCredentialIDs: credentialIds,
       }),
     ),
+}
+
+function hasSignals(): boolean {
+  return supportsPasskeys() && 'signalAllAcceptedCredentials' in PublicKeyCredential
 }
 
 async function runCeremony<T>(signal: AbortSignal, start: () => Promise<T>): Promise<T> {
@@ -112,7 +120,7 @@ function isTransport(text: string): text is (typeof knownTransports)[number] {
   return knownTransports.some((known) => known === text)
 }
 
-/** Most browsers have no signals. */
+/** A signal only tidies up. */
 async function ignoreErrors(signalled: Promise<void>): Promise<void> {
   await signalled.catch(() => undefined)
 }

@@ -75,7 +75,7 @@ export class ClientPasskeys implements Passkeys {
   async remove(caller: OperationCaller, passkeyBizId: string): Promise<void> {
     const { data: removed } = await caller.answer(this.operations.deletePasskey, { body: { passkeyBizId } })
     const { rpId, credentialId } = removed
-    if (rpId !== null) await this.authenticator.forget({ rpId, credentialId })
+    if (rpId !== null) await this.authenticator.forget?.({ rpId, credentialId })
   }
 
   abandon(): void {
@@ -147,7 +147,7 @@ export class ClientPasskeys implements Passkeys {
   /** Passkeys that were deleted in another browser. */
   private async retainListed(caller: OperationCaller, rpId: string, { response }: PasskeyAssertion): Promise<void> {
     const { userHandle } = response
-    if (!userHandle) return
+    if (!userHandle || !this.authenticator.retain) return
     const listed = await caller.answer(this.operations.listPasskeys, {}).catch(() => null)
     if (!listed) return
     const credentialIds = listed.data.map(({ credentialId }) => credentialId)

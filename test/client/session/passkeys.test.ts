@@ -80,8 +80,8 @@ function authenticator({ get = sign, isSupported = true } = {}) {
       response: { clientDataJSON: challenge, attestationObject: 'att', transports: ['internal'] },
     })),
     get: vi.fn(get),
-    forget: vi.fn<Authenticator['forget']>(async () => undefined),
-    retain: vi.fn<Authenticator['retain']>(async () => undefined),
+    forget: vi.fn<NonNullable<Authenticator['forget']>>(async () => undefined),
+    retain: vi.fn<NonNullable<Authenticator['retain']>>(async () => undefined),
   }
 }
 
