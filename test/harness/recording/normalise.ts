@@ -24,6 +24,12 @@ const masks: Readonly<Record<string, string>> = {
   maskedDestination: 'n***@people.test',
   maskedAccount: '****3000',
   clientHash: '<clientHash>',
+  state: '<state>',
+  iss: 'https://login.example',
+  authorizationUrl:
+    'https://login.example/authorize?client_id=portico&state=<state>&nonce=<nonce>&code_challenge=<challenge>',
+  endSessionUrl:
+    'https://login.example/logout?id_token_hint=<idToken>&post_logout_redirect_uri=https://portal.example/',
 }
 
 /** Parts of a passkey, which must stay base64url. */
@@ -69,7 +75,8 @@ export function normaliser(now: number): (value: Json) => Json {
     return known
   }
   const textOf = (name: string, text: string): string => {
-    if (name === 'code' || name === 'codes') return /^\d{6}$/.test(text) ? '123456' : name === 'code' ? text : '<code>'
+    if (name === 'code' || name === 'codes')
+      return /^\d{6}$/.test(text) ? '123456' : name === 'code' && !isOpaque(text) ? text : '<code>'
     if (masks[name] !== undefined) return masks[name]
     if (orderNo.test(text)) return text.replace(orderNo, '$1-20260302-7MSJ18Q5BKDM')
     const plain = text
