@@ -201,7 +201,7 @@ export function portalApp(
   const app = createApp({
     ...requestHandler,
     pageLog: createPageLog(logger, logSettings),
-    providers: isGateway ? providerPages({ settings, identity, infrastructure, admit: admitToPage }) : null,
+    providers: isGateway ? providerPages({ settings, identity, infrastructure, perimeter, admit: admitToPage }) : null,
     pages,
     sites:
       sites &&
@@ -339,13 +339,23 @@ function providerPages({
   settings,
   identity,
   infrastructure,
+  perimeter,
   admit,
-}: Pick<Parts, 'settings' | 'identity' | 'infrastructure'> & Pick<ProviderPages, 'admit'>) {
+}: Pick<Parts, 'settings' | 'identity' | 'infrastructure' | 'perimeter'> & Pick<ProviderPages, 'admit'>) {
   return createProviderPages({
     admit,
     pagesOf: identity.providerPages,
     resolveClient: createClientResolver(settings.portals),
-    endSessions: (notice) => identity.endSessionsByProvider({ ...notice, requestId: infrastructure.ids.next() }),
+    endSessions: async (notice) => {
+      try {
+        await identity.endSessionsByProvider({ ...notice, requestId: infrastructure.ids.next() })
+        perimeter.providerLogout('accepted')
+      } catch (error) {
+        const isRefused = error instanceof Refusal && error.code === 'AUTH.PROVIDER_REFUSED'
+        perimeter.providerLogout(isRefused ? 'refused' : 'unavailable')
+        throw error
+      }
+    },
   })
 }
 

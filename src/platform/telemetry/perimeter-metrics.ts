@@ -6,6 +6,7 @@ export interface PerimeterMetrics {
   channelSession(outcome: 'opened' | 'refused' | 'closed'): void
   channelBody(outcome: 'opened' | 'refused'): void
   malformedRequest(status: number): void
+  providerLogout(outcome: 'accepted' | 'refused' | 'unavailable'): void
 }
 
 export function createPerimeterMetrics(registry: Registry): PerimeterMetrics {
@@ -34,14 +35,22 @@ export function createPerimeterMetrics(registry: Registry): PerimeterMetrics {
     labelNames: ['status'],
     registers,
   })
+  const logouts = new Counter({
+    name: 'portico_provider_logouts_total',
+    help: 'Logout tokens of identity providers, by outcome',
+    labelNames: ['outcome'],
+    registers,
+  })
   // Each series starts with 0, so that alerts work before the first event.
   for (const outcome of ['opened', 'refused', 'closed']) sessions.inc({ outcome }, 0)
   for (const outcome of ['opened', 'refused']) bodies.inc({ outcome }, 0)
+  for (const outcome of ['accepted', 'refused', 'unavailable']) logouts.inc({ outcome }, 0)
   for (const status of [400, 405, 408, 413, 417, 431, 505]) malformed.inc({ status }, 0)
   return {
     limitHit: (limit) => limits.inc({ limit }),
     channelSession: (outcome) => sessions.inc({ outcome }),
     channelBody: (outcome) => bodies.inc({ outcome }),
+    providerLogout: (outcome) => logouts.inc({ outcome }),
     malformedRequest: (status) => malformed.inc({ status }),
   }
 }
