@@ -39,9 +39,9 @@ export const apiKeyStatus = codedFamily('apiKeyStatus', {
 export type ApiKeyStatus = CodeOf<typeof apiKeyStatus>
 
 export const apiKeyCredential = codedFamily('apiKeyCredential', {
-  SECRET: 10091211,
-  JWT: 10091212,
-  TLS: 10091213,
+  SECRET: 10092301,
+  JWT: 10092302,
+  TLS: 10092303,
 })
 export type ApiKeyCredential = CodeOf<typeof apiKeyCredential>
 
