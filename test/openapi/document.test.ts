@@ -88,8 +88,8 @@ describe('the document', () => {
           return at(operation, 'tags', '0') === tag ? [operationId] : []
         }),
       )
-    const ofProviders = ['providerInitiate', 'providerComplete', 'providers']
-    const steps = ['loginInitiate', 'mfaSend', 'loginComplete', 'logout', ...ofProviders, 'refresh']
+    const steps = ['loginInitiate', 'mfaSend', 'loginComplete', 'logout', 'passkeyOptions', 'passkeyVerify']
+    steps.push('providerInitiate', 'providerComplete', 'providers', 'refresh')
     expect(idsOf('auth')).toEqual(
       ['consumer', 'system'].flatMap((chain) => steps.map((step) => `${chain}.auth.${step}`)),
     )
@@ -277,7 +277,7 @@ describe('an operation', () => {
       )
       expect(fields.includes('Content-Range'), name).toBe(/RANGE_NOT_SATISFIABLE/.test(name))
       expect(fields.includes('WWW-Authenticate'), name).toBe(
-        /TOKEN_|CREDENTIALS|CODE_INVALID|CLIENT_MISMATCH|PROVIDER_REFUSED|"4010"/.test(name),
+        /TOKEN_|CREDENTIALS|CODE_INVALID|CLIENT_MISMATCH|PASSKEY_INVALID|PROVIDER_REFUSED|"4010"/.test(name),
       )
     }
   })

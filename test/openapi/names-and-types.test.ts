@@ -114,6 +114,9 @@ const otherIds = new Set(
     ...['StartWithProviderRequest', 'StartWithProviderReply', 'LinkProviderRequest', 'StepUpAtProviderRequest'],
   ].map((name) => `${name}.sessionId`),
 )
+for (const name of ['AllowCredential', 'ExcludeCredential', 'AssertionCredential', 'RegistrationCredential'])
+  for (const id of ['id', 'rawId']) otherIds.add(`${name}.${id}`)
+otherIds.add('PasskeyCreationOptions.id').add('PasskeyRequestOptions.rpId').add('CreatePasskeyRequestRequest.sessionId')
 for (const each of ['PublicKey.keyId', 'StepUpPurpose.operationId', 'AuditLog.requestId', 'AuditLog.targetBizId'])
   otherIds.add(each)
 /** A name in the configuration. */

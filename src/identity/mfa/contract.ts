@@ -19,7 +19,8 @@ export type MfaMethod = CodeOf<typeof mfaMethod>
 export const factorFields = {
   mfaMethod: codeOf(mfaMethod),
   code: oneTimeCode.optional().meta({ description: 'Required unless `mfaMethod` is `PASSKEY`.' }),
-  passkey: AssertionCredential.optional().meta({ description: 'Required if `mfaMethod` is `PASSKEY`.' }),
+  /** Required if `mfaMethod` is PASSKEY. */
+  passkey: AssertionCredential.optional(),
 }
 
 export interface FactorFields {

@@ -13,13 +13,11 @@ export const turnstileToken = z.string().max(4_096)
 
 const NewPassword = z.strictObject({ token: opaque(512), newPassword })
 
-/** Accounts with an older authenticator need a second factor. */
+/** Accounts with an older authenticator or passkey need a second factor. `auth.passkeyOptions` has the options. */
 const ResetPassword = NewPassword.extend({
   mfaMethod: codeOf(mfaMethod).exclude(['EMAIL']).meta({ title: 'RecoveryMfaMethod' }).optional(),
   code: factorFields.code,
-  passkey: factorFields.passkey.meta({
-    description: 'Required if `mfaMethod` is `PASSKEY`. Its options are those of `POST /auth/passkey/options`.',
-  }),
+  passkey: factorFields.passkey,
 })
   .refine(hasCode, { path: ['code'] })
   .refine(hasPasskey, { path: ['passkey'] })

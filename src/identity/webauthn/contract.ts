@@ -68,7 +68,10 @@ export const AssertionCredential = z
     }),
   })
   .refine(hasSameIds, { path: ['rawId'] })
-  .meta({ title: 'AssertionCredential', description: '`AuthenticationResponseJSON` of WebAuthn level 3' })
+  .meta({
+    title: 'AssertionCredential',
+    description: '`AuthenticationResponseJSON` of WebAuthn level 3. Required if `mfaMethod` is `PASSKEY`.',
+  })
 export type AssertionCredential = z.output<typeof AssertionCredential>
 
 const Descriptor = z.object({
