@@ -1,7 +1,7 @@
 /*
  * The typed client `portico/client`, safe in browsers. Imports only files of the kernel and the contract. Start reading
  * with `client.ts`. `operation-caller.ts` runs a call, `attempt.ts` one attempt. `session/` has the sign-in, `channel/`
- * the secure channel, `streams/` server-sent events, and `portal/` the small entries.
+ * the secure channel, `streams/` server-sent events, `passkeys/` the passkeys, and `portal/` the small entries.
  */
 export {
   type ApiClient,
