@@ -26,7 +26,10 @@ export interface ExpectedAudit {
 }
 
 /** A mailed link or code authorizes these, without an access token. */
-const bySecret = new Set(['password.reset', 'password.init', 'password.undoFactors', 'browserSessions.start'])
+const bySecret = new Set([
+  ...['password.reset', 'password.init', 'password.undoFactors'],
+  ...['browserSessions.start', 'browserSessions.startWithPasskey'],
+])
 
 function idIn(path: string): string | null {
   return /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/.exec(path)?.[0] ?? null

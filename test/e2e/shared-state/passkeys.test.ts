@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { SoftwareAuthenticator } from '../harness/authenticator.ts'
-import { unknownId } from '../harness/catalogue.ts'
-import { begin, client, data, newcomer, refusal, toldOf } from '../harness/identity.ts'
-import { type Portico, startPortico } from '../harness/portico.ts'
-import { signIn } from '../harness/sign-in.ts'
+import { SoftwareAuthenticator } from '../../harness/authenticator.ts'
+import { unknownId } from '../../harness/catalogue.ts'
+import { begin, client, data, newcomer, refusal, toldOf } from '../../harness/identity.ts'
+import { type Portico, startPortico } from '../../harness/portico.ts'
+import { signIn } from '../../harness/sign-in.ts'
 
 const origin = 'http://localhost:8080'
 const invalid = [401, 'AUTH.PASSKEY_INVALID']
