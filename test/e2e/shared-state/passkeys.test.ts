@@ -58,6 +58,16 @@ describe('passkeys', () => {
     await toldOf(portico, email, 'A passkey has been removed')
   })
 
+  test('auth.passkeyVerify 200: of parallel uses of one challenge, exactly one wins, and suspends nothing', async () => {
+    const { by, token, device } = await registered()
+    for (let round = 0; round < 3; round++) {
+      const credential = device.get(data(await by.post('/auth/passkey/options')))
+      const replies = await Promise.all([1, 2, 3, 4].map(() => by.post('/auth/passkey/verify', { credential })))
+      expect(replies.map(({ status }) => status).toSorted()).toEqual([200, 401, 401, 401])
+    }
+    expect(data(await by.get('/security/passkeys', token))).toMatchObject([{ suspendedAt: null }])
+  })
+
   test('a passkey is the second factor after a password, and steps up for one command', async () => {
     const { by, device, email } = await registered()
     const { sessionId } = await begin(portico, by, email)
