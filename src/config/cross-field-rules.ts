@@ -21,7 +21,7 @@ export function crossFieldErrors(settings: Settings): string[] {
       settings.audit.export.secret !== null ||
       'audit.export.secret: must be set, because audit.export.to is a URL',
     ...hostErrors(settings),
-    ...providerErrors(portals),
+    ...providerErrors(settings),
     ...passkeyErrors(settings),
     ...tlsErrors(settings),
     ...audienceErrors(settings),

@@ -67,6 +67,14 @@ test('groups of consumers are refused', () => {
   ])
 })
 
+test('groups need the domain that proposes permissions', () => {
+  const identityProviders = [{ ...entra, groups: { ops: ['auditor'] } }]
+  const off = { domains: { proposals: 'off' } }
+  expect(errorsOf({ ...off, portals: { SYSTEM: { links, identityProviders } } })).toContain(
+    'portals.SYSTEM.identityProviders.0.groups: needs the domain proposals, which is off',
+  )
+})
+
 test.each([
   ['http://login.example', ['portals.SYSTEM.identityProviders.0.issuer: must be https in production']],
   ['http://127.0.0.1:8080', []],

@@ -3,7 +3,13 @@ import type { ProviderConfiguration } from './settings.ts'
 
 type Portals = Readonly<Record<'CONSUMER' | 'SYSTEM', Pick<PortalConfiguration, 'identityProviders' | 'links'>>>
 
-export function providerErrors(portals: Portals): string[] {
+export function providerErrors({
+  portals,
+  domains,
+}: {
+  portals: Portals
+  domains: Readonly<Record<string, unknown>>
+}): string[] {
   return Object.entries(portals).flatMap(([portal, { identityProviders = [], links }]) => {
     const path = `portals.${portal}.identityProviders`
     return [
@@ -15,6 +21,10 @@ export function providerErrors(portals: Portals): string[] {
         ...errorsOf(`${path}.${index}`, provider),
         ...(portal !== 'SYSTEM' && provider.groups !== undefined
           ? [`${path}.${index}.groups: only operators have roles; remove it`]
+          : []),
+        // They propose new permissions.
+        ...(provider.groups !== undefined && [domains.proposals, domains.banking].includes('off')
+          ? [`${path}.${index}.groups: needs the domain proposals, which is off`]
           : []),
       ]),
     ]

@@ -1,6 +1,13 @@
 import type { Tx } from '../../database/index.ts'
-import type { Instant, RequestContext, SessionId, SuspendedCredentials } from '../../kernel/index.ts'
+import {
+  addMs,
+  type Instant,
+  type RequestContext,
+  type SessionId,
+  type SuspendedCredentials,
+} from '../../kernel/index.ts'
 import { firstOf } from '../../platform/crypto/index.ts'
+import { unlinkYoungIdentities } from '../accounts/linked-store.ts'
 import { type Account, accountById, lockAccount } from '../accounts/store.ts'
 import { cancelLoginAttempts } from '../attempts/store.ts'
 import { forgetFailures } from '../mfa/recovery/reset.ts'
@@ -59,7 +66,7 @@ const removalNotices = {
 
 /**
  * Takes from a thief what the account's sessions have given them: sessions, pending sign-ins, known devices, young
- * factors except `proven`, and credentials in the domains. Clears the limits that they have used up. The caller must have locked the account.
+ * factors except `proven`, young links to identity providers, and credentials in the domains. Clears the limits that they have used up. The caller must have locked the account.
  */
 export async function recoverAccount(
   ports: PasswordPorts,
@@ -75,6 +82,9 @@ export async function recoverAccount(
   await forgetFailures(ports, tx, account)
   const removed = await removeYoungFactors(ports, tx, account, { proven, at })
   for (const factor of removed) await queueNotice(tx, ports.ids, account, removalNotices[factor], context, at)
+  const since = addMs(at, -ports.settings.suspicionMs)
+  if (await unlinkYoungIdentities(tx, account, since, at))
+    await queueNotice(tx, ports.ids, account, 'PROVIDER_UNLINKED', context, at)
   return { ended, removed, suspended: await ports.suspendCredentials(tx, { accountId: id, at }) }
 }
 

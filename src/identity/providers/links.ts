@@ -1,6 +1,7 @@
 import { inTransaction, run } from '../../database/index.ts'
 import { conflict, notFound } from '../../kernel/index.ts'
 import { auditContextOf, recordSuccess } from '../../platform/audit/index.ts'
+import { showLinked } from '../accounts/linked-store.ts'
 import { lockOwnAccount } from '../accounts/service.ts'
 import { cancelLoginAttempts } from '../attempts/store.ts'
 import { queueNotice } from '../notices/service.ts'
@@ -11,14 +12,7 @@ import { endOldestSessions } from '../sessions/store.ts'
 import { finishAttempt, type ProviderReply, type StartedAttempt, startAttempt } from './attempts/service.ts'
 import type { ProviderPorts } from './ports.ts'
 import { applyGroups } from './rights.ts'
-import {
-  deleteIdentity,
-  identitiesOf,
-  insertIdentity,
-  type LinkedIdentity,
-  openSessionIds,
-  showLinked,
-} from './store.ts'
+import { deleteIdentity, identitiesOf, insertIdentity, type LinkedIdentity, openSessionIds } from './store.ts'
 
 /** Throws AUTH.PROVIDER_UNAVAILABLE, or STATE.CONFLICT if the account has a person of this provider. */
 export async function startLink(
@@ -84,6 +78,7 @@ export async function unlink(ports: ProviderPorts, providerId: string, context: 
     if (remaining.length === 0 && account.passwordHash === null)
       throw conflict('the account has no password; set one first')
     await showLinked(tx, portal, accountId, now)
+    await cancelLoginAttempts(tx, portal, accountId, now)
     const ending = { portal, accountId, maxRemaining: 0, except: sessionId, reason: 'TERMINATED' } as const
     const sessions = await run(tx, endOldestSessions(ending, now))
     const settings = ports.providers.of(portal).find((one) => one.settings.id === providerId)?.settings

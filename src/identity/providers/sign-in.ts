@@ -1,6 +1,7 @@
 import { batch, commitWith, inTransaction, type LastStatements, run, type Tx } from '../../database/index.ts'
 import { type Instant, Refusal, type RequestContext, type SessionId } from '../../kernel/index.ts'
 import { recordSuccess, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
+import { showLinked } from '../accounts/linked-store.ts'
 import { type Account, accountById, lockAccount } from '../accounts/store.ts'
 import { prepareAttempt } from '../attempts/service.ts'
 import { insertProvidedAttempt, type NewAttempt } from '../attempts/store.ts'
@@ -25,7 +26,6 @@ import {
   openSessionIds,
   type Person,
   recordProviderSignIn,
-  showLinked,
 } from './store.ts'
 
 /** A second factor of the account must follow unless the provider's counts. */

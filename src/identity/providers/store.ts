@@ -116,17 +116,6 @@ export async function recordProviderSignIn(tx: Tx, portal: Portal, id: IdentityI
     .execute()
 }
 
-/** `sso_enabled` shows whether the account has an identity. */
-export async function showLinked(tx: Tx, portal: Portal, accountId: AccountId, at: Instant): Promise<void> {
-  const linked = await identitiesOf(tx, portal, accountId)
-  await tx
-    .updateTable('accounts')
-    .set({ ssoEnabled: linked.length > 0, updatedAt: toDate(at) })
-    .where('portal', '=', portal)
-    .where('bizId', '=', accountId)
-    .execute()
-}
-
 export interface NewInvitation {
   id: BizId<'invitation'>
   portal: Portal

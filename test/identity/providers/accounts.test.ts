@@ -2,10 +2,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { inTransaction } from '../../../src/database/index.ts'
 import type { IdentityPorts } from '../../../src/identity/index.ts'
 import { completeLogin, sendLoginCode } from '../../../src/identity/login/contract.ts'
+import { resetPassword } from '../../../src/identity/passwords/contract.ts'
 import * as contract from '../../../src/identity/providers/contract.ts'
 import { readOwnSessionConfig } from '../../../src/identity/sessions/contract.ts'
 import { type AccountId, type Caller, toDate } from '../../../src/kernel/index.ts'
 import { call, codeOf, createRequestContext, credential, initiate, mailedCode, runJobs } from '../harness.ts'
+import { newPassword, requestResetLink, resetTokenOf } from '../recovery.ts'
 import { type ProviderWorld, personOf, providerWorld, replyOf } from './world.ts'
 
 const system = { portal: 'SYSTEM' } as const
@@ -132,6 +134,19 @@ describe('provisioning none', () => {
     expect(await codeOf(world.signIn())).toBe('AUTH.PROVIDER_NOT_LINKED')
     const again = invoke(contract.unlinkProvider, caller, { providerId: 'company' })
     expect(await codeOf(again)).toBe('RESOURCE.NOT_FOUND')
+  })
+
+  test('password.reset 200: unlinks what a thief may have linked, and the password counts again', async () => {
+    const caller = await localCaller('robbed@company.test')
+    world.at.clock.advance(1_000)
+    world.provider.person = personOf('thief@evil.test')
+    await invoke(contract.linkProvider, caller, await linkOf(caller))
+    expect((await signedInCaller()).accountId).toBe(caller.accountId)
+    await requestResetLink(world.at, 'robbed@company.test', system)
+    const body = { token: resetTokenOf(world.at, 'robbed@company.test'), newPassword }
+    await call(world.at.identity, resetPassword, createRequestContext(world.at.clock, system), body)
+    expect(await codeOf(world.signIn())).toBe('AUTH.PROVIDER_NOT_LINKED')
+    expect((await initiate(world.at, 'robbed@company.test', system, newPassword)).sessionId).not.toBeNull()
   })
 
   test('auth.providerComplete 200: a person whom SCIM provisioned, by the stable id and never by the address', async () => {
