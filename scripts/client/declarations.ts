@@ -19,7 +19,12 @@ const catalogue: Catalogue = {
   ...bankingCatalogue,
   namedOperations,
   operations: namedOperations.map(([, operation]) => operation),
-  permissionLists: { workspacePermissions: [], apiKeyPermissions: [], operatorPermissions: [] },
+  permissionLists: {
+    workspacePermissions: [],
+    apiKeyPermissions: [],
+    operatorPermissions: [],
+    operatorKeyPermissions: [],
+  },
 }
 
 const families = codedComponents(catalogue)

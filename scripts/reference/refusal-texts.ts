@@ -46,6 +46,27 @@ export const refusalTexts: Readonly<Record<Code, RefusalText>> = {
       'The one-time ticket in the URL is used, expired or unknown, or belongs to another session or path. Also HEAD, and a ticket together with `Authorization`.',
     action: 'Request a new URL.',
   },
+  'PROVISIONING.NOT_UNIQUE': {
+    cause:
+      'Another account has the address, or another resource of the identity provider the name or external id. A provider takes over no account.',
+    action: 'Match the existing resource at the provider, or change the address of one of the accounts.',
+  },
+  'PROVISIONING.INVALID_FILTER': {
+    cause: 'The filter has another operator than `eq` and `and`, or an attribute that cannot be searched.',
+    action: 'Search by `userName`, `externalId`, `id`, `emails.value`, `displayName`, `active` or `members`.',
+  },
+  'PROVISIONING.INVALID_PATH': {
+    cause: 'The path of a PATCH is malformed, missing for a removal, or has a filter that is not supported.',
+    action: 'Correct the attribute mapping at the identity provider.',
+  },
+  'PROVISIONING.INVALID_SYNTAX': {
+    cause: 'The body is not valid JSON, or a PATCH has an unknown operation.',
+    action: 'Correct the request.',
+  },
+  'PROVISIONING.TOO_MANY': {
+    cause: 'The identity provider has as many people, groups or members of a group as it can have.',
+    action: 'Provision fewer, or raise `access.provisioning`.',
+  },
   'AUTH.INVALID_CREDENTIALS': {
     cause: 'The e-mail address or the password is wrong, or the account cannot sign in at this portal.',
     action: 'Ask the user to check both. The response does not reveal which one is wrong.',

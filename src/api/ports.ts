@@ -216,6 +216,13 @@ export interface DeploymentPort {
   codesOf(family: string): readonly string[]
   /** How long an upload can take: `requests.uploadTimeoutMs`. */
   uploadTimeoutMs: number
+  /** The identity providers of operators. */
+  identityProviders: readonly {
+    id: string
+    issuer: string
+    /** The permissions of the roles of groups. Null if the provider gives no roles. */
+    permissionsOf(groups: readonly string[]): readonly Permission[] | null
+  }[]
 }
 
 /** Runs the hooks of all domains in the order of their creation. */

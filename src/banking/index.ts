@@ -4,7 +4,7 @@
  */
 import type { Domain } from '../api/domain.ts'
 import { type Configuration, settingsAt } from '../config/index.ts'
-import { bankingContracts } from '../contract/resources.ts'
+import { bankingContracts } from '../contract/index.ts'
 import apiKeys from './api-keys/index.ts'
 import constants from './constants/index.ts'
 import events from './events/index.ts'
@@ -16,6 +16,7 @@ import members from './members/index.ts'
 import operators from './operators/index.ts'
 import profile from './profile/index.ts'
 import proposals from './proposals/index.ts'
+import provisioning from './provisioning/index.ts'
 import recharges from './recharges/index.ts'
 import roles from './roles/index.ts'
 import sandbox from './sandbox/index.ts'
@@ -40,6 +41,7 @@ const byName = {
   operators,
   profile,
   proposals,
+  provisioning,
   recharges,
   roles,
   sandbox,

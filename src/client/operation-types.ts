@@ -102,11 +102,11 @@ type Served<E extends readonly [string, Operation], C extends ChainId> = [Extrac
   never,
 ]
   ? never
-  : E[1]['reply'] extends 'socket'
+  : E[1] extends { reply: 'socket' } | { protocol: 'scim' }
     ? never
     : E[0]
 
-/** A method per operation of contract module `M` on these chains, except WebSockets. */
+/** A method per operation of contract module `M` on these chains, except WebSockets and SCIM. */
 export type OperationsOf<C extends ChainId, M> = {
   readonly [E in Entry<M> as Served<E, C>]: Method<E[1], C>
 }

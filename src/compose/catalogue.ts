@@ -2,12 +2,12 @@ import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import type { DomainPorts, LoadedDomain } from '../api/domain.ts'
 import { AssertionClaims } from '../backends/index.ts'
-import { bankingDomains } from '../banking/index.ts'
+import { bankingDomains, operatorRoles } from '../banking/index.ts'
 import { inPackage, packageVersion } from '../config/env.ts'
 import { type Configuration, placeOf } from '../config/index.ts'
 import type { EventRow } from '../contract/events/event.ts'
 import { bankingCatalogue, type Catalogue } from '../contract/index.ts'
-import type { Permissions } from '../contract/permissions.ts'
+import type { OperatorRole, Permissions } from '../contract/permissions.ts'
 import { foreignTexts } from '../documents/index.ts'
 import {
   type ChainId,
@@ -15,6 +15,7 @@ import {
   domainOf,
   fallbackLocale,
   type Operation,
+  type Permission,
   type Portal,
   portalOfChain,
   type Words,
@@ -145,7 +146,7 @@ export function findUnservedOperations(
 /** The ports about the declarations of all domains. */
 export function declarationPorts(
   catalogue: Catalogue,
-  { requests }: Pick<Configuration, 'requests'>,
+  { requests, portals }: Pick<Configuration, 'requests' | 'portals'>,
 ): Pick<DomainPorts, 'permissions' | 'deployment'> {
   return {
     permissions: {
@@ -157,8 +158,22 @@ export function declarationPorts(
       hasDomain: (name) => catalogue.summaries.has(name),
       codesOf: (family) => catalogue.codedFamilies.get(family)?.codes ?? [],
       uploadTimeoutMs: requests.uploadTimeoutMs,
+      identityProviders: (portals.SYSTEM.identityProviders ?? []).map(({ id, issuer, groups }) => ({
+        id,
+        issuer,
+        permissionsOf: (names) => (groups ? permissionsOfGroups(catalogue.operatorPermissions, groups, names) : null),
+      })),
     },
   }
+}
+
+function permissionsOfGroups(
+  all: readonly Permission[],
+  roles: Readonly<Record<string, readonly OperatorRole[]>>,
+  names: readonly string[],
+): readonly Permission[] {
+  const held = names.flatMap((name) => (Object.hasOwn(roles, name) ? (roles[name] ?? []) : []))
+  return all.filter((permission) => held.some((role) => operatorRoles[role]?.(permission)))
 }
 
 function keysOfDocument({ isRemote, contract = {} }: LoadedDomain): string[] {

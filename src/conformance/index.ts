@@ -31,7 +31,9 @@ export async function checkDeployment(
   operations: readonly Operation[],
   onProgress: (done: number, all: number) => void,
 ): Promise<Result[]> {
-  const endpoints = operations.flatMap((operation) => operation.chains.map((chainId) => ({ operation, chainId })))
+  // Replies of SCIM have no envelope.
+  const checked = operations.filter(({ protocol }) => protocol === undefined)
+  const endpoints = checked.flatMap((operation) => operation.chains.map((chainId) => ({ operation, chainId })))
   const applicable = checks.filter(({ withoutEdge }) => target.edgeHeaders || !withoutEdge)
   const plan = applicable.map((check) => ({
     check,

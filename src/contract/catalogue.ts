@@ -25,6 +25,7 @@ import {
   collectPermissions,
   joinDeclarations,
   operatorKeyErrors,
+  operatorKeyPermissions,
   type PermissionList,
   type PermissionRow,
 } from './permissions.ts'
@@ -159,7 +160,10 @@ export function joinContracts(
     workspacePermissions,
     operatorPermissions,
     apiKeyPermissions,
-    permissionLists: { workspacePermissions, apiKeyPermissions, operatorPermissions },
+    permissionLists: {
+      ...{ workspacePermissions, apiKeyPermissions, operatorPermissions },
+      operatorKeyPermissions: operatorKeyPermissions.filter((code) => operatorPermissions.includes(code)),
+    },
     routableDomains: [...new Set(operations.map(({ id }) => domainOf(id)))].filter(isRoutable),
     isRoutable,
     summaries: new Map(

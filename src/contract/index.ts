@@ -3,14 +3,19 @@
  * building blocks for contract files. They import only the kernel and run in a browser. Start reading with `fields.ts`
  * and `policies.ts`, then `catalogue.ts`.
  */
+
+import * as provisioning from '../banking/provisioning/contract.ts'
 import * as kernel from '../kernel/coded-values.ts'
 import { DeclarationErrors } from '../kernel/index.ts'
 import * as ledger from '../ledger/contract.ts'
 import { type Catalogue, type Contracts, type JoinedCatalogue, joinContracts } from './catalogue.ts'
-import { bankingContracts, identityContracts, resources } from './resources.ts'
+import { bankingContracts as callable, identityContracts, resources } from './resources.ts'
 
 export type { Catalogue } from './catalogue.ts'
 export { identityContracts, resources } from './resources.ts'
+
+/** `resources.ts` lacks those that the typed client does not call. */
+export const bankingContracts = { ...callable, provisioning }
 
 export function joinWith(domains: Contracts): JoinedCatalogue {
   const off = Object.entries(bankingContracts).filter(([name]) => !Object.hasOwn(domains, name))
@@ -25,7 +30,7 @@ export function catalogueWith(domains: Contracts): Catalogue {
   return catalogue
 }
 
-export const bankingCatalogue: Catalogue = catalogueWith(resources)
+export const bankingCatalogue: Catalogue = catalogueWith({ ...resources, provisioning })
 
 export const {
   operations: catalogue,

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import {
   chains,
+  domainOf,
   invalid,
   needsApiKey,
   type Operation,
@@ -127,21 +128,33 @@ export function assertDeclaredPermissions(
     }
 }
 
-/** The permissions that API keys of operators can hold. They act without a person, so they only read. */
-export const operatorKeyPermissions = ['audit:read'] as const satisfies readonly Permission[]
+/** A key that holds it belongs to one identity provider, and holds nothing else. */
+export const provisioningPermission = 'provisioning:manage'
+
+/** The permissions that API keys of operators can hold. They act without a person, so they only read, or provision. */
+export const operatorKeyPermissions = ['audit:read', provisioningPermission] as const satisfies readonly Permission[]
 
 /** Returns what an operation on the machine chain of operators must not be: only permissions limit its callers. */
-export function operatorKeyErrors({ method, chains: ids, policy }: Operation): string[] {
-  if (!ids.some((id) => needsApiKey(chains[id]))) return []
+export function operatorKeyErrors({ id, method, chains: ids, policy, protocol }: Operation): string[] {
+  const isServed = ids.some((chainId) => needsApiKey(chains[chainId]))
+  if (protocol !== undefined && (domainOf(id) !== 'provisioning' || ids.length > 1 || !isServed))
+    return [`of ${protocol} must be systemApi only, for an operation of provisioning`]
+  if (!isServed) return []
   const { caller, workspace, permission, stepUp } = policy
-  const isHeld = operatorKeyPermissions.some((code) => code === permission)
-  return method === 'GET' && caller === 'account' && workspace === 'none' && isHeld && stepUp === false
-    ? []
-    : [`on systemApi must be a read of operators that requires one of ${operatorKeyPermissions.join(', ')}`]
+  const isOfOperators = caller === 'account' && workspace === 'none' && stepUp === false
+  // Only provisioning writes, and a key that provisions reads nothing else.
+  if (protocol === undefined ? method === 'GET' && permission === 'audit:read' : permission === provisioningPermission)
+    if (isOfOperators) return []
+  const allowed = `a read of operators that requires audit:read, or a SCIM operation that requires ${provisioningPermission}`
+  return [`on systemApi must be ${allowed}`]
 }
 
 /** OpenAPI takes the codes from the catalogue. */
-export type PermissionList = 'workspacePermissions' | 'apiKeyPermissions' | 'operatorPermissions'
+export type PermissionList =
+  | 'workspacePermissions'
+  | 'apiKeyPermissions'
+  | 'operatorPermissions'
+  | 'operatorKeyPermissions'
 
 const maxCodes = 500
 const maxCodeLength = 128

@@ -1,5 +1,5 @@
 /*
- * The contract files of Portico's own operations, by owner. The typed client imports this file, because a bundler cannot
+ * The contract files of Portico's own operations, by owner, except those that speak another protocol. The typed client imports this file, because a bundler cannot
  * omit the catalogue of `index.ts`.
  */
 import * as apiKeys from '../banking/api-keys/contract.ts'

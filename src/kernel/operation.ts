@@ -125,6 +125,11 @@ export interface Operation {
    */
   startsBrowserSession?: true
   /**
+   * The protocol of RFC 7644 in place of the envelope: bodies can be `application/scim+json`, and the gateway sends replies
+   * and refusals as this protocol has them. Only on the machine chain of operators.
+   */
+  protocol?: 'scim'
+  /**
    * Whether the audit log also records requests that are refused for lack of a step-up or by a limit. It always records
    * commands that are refused for lack of a permission.
    */

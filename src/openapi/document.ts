@@ -1,6 +1,6 @@
 import type { Catalogue } from '../contract/index.ts'
 import { type NestedTexts, rootMarks } from '../documents/marks.ts'
-import { chainIds, chains, pathOn } from '../kernel/index.ts'
+import { chainIds, chains, domainOf, pathOn } from '../kernel/index.ts'
 import { codedComponents, refusalComponent, sealedComponents } from './components.ts'
 import { createEnvelopes } from './envelopes.ts'
 import { eventComponentOf, eventComponents, tagsOfWebhooks, toWebhooks, webhookParameters } from './events/webhooks.ts'
@@ -38,8 +38,9 @@ const introduction = [
   'Request bodies can be encrypted: fetch the public key, open a secure channel session, and send `{payload}`. `/openapi.json?channel=sealed` also describes these bodies.',
 ].join('\n\n')
 
-/** Returns an OpenAPI 3.1 document. */
-export async function openApiDocument(catalogue: Catalogue, options: DocumentOptions): Promise<JsonObject> {
+/** Returns an OpenAPI 3.1 document. Operations of SCIM are not part of it: `/Schemas` describes them. */
+export async function openApiDocument(whole: Catalogue, options: DocumentOptions): Promise<JsonObject> {
+  const catalogue = withoutProtocols(whole)
   const { version, examples = noExamples, workspaceId, sentence = codeAsSentence, isSealed = false, texts } = options
   const ownSchemas = {
     Refusal: refusalComponent,
@@ -123,4 +124,12 @@ function buildPaths(operations: readonly Documented[]): JsonObject {
     paths[path] = { ...(isJsonObject(item) ? item : {}), [method]: operation }
   }
   return paths
+}
+
+function withoutProtocols(catalogue: Catalogue): Catalogue {
+  const operations = catalogue.operations.filter(({ protocol }) => protocol === undefined)
+  const namedOperations = catalogue.namedOperations.filter(([, { protocol }]) => protocol === undefined)
+  const domains = new Set(operations.map(({ id }) => domainOf(id)))
+  const summaries = new Map([...catalogue.summaries].filter(([domain]) => domains.has(domain)))
+  return { ...catalogue, operations, namedOperations, summaries }
 }

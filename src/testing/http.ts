@@ -49,7 +49,7 @@ export async function send(baseUrl: string, method: string, path: string, call: 
   }
   const response = await fetch(baseUrl + path, { method, headers, body: encode(call.body), redirect: 'manual' })
   const text = await response.text()
-  const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false
+  const isJson = /^application\/(scim\+)?json/.test(response.headers.get('content-type') ?? '')
   return { status: response.status, headers: response.headers, text, body: isJson && text ? JSON.parse(text) : null }
 }
 

@@ -22,8 +22,10 @@ export function pathWith({ chain, operation }: Route, params: Readonly<Record<st
   return chain.prefix + operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => params[name] ?? unknownId)
 }
 
+/** Omits SCIM, whose replies have no envelope. */
 export function routesOf(operations: readonly (readonly [name: string, operation: Operation])[]): Route[] {
-  return operations.flatMap(([exportName, operation]) =>
+  const checked = operations.filter(([, { protocol }]) => protocol === undefined)
+  return checked.flatMap(([exportName, operation]) =>
     operation.chains.map((chainId) => ({
       name: `${operation.id} on ${chainId}`,
       exportName,

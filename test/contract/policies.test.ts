@@ -8,6 +8,7 @@ import {
 } from '../../src/contract/index.ts'
 import { listImpliedRefusals } from '../../src/contract/policies.ts'
 import type { ChainId, Policy } from '../../src/kernel/index.ts'
+import { ofScim, ofWebhooks } from './operation-names.ts'
 import { routes, routesOf } from './routes.ts'
 
 /** The message of a failure: the lists here are the second declaration of each policy, for reviews. */
@@ -21,7 +22,7 @@ function permissionsOn(...chains: ChainId[]): Set<string> {
 describe('permissions', () => {
   it('the table of a portal contains exactly the permissions that its operations require', () => {
     expect(permissionsOn('consumer', 'api'), editPermissions).toEqual(new Set(workspacePermissions))
-    expect(permissionsOn('system'), editPermissions).toEqual(new Set(operatorPermissions))
+    expect(permissionsOn('system', 'systemApi'), editPermissions).toEqual(new Set(operatorPermissions))
     expect(permissionsOn('self', 'shared')).toEqual(new Set())
   })
 
@@ -53,12 +54,6 @@ function idsBy(keyOf: (policy: Policy) => string | null): Record<string, string[
 
 const [undone, updating] = ['delete deletePlatform disable disablePlatform', 'update updatePlatform']
 const [rotating, platformSending] = ['rotatePlatformSecret rotateSecret', 'replayPlatform resendPlatform testPlatform']
-function ofWebhooks(names: string): string[] {
-  return names
-    .split(' ')
-    .map((name) => `webhooks.${name}`)
-    .toSorted()
-}
 
 describe('policies', () => {
   it('the operations of each permission', () => {
@@ -97,6 +92,7 @@ describe('policies', () => {
       'member:limit': ['workspaces.limitMember'],
       'member:manage': ['roles.changeMember', 'roles.removeMember', 'roles.restoreMember'],
       'member:read': ['workspaces.listMembers'],
+      'provisioning:manage': ofScim,
       'recharge:approve': ['allowReference', 'confirm', 'downloadProof', 'reject'].map((name) => `recharges.${name}`),
       'recharge:create': ['recharges.cancel', 'recharges.create', 'recharges.proof', 'recharges.quote'],
       'recharge:read': [
@@ -181,6 +177,7 @@ describe('policies', () => {
       ],
       mfaSend: ['auth.mfaSend', 'mfa.stepUpSend'],
       password: ['password.change', 'password.init', 'password.reset', 'password.undoFactors'],
+      provisioning: ofScim,
       refresh: ['auth.refresh'],
       registration: ['registration.initiate'],
       reveal: ['withdrawalChannels.reveal'],
@@ -224,16 +221,15 @@ describe('policies', () => {
   it('all operations can use the secure channel, except byte streams and those of the channel itself', () => {
     const excluded = catalogue.filter((operation) => operation.policy.channel === 'none').map(({ id }) => id)
     expect(excluded.toSorted(), editHere).toEqual([
-      'events.stream',
-      'events.streamAll',
-      'exports.download',
-      'files.download',
-      'files.upload',
-      'recharges.downloadProof',
-      'secureChannel.close',
-      'secureChannel.open',
-      'secureChannel.publicKey',
-      'sessions.selfConfig',
+      ...['events.stream', 'events.streamAll', 'exports.download', 'files.download', 'files.upload'],
+      ...ofScim,
+      ...[
+        'recharges.downloadProof',
+        'secureChannel.close',
+        'secureChannel.open',
+        'secureChannel.publicKey',
+        'sessions.selfConfig',
+      ],
     ])
   })
 

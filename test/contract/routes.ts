@@ -21,6 +21,9 @@ export const routes: Route[] = catalogue.flatMap((operation) =>
   }),
 )
 
+/** Those of the OpenAPI document, which omits SCIM. */
+export const documentedRoutes = routes.filter(({ operation }) => operation.protocol === undefined)
+
 export function routesOf(chain: ChainId): Route[] {
   return routes.filter((route) => route.chain === chain)
 }

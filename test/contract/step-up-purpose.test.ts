@@ -34,7 +34,8 @@ describe('the fields that a step-up confirms', () => {
     const declared = demanding.filter(({ confirms }) => confirms).map(({ id, confirms }) => [id, confirms?.join(' ')])
     expect(Object.fromEntries(declared)).toEqual({
       'apiKeys.create': 'apiKeyName permissionCodes ipAllowlist expiresAt publicKey certificateThumbprint',
-      'apiKeys.createForOperators': 'apiKeyName permissionCodes ipAllowlist expiresAt publicKey certificateThumbprint',
+      'apiKeys.createForOperators':
+        'apiKeyName permissionCodes ipAllowlist expiresAt publicKey certificateThumbprint providerId',
       'apiKeys.delete': 'apiKeyBizId',
       'apiKeys.disable': 'apiKeyBizId',
       'apiKeys.enable': 'apiKeyBizId',

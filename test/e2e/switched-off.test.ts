@@ -16,6 +16,7 @@ const optional = [
   'invitations',
   'roles',
   'apiKeys',
+  'provisioning',
   'exchanges',
   'recharges',
   'transfers',
@@ -48,7 +49,7 @@ describe('domains that are off', () => {
     let client: Awaited<ReturnType<typeof clientOf>>
     beforeAll(async () => {
       store = await createStore()
-      gateway = await startConfigured(store.variables, off(['exchanges', 'apiKeys']))
+      gateway = await startConfigured(store.variables, off(['exchanges', 'apiKeys', 'provisioning']))
       client = await clientOf(gateway)
     })
     afterAll(async () => {

@@ -5,7 +5,7 @@ import { listRefusals } from '../../src/contract/policies.ts'
 import { type ChainId, chains, paramNameOn, pathOn, pathParamNames } from '../../src/kernel/index.ts'
 import type { Example, Examples } from '../../src/openapi/index.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../src/openapi/json.ts'
-import { routes } from '../contract/routes.ts'
+import { documentedRoutes as routes } from '../contract/routes.ts'
 import { at, document, make, objectAt, operationOf, parametersOf, readerOf } from './document-reader.ts'
 
 function having(id: string, example: Example): Examples {

@@ -117,6 +117,13 @@ const otherIds = new Set(
 for (const name of ['AllowCredential', 'ExcludeCredential', 'AssertionCredential', 'RegistrationCredential'])
   for (const id of ['id', 'rawId']) otherIds.add(`${name}.${id}`)
 otherIds.add('PasskeyCreationOptions.id').add('PasskeyRequestOptions.rpId').add('CreatePasskeyRequestRequest.sessionId')
+const ofProviders = [
+  ...['CreateOperatorApiKeyRequest', 'OperatorApiKey', 'OperatorApiKeyEntry'].map((name) => `${name}.providerId`),
+  ...['CreateScimGroupRequest', 'CreateScimUserRequest', 'ReplaceScimGroupRequest'].map((name) => `${name}.externalId`),
+  ...['ReplaceScimUserRequest', 'ScimGroupEntry', 'ScimUserEntry'].map((name) => `${name}.externalId`),
+  'ScimSchema.id',
+]
+for (const each of ofProviders) otherIds.add(each)
 for (const each of ['PublicKey.keyId', 'StepUpPurpose.operationId', 'AuditLog.requestId', 'AuditLog.targetBizId'])
   otherIds.add(each)
 /** A name in the configuration. */

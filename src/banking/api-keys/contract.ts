@@ -15,7 +15,7 @@ import {
 } from '../../contract/fields.ts'
 import { listQuery, page } from '../../contract/lists.ts'
 
-import { operatorKeyPermissions, type Permissions, permissionCodes } from '../../contract/permissions.ts'
+import { type Permissions, permissionCodes } from '../../contract/permissions.ts'
 import { member, operator } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 
@@ -274,7 +274,9 @@ export const deleteAnyApiKey = operation({
   summary: 'Delete an API key of any workspace permanently',
 })
 
-const OperatorApiKey = ApiKey.omit({ workspaceBizId: true })
+const OperatorApiKey = ApiKey.omit({ workspaceBizId: true }).extend({
+  providerId: z.string().nullable().meta({ description: 'The identity provider for which the key provisions people' }),
+})
 
 const manageOperatorKeys = {
   method: 'POST',
@@ -307,11 +309,23 @@ export const createOperatorApiKey = operation({
   path: '/operator-api-keys',
   summary: 'Create an API key of operators',
   description:
-    'Returns the secret once. The key is disabled until another operator enables it. It reads on `/api/v1/system`, with those of its permissions that its creator still has.',
-  confirms: ['apiKeyName', 'permissionCodes', 'ipAllowlist', 'expiresAt', 'publicKey', 'certificateThumbprint'],
+    'Returns the secret once. The key is disabled until another operator enables it. It works on `/api/v1/system`, with those of its permissions that its creator still has. A key with `provisioning:manage` provisions the people of one identity provider with SCIM, and has no other permission.',
+  confirms: [
+    'apiKeyName',
+    'permissionCodes',
+    'ipAllowlist',
+    'expiresAt',
+    'publicKey',
+    'certificateThumbprint',
+    'providerId',
+  ],
   body: ApiKeyRequest.extend({
-    permissionCodes: uniqueList(z.enum(operatorKeyPermissions), operatorKeyPermissions.length).min(1),
+    permissionCodes: permissionCodes('operatorKeyPermissions', 1),
     expiresAt: instant.meta({ description: 'At most 365 days from now' }),
+    providerId: line(32).optional().meta({
+      description:
+        'Id of an identity provider of the SYSTEM portal. Required with `provisioning:manage`, else refused.',
+    }),
   }),
   reply: OperatorApiKey.extend({ secret }),
   refuses: ['STATE.CONFLICT'],

@@ -106,12 +106,23 @@ export function createHandlers(ports: HandlerPorts): HandlerTable {
       return mapPage(keys, (row) => toOperatorView(row, request))
     },
     createOperatorApiKey: async (request) => {
-      const { apiKeyName, permissionCodes, ipAllowlist = [], expiresAt, ...credential } = request.body
-      const input = { apiKeyName, permissionCodes, ipAllowlist, expiresAt: parseInstant(expiresAt), credential }
-      const { row, secret } = await createOperatorKey(ports, input, {
-        caller: request.caller,
-        auditContext: auditContextOf(request),
-      })
+      const {
+        apiKeyName,
+        permissionCodes,
+        ipAllowlist = [],
+        expiresAt,
+        providerId = null,
+        ...credential
+      } = request.body
+      const named = { apiKeyName, permissionCodes, ipAllowlist, expiresAt: parseInstant(expiresAt), providerId }
+      const { row, secret } = await createOperatorKey(
+        ports,
+        { ...named, credential },
+        {
+          caller: request.caller,
+          auditContext: auditContextOf(request),
+        },
+      )
       return { ...toOperatorView(row, request), secret }
     },
     enableOperatorApiKey: (request) => changeOperator(request, 'enable'),

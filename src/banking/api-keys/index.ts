@@ -1,5 +1,6 @@
 import { declaredBy, domain } from '../../api/domain.ts'
-import { days, type HandlerTable } from '../../kernel/index.ts'
+import type { Database, Tx } from '../../database/index.ts'
+import { bizId, days, type HandlerTable } from '../../kernel/index.ts'
 import type { EventMapper } from '../../platform/events/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
 import { ApiKeyAuthentication, type AuthenticationPorts, LastUseRecorder } from './authentication.ts'
@@ -10,6 +11,7 @@ import { countExpiringKeys } from './expiry-store.ts'
 import { createHandlers, type HandlerPorts } from './handlers.ts'
 import { type EndingMailPorts, type EndingPorts, endingMailJob } from './operator-commands.ts'
 import { operatorNoticeJob } from './operator-keys/notices.ts'
+import { lockProviderOfKey, providerOfKey } from './operator-keys/store.ts'
 import { apiKeySettings, operatorKeySettings } from './rules.ts'
 import { keyedColumns, migrations } from './schema.ts'
 import { type ApiKeyServicePorts, suspendApiKeys } from './service.ts'
@@ -39,6 +41,18 @@ export interface ApiKeys {
   countExpiring(): Promise<ReadonlyMap<number, number>>
   /** Call before closing the store. */
   settle(): Promise<void>
+}
+
+/** For the domain `provisioning`. Undefined for a key that has ended or belongs to no identity provider. */
+export interface OperatorKeys {
+  providerOf(store: Database, apiKeyId: string | null): Promise<string | undefined>
+  /** Keeps the key until the end of the transaction. */
+  lockProviderOf(tx: Tx, apiKeyId: string | null): Promise<string | undefined>
+}
+
+const operatorKeys: OperatorKeys = {
+  providerOf: async (store, id) => (id === null ? undefined : providerOfKey(store, bizId(id))),
+  lockProviderOf: async (tx, id) => (id === null ? undefined : lockProviderOfKey(tx, bizId(id))),
 }
 
 export function createApiKeys(ports: ApiKeyPorts): ApiKeys {
@@ -71,7 +85,7 @@ declare module '../../api/notices.ts' {
 
 declare module '../../api/ports.ts' {
   interface DomainServices {
-    apiKeys: Pick<ApiKeys, 'authenticate' | 'countExpiring'>
+    apiKeys: Pick<ApiKeys, 'authenticate' | 'countExpiring'> & { operatorKeys: OperatorKeys }
   }
 }
 
@@ -98,6 +112,7 @@ export default domain({
     'accounts',
     'clock',
     'database',
+    'deployment',
     'digest',
     'ids',
     'logger',
@@ -109,7 +124,7 @@ export default domain({
     'transaction',
     'words',
   ],
-  create: ({ use, sessions, permissions, logger, ...ports }) => {
+  create: ({ use, sessions, permissions, deployment, logger, ...ports }) => {
     const { memberships, notices, enter, stay } = use('members')
     const { handlers, events, jobs, mailJobs, authenticate, countExpiring, settle } = createApiKeys({
       ...ports,
@@ -128,12 +143,13 @@ export default domain({
         ownersOf: (tx, workspace) => memberships.ownersOf(tx, workspace),
       },
       permissions: permissions.apiKey,
+      providers: deployment.identityProviders,
       assertAddressAllowed: sessions.assertAddressAllowed,
       assertSessionOpen: sessions.assertOpen,
       stepUpMs: sessions.stepUpMs,
       onError: (error) => logger.warn({ err: error }, 'last use of an API key could not be stored'),
     })
-    const service = { authenticate, countExpiring }
+    const service = { authenticate, countExpiring, operatorKeys }
     return { handlers, events, jobs, gatewayJobs: mailJobs, service, onAccountRecovered: suspendApiKeys, close: settle }
   },
 })

@@ -63,6 +63,8 @@ export interface OperatorApiKeysTable
   /** The operator who enabled the key last. */
   enabledBy: AccountId | null
   warnedDays: Generated<number | null>
+  /** The identity provider for which the key provisions people. Null for other keys. */
+  providerId: string | null
   createdAt: Timestamp
   updatedAt: Timestamp
 }
@@ -239,5 +241,9 @@ export const migrations = [
         ...['last_used_at', 'last_used_ip', 'created_by', 'created_at', 'updated_at'],
       ],
     ),
+  ]),
+  sqlMigration('010-provisioning', [
+    `ALTER TABLE operator_api_keys ADD COLUMN provider_id text,
+      ADD CHECK ((provider_id IS NOT NULL) = ('provisioning:manage' = ANY (permission_codes)))`,
   ]),
 ]

@@ -50,6 +50,8 @@ export interface ApiKeyServicePorts {
   ids: Ids
   randomness: Randomness
   digest: KeyedDigest
+  /** The identity providers of operators. */
+  providers: readonly { id: string }[]
   members: {
     /** Locks the workspace. Throws ACCESS.PERMISSION_DENIED if the caller has just lost a permission. */
     assertAccess(tx: Tx, accountId: AccountId, access: WorkspaceAccess): Promise<unknown>

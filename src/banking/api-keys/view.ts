@@ -15,7 +15,8 @@ export function toApiKeyView(ports: ViewPorts, row: ApiKeyRow, at: Instant, loca
 }
 
 export function toOperatorKeyView({ words, settings }: ViewPorts, row: OperatorKeyRow, at: Instant, locale: Locale) {
-  return toKeyView({ words, settings: operatorKeySettings(settings) }, row, at, locale)
+  const view = toKeyView({ words, settings: operatorKeySettings(settings) }, row, at, locale)
+  return { ...view, providerId: row.providerId }
 }
 
 function toKeyView({ words, settings }: ViewPorts, row: ApiKeyRow | OperatorKeyRow, at: Instant, locale: Locale) {

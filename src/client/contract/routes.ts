@@ -9,7 +9,7 @@ export interface NamedRoute extends Route {
   operation: Operation
 }
 
-/** Uses the first chain that serves an operation. Omits WebSockets. Throws TypeError for duplicate names. */
+/** Uses the first chain that serves an operation. Omits WebSockets and SCIM. Throws TypeError for duplicate names. */
 export function listRoutes(preference: readonly ChainId[], added: readonly object[] = []): NamedRoute[] {
   const all = [...Object.values(resources), ...added].flatMap(operationsIn)
   const names = new Set<string>()
@@ -20,7 +20,8 @@ export function listRoutes(preference: readonly ChainId[], added: readonly objec
   return all.flatMap(([name, operation]): NamedRoute[] => {
     const chainId = preference.find((each) => operation.chains.includes(each))
     // Platforms have their own API for WebSockets.
-    return chainId && operation.reply !== 'socket' ? [{ name, operation, chain: chains[chainId] }] : []
+    const isCallable = operation.reply !== 'socket' && operation.protocol === undefined
+    return chainId && isCallable ? [{ name, operation, chain: chains[chainId] }] : []
   })
 }
 

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { formatIdempotencyKey, hooksHeader } from '../../contract/header-values.ts'
 import type { Catalogue } from '../../contract/index.ts'
 import type { SealedReply } from '../../contract/policies.ts'
+import { scimError, scimType } from '../../contract/scim/error.ts'
 import {
   type ChainId,
   type Clock,
@@ -10,6 +11,7 @@ import {
   formatInvalidFields,
   type Instant,
   isPassThrough,
+  isRecord,
   Refusal,
   type StreamReply,
   successEnvelope,
@@ -28,10 +30,13 @@ export interface EnvelopeResponse {
   /** Names and values, alternating. */
   headers: readonly string[]
   body: string
+  /** Default: JSON. */
+  type?: string
 }
 
 /** The properties have defaults if no operation was matched. */
-export type RefusalContext = Pick<Call, 'chainId' | 'locale' | 'limit' | 'idempotencyKey'>
+export type RefusalContext = Pick<Call, 'chainId' | 'locale' | 'limit' | 'idempotencyKey'> &
+  Partial<Pick<Call, 'operation'>>
 
 export interface ResponseWriter {
   /** `data` is JSON text. */
@@ -68,19 +73,22 @@ const exposedFields: readonly string[] = ['access-control-expose-headers', 'X-Po
 export function createResponseWriter(ports: ResponseWriterPorts): ResponseWriter {
   // Node writes a flat list of names and values without processing it again.
   const jsonHeaders = flatten({ ...ports.securityHeaders, 'content-type': 'application/json; charset=utf-8' })
+  const scimHeaders = flatten({ ...ports.securityHeaders, 'content-type': scimType })
   const streamHeaders = flatten(ports.securityHeaders)
   const embeddedHeaders = flatten({ ...ports.securityHeaders, 'cross-origin-resource-policy': 'cross-origin' })
   return {
     renderSuccess: (call, data) => renderSuccess(ports, call, data),
     renderRefusal: (refusal, context) => renderRefusal(ports, refusal, context),
-    write: (response, requestId, { status, headers, body }) => {
+    write: (response, requestId, { status, headers, body, type }) => {
       const length = Buffer.byteLength(body)
       // The headers of `createCors` expose more.
       const hasCors = response.hasHeader('access-control-allow-origin')
       const sent = hasCors ? headers.filter((text) => !exposedFields.includes(text)) : headers
-      const own = ['x-request-id', requestId, 'content-length', String(length)]
+      // RFC 9110, 8.6: a 204 has no length.
+      const own = ['x-request-id', requestId, ...(status === 204 ? [] : ['content-length', String(length)])]
+      const common = type === undefined ? jsonHeaders : scimHeaders
       // ASCII is the same in latin1 and UTF-8, and latin1 is faster to write.
-      response.writeHead(status, jsonHeaders.concat(sent, own)).end(body, length === body.length ? 'latin1' : 'utf8')
+      response.writeHead(status, common.concat(sent, own)).end(body, length === body.length ? 'latin1' : 'utf8')
     },
     writeStream: async (response, call, reply) => {
       const { 'content-length': announced, ...others } = reply.headers
@@ -118,11 +126,23 @@ function renderSuccess(
   headers.push(...cookieHeader(cookies, call))
   if (includesField && call.operation.before) headers.push(hooksHeader, call.operation.before.join(','))
   if (call.isTotalEstimated) headers.push('x-total-estimated', 'true')
+  // A service sends the envelope to its gateway.
+  if (call.operation.protocol === 'scim' && !includesField) return renderScim(call, data, headers)
   return {
     status: 200,
     headers,
     body: successEnvelope(call.chain.envelope, clock.now(), content),
   }
+}
+
+/** RFC 7644, 3.3: the response to a creation has the address of the resource. */
+function renderScim({ method, operation, chain }: Call, data: string, headers: string[]): EnvelopeResponse {
+  if (data === 'null') return { status: 204, headers, body: '', type: scimType }
+  if (method !== 'POST') return { status: 200, headers, body: data, type: scimType }
+  const resource: unknown = JSON.parse(data)
+  const id = isRecord(resource) ? String(resource.id) : ''
+  const location = `${chain.prefix}${operation.path}/${id}`
+  return { status: 201, headers: [...headers, 'location', location], body: data, type: scimType }
 }
 
 /**
@@ -174,6 +194,8 @@ function renderRefusal(
   if (hint !== '') headers.push('x-portico-hint', hint)
   // RFC 9110, 15.5.2 requires a challenge. For Bearer, browsers show no password prompt.
   if (status === 401) headers.push('www-authenticate', 'Bearer')
+  if (context.operation?.protocol === 'scim' && !includesField)
+    return { status, headers, body: JSON.stringify(scimError(refusal.code, status, message)), type: scimType }
   const body = refusalBody(catalogue, chainId, refusal, clock.now(), message, includesField ? field : undefined)
   return { status, headers, body }
 }

@@ -29,6 +29,7 @@ export function createTestApiKeys(
   return createApiKeys({
     stepUpMs: 300_000,
     notices: world.members.notices,
+    providers: [{ id: 'entra' }],
     assertSessionOpen,
     database: world.database,
     transaction: transactionOf(world.database),

@@ -140,6 +140,7 @@ describe('isolation: an operation changes no rows of other workspaces, accounts 
     }
     keys = createApiKeys({
       assertSessionOpen: alwaysOpen,
+      providers: [],
       stepUpMs: 300_000,
       notices,
       ...{ database, transaction: transactionOf(database), words, ids, clock, ...secrets, settings },

@@ -31,7 +31,7 @@ function refusalOf(reply: Json): Observation | null {
 export function observationOf({ match, query, request, status, reply }: Seen): Observation | null {
   const { operation, chainId, params } = match
   if (status >= 400) return refusalOf(reply)
-  if (status !== 200) return null
+  if (status !== 200 || operation.protocol !== undefined) return null
   const at = isJsonObject(reply) && typeof reply.timestamp === 'number' ? reply.timestamp : 0
   const normal = normaliser(at)
   const sent = toJsonObject({ params: some(params), query: some(parseQuery(query)), request })

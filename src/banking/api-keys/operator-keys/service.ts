@@ -1,3 +1,8 @@
+import {
+  assertKnownPermissions,
+  operatorKeyPermissions,
+  provisioningPermission,
+} from '../../../contract/permissions.ts'
 import { assertFound, type Caller, conflict, denied, type Instant, invalid, type Page } from '../../../kernel/index.ts'
 import { type AuditContext, recordSuccess } from '../../../platform/audit/index.ts'
 import { auditedCredential, createCredential, type RequestedCredential } from '../credentials.ts'
@@ -25,7 +30,7 @@ import {
 
 type Ports = Pick<
   ApiKeyServicePorts,
-  'database' | 'transaction' | 'ids' | 'randomness' | 'digest' | 'settings' | 'assertSessionOpen'
+  'database' | 'transaction' | 'ids' | 'randomness' | 'digest' | 'settings' | 'assertSessionOpen' | 'providers'
 >
 
 interface Context {
@@ -44,6 +49,7 @@ export interface CreateOperatorKeyInput {
   ipAllowlist: string[]
   /** Undefined for a time outside the years 1 to 9999. */
   expiresAt: Instant | undefined
+  providerId: string | null
 }
 
 /** The key is disabled. The returned secret cannot be read again later. It is null for another credential. */
@@ -54,6 +60,8 @@ export function createOperatorKey(
 ): Promise<{ row: OperatorKeyRow; secret: string | null }> {
   const { ids, settings } = ports
   const { at, accountId: createdBy } = context.auditContext
+  assertKnownPermissions(input.permissionCodes, operatorKeyPermissions)
+  assertProvider(ports, input)
   const expiresAt = input.expiresAt && expiryOf(input.expiresAt, at, operatorKeySettings(settings))
   if (!expiresAt) throw invalid('expiresAt')
   const { credential, ...named } = input
@@ -67,7 +75,12 @@ export function createOperatorKey(
     const owner = { bizId: ids.next<'operatorApiKey'>(), createdBy, expiresAt }
     const row = await insertOperatorKey(tx, { ...named, ...stored, ...owner }, at)
     if (!row) throw conflict('another API key has this name', 'apiKeyName')
-    const detail = { permissions: input.permissionCodes.join(','), ...auditedCredential(stored) }
+    const { permissionCodes, providerId } = input
+    const detail = {
+      permissions: permissionCodes.join(','),
+      ...(providerId !== null && { provider: providerId }),
+      ...auditedCredential(stored),
+    }
     await recordSuccess(tx, context.auditContext, { workspaceId: null, targetId: row.bizId, detail })
     await queueOperatorNotices(tx, ids, { key: row, change: 'create', operator: actor.email }, at)
     return { row, secret }
@@ -98,6 +111,18 @@ export function changeOperatorKey(
     await queueOperatorNotices(tx, ports.ids, { key: changed, change: command, operator: actor.email }, at)
     return changed
   })
+}
+
+/** A program that provisions people must not read the audit log, too. */
+function assertProvider(
+  { providers }: Pick<Ports, 'providers'>,
+  { permissionCodes, providerId }: Pick<CreateOperatorKeyInput, 'permissionCodes' | 'providerId'>,
+): void {
+  const provisions = permissionCodes.includes(provisioningPermission)
+  if (provisions && permissionCodes.length > 1) throw invalid('permissionCodes', 'provisions and has other permissions')
+  if (provisions !== (providerId !== null)) throw invalid('providerId', 'belongs to a key that provisions')
+  if (providerId !== null && !providers.some(({ id }) => id === providerId))
+    throw invalid('providerId', 'no such identity provider')
 }
 
 /** The permission may have been revoked since the request was authorized. */

@@ -10,12 +10,14 @@ import {
   toDate,
 } from '../../../kernel/index.ts'
 import type { NewKey } from '../credentials.ts'
-import { keyColumns, type OperatorApiKeysTable } from '../schema.ts'
+import { type OperatorApiKeysTable, keyColumns as sharedColumns } from '../schema.ts'
 import type { ApiKeyQuery } from '../store.ts'
 
 /* The keys of operators belong to no workspace, so they have their own table: no query of a tenant can reach them. */
 
 export type OperatorKeyId = BizId<'operatorApiKey'>
+
+const keyColumns = [...sharedColumns, 'providerId'] as const
 
 export type OperatorKeyRow = Pick<Selectable<OperatorApiKeysTable>, (typeof keyColumns)[number]>
 
@@ -76,7 +78,7 @@ export function lockOperatorKey(tx: Tx, id: OperatorKeyId): Promise<OperatorKeyR
 
 export type NewOperatorKey = Pick<
   OperatorKeyRow,
-  'bizId' | 'apiKeyName' | 'permissionCodes' | 'ipAllowlist' | 'createdBy'
+  'bizId' | 'apiKeyName' | 'permissionCodes' | 'ipAllowlist' | 'providerId' | 'createdBy'
 > &
   NewKey & { expiresAt: Instant }
 
@@ -182,6 +184,16 @@ export function operatorKeyByPrefix(database: Database, prefix: string) {
     .executeTakeFirst()
 }
 
+/** The identity provider of an active key that provisions people. */
+export async function providerOfKey(store: Database, id: OperatorKeyId): Promise<string | undefined> {
+  return (await selectProvider(store, id).executeTakeFirst())?.providerId ?? undefined
+}
+
+/** Locks the key, so that it does not end before the transaction. */
+export async function lockProviderOfKey(tx: Tx, id: OperatorKeyId): Promise<string | undefined> {
+  return (await selectProvider(tx, id).forShare().executeTakeFirst())?.providerId ?? undefined
+}
+
 /** Does nothing if the digest was replaced concurrently. */
 export async function replaceOperatorDigest(
   database: Database,
@@ -210,4 +222,12 @@ export async function recordOperatorUse(
     .where('bizId', '=', id)
     .where((eb) => eb.or([eb('lastUsedAt', 'is', null), eb('lastUsedAt', '<', timestamptz(at))]))
     .execute()
+}
+
+function selectProvider(store: Database | Tx, id: OperatorKeyId) {
+  return store
+    .selectFrom('operator_api_keys')
+    .select('providerId')
+    .where('bizId', '=', id)
+    .where('apiKeyStatus', '=', 'ACTIVE')
 }

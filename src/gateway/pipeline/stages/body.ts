@@ -80,6 +80,8 @@ export function enforcePace(source: Readable, pace: UploadPace, beforeEnd: () =>
  */
 const jsonType =
   /^application\/json\s*(?:;\s*(?:charset\s*=\s*"?utf-?8"?\s*|(?!charset[\s*=])[\w!#$%&'*+.^`|~-]+=(?:[\w!#$%&'*+.^`|~-]+|"(?:[^"\\]|\\.)*")\s*)?)*$/i
+/** RFC 7644, 3.1: clients of SCIM can also send plain JSON. */
+const scimJsonType = new RegExp(jsonType.source.replace('json', String.raw`(?:scim\+)?json`), 'i')
 const multipartType = /^multipart\/form-data\s*;/i
 
 /** A boundary has at most 70 characters (RFC 2046). The type is sent to upstreams in a header. */
@@ -142,7 +144,7 @@ async function readPayload(
   const bytes = await readBody(call.body, maxBodyBytes, bodyTimeoutMs)
   await authorizeAgain()
   if (bytes.length === 0) return
-  readMediaType(call, jsonType)
+  readMediaType(call, call.operation.protocol === 'scim' ? scimJsonType : jsonType)
   const parsed = parseStrictJson(skipBom(bytes))
   if (!parsed.ok) {
     const { malformedBody } = call.operation
