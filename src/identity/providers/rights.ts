@@ -4,6 +4,7 @@ import type { Account } from '../accounts/store.ts'
 import type { ProviderPorts } from './ports.ts'
 import { refused, type VerifiedIdentity } from './protocol/exchange.ts'
 import type { ProviderSettings } from './settings.ts'
+import { isProvisioned } from './store.ts'
 
 /**
  * Removes permissions without a group, and proposes new ones. Throws AUTH.PROVIDER_REFUSED if the token only refers to
@@ -17,7 +18,8 @@ export async function applyGroups(
   { claims }: Pick<VerifiedIdentity, 'claims'>,
   at: Instant,
 ): Promise<void> {
-  if (groups === null) return
+  // SCIM keeps the groups of the people that it provisions.
+  if (groups === null || (await isProvisioned(tx, account, id))) return
   const elsewhere = claims._claim_names
   if (typeof elsewhere === 'object' && elsewhere !== null && names.groups in elsewhere)
     throw refused('the token refers to the groups; send only the groups of the application')

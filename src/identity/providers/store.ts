@@ -70,6 +70,23 @@ export function bindProvisioned(
     .executeTakeFirst()
 }
 
+/** Whether SCIM has provisioned the account. */
+export async function isProvisioned(
+  tx: Tx,
+  { portal, id }: { portal: Portal; id: AccountId },
+  providerId: string,
+): Promise<boolean> {
+  const found = await tx
+    .selectFrom('provider_identities')
+    .select('bizId')
+    .where('portal', '=', portal)
+    .where('accountBizId', '=', id)
+    .where('providerId', '=', providerId)
+    .where('externalId', 'is not', null)
+    .executeTakeFirst()
+  return found !== undefined
+}
+
 export interface NewIdentity extends Person {
   id: IdentityId
   accountId: AccountId
