@@ -80,6 +80,11 @@ export const documented: Documented[] = [
     adds: ({ url }) => ` ${url}`,
     prints: /EMAIL offered.*replay {4}SECURE_CHANNEL\.INVALID_PAYLOAD.*closed {4}SECURE_CHANNEL\.INVALID_PAYLOAD/s,
   },
+  {
+    file: 'docs/guides/scim.md',
+    begins: 'scim() {',
+    notRun: 'it needs an identity provider and a key: test/e2e/scim-guide.test.ts runs it',
+  },
   { file: 'docs/guides/export-the-audit-log.md', begins: 'echo "whsec_', prints: /^whsec_[A-Za-z0-9+/]{43}=$/m },
   ...['   pg_dump', 'portico audit verify', '   pg_restore', '   portico migrate'].map((begins) => ({
     file: 'docs/guides/backup-and-restore.md',
