@@ -56,6 +56,7 @@ export async function createScim(
   const expiresAt = new Date(Date.now() + 86_400_000).toISOString()
   const body = { apiKeyName, permissionCodes: ['provisioning:manage' as const], expiresAt, providerId }
   const { bizId, secret } = await operator.createOperatorApiKey({ body })
+  if (secret === null) throw new Error('the key has no secret')
   await checker.enableOperatorApiKey({ params: { api_key_id: bizId }, body: { reason: 'test' } })
   return { keyId: bizId, secret, call: (method, path, sent) => callScim(portico, secret, method, path, sent) }
 }
