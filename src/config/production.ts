@@ -71,6 +71,8 @@ const publicServices: ReadonlySet<string> = new Set(['passwords.breachCheck', 't
 const storageEndpoints = ['AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL'] as const
 
 /** Malformed settings get defaults here, because the schema reports them. */
+const CheckedProvider = z.object({ issuer: z.string(), returnTo: z.array(z.string()).catch([]) })
+
 const CheckedSettings = z.object({
   profile: z.unknown(),
   publicUrl: z.string().nullable().catch(null),
@@ -87,7 +89,7 @@ const CheckedSettings = z.object({
         .object({
           accessCodes: z.array(z.string()).catch([]),
           links: z.record(z.string(), z.string()).catch({}),
-          identityProviders: z.array(z.object({ issuer: z.string() })).catch([]),
+          identityProviders: z.array(CheckedProvider).catch([]),
           origins: z.array(z.string()).catch([]),
           passkeys: z.object({ origins: z.array(z.string()) }).catch({ origins: [] }),
           site: z.object({ url: z.unknown() }).catch({ url: undefined }),
@@ -136,8 +138,12 @@ export function productionErrors(tree: unknown, variables: Variables): string[] 
     errors.push(...edgeErrors(name, portal.edge))
     for (const [link, page] of Object.entries(portal.links))
       if (isWithoutTls(page)) errors.push(`portals.${name}.links.${link}: must be https in production`)
-    for (const [index, { issuer }] of portal.identityProviders.entries())
-      if (isPlain(issuer)) errors.push(`portals.${name}.identityProviders.${index}.issuer: must be https in production`)
+    for (const [index, { issuer, returnTo }] of portal.identityProviders.entries()) {
+      const path = `portals.${name}.identityProviders.${index}`
+      if (isPlain(issuer)) errors.push(`${path}.issuer: must be https in production`)
+      for (const page of returnTo)
+        if (isWithoutTls(page)) errors.push(`${path}.returnTo: ${page} must be https in production`)
+    }
     for (const origin of portal.origins)
       if (isPlain(origin)) errors.push(`portals.${name}.origins: ${origin} must be https in production`)
     for (const origin of portal.passkeys.origins)

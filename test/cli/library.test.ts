@@ -43,7 +43,7 @@ describe('a program with top-level await that calls portico()', () => {
       const { code, out, err } = await run([await program(`${broken}\n${call}`)])
       expect([code, out], call).toEqual([2, ''])
       expect(err, call).toMatch(/^portico: the configuration has \d+ error\(s\):\n( {2}- .+\n)+$/)
-      expect(err, call).toContain('domains[20] of portico(): operations.list.policy: ')
+      expect(err, call).toContain('domains[21] of portico(): operations.list.policy: ')
     }
   })
 

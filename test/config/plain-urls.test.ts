@@ -34,11 +34,16 @@ const settingsWithUrl: Readonly<Record<string, object>> = {
   publicUrl: { publicUrl: plain },
   ...Object.fromEntries(
     (['CONSUMER', 'SYSTEM'] as const).flatMap((name) => [
-      ...['signIn', 'passwordReset', 'factorUndo'].map((link) => [
+      ...['signIn', 'passwordReset', 'factorUndo', 'providerCallback'].map((link) => [
         `portals.${name}.links.${link}`,
         inPortal(name, { links: { [link]: plain } }),
       ]),
       [`portals.${name}.origins[]`, inPortal(name, { origins: [plain] })],
+      [`portals.${name}.identityProviders[].issuer`, inPortal(name, { identityProviders: [{ issuer: plain }] })],
+      [
+        `portals.${name}.identityProviders[].returnTo[]`,
+        inPortal(name, { identityProviders: [{ issuer: 'https://id.example', returnTo: [plain] }] }),
+      ],
       [
         `portals.${name}.passkeys.origins[]`,
         inPortal(name, {

@@ -12,13 +12,17 @@ function isWritten(file: string): boolean {
 }
 
 function textsOf(markdown: string): string[] {
-  return markdown
-    .replaceAll(/^ *```.*?^ *```$/gms, '')
-    .replaceAll(/<!--.*?-->/gs, '')
-    .replaceAll(/`[^`]*`/g, 'code')
-    .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
-    .split(/\n\s*\n|\n(?=\s*(?:[-#|]|\d+\.)\s?)| \| /)
-    .map((text) => text.replaceAll(/\s+/g, ' ').trim())
+  return (
+    markdown
+      .replaceAll(/^ *```.*?^ *```$/gms, '')
+      .replaceAll(/<!--.*?-->/gs, '')
+      .replaceAll(/`[^`]*`/g, 'code')
+      // A list of names is no sentence.
+      .replaceAll(/code(, code)+/g, 'code')
+      .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+      .split(/\n\s*\n|\n(?=\s*(?:[-#|]|\d+\.)\s?)| \| /)
+      .map((text) => text.replaceAll(/\s+/g, ' ').trim())
+  )
 }
 
 function sentencesOf(markdown: string): string[] {

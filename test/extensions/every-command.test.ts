@@ -21,11 +21,12 @@ import { operatorKey, operatorKeyIn } from '../harness/event-stage.ts'
 import { payoutAccount } from '../harness/payout-account.ts'
 import { bankingSamples } from '../harness/samples.ts'
 
-/** They need other people, operators or an empty wallet. All run in one transaction, as the others of their domains do. */
+/** They need other people, operators, an identity provider or an empty wallet. All run in one transaction, as the others of their domains do. */
 const withoutSample = [
   ...['apiKeys.disableOfOperators', 'apiKeys.enableOfOperators'],
   ...['exchanges.confirmRate', 'invitations.accept', 'invitations.decline', 'workspaces.leave'],
   ...['operators.approveAccount', 'operators.reactivateAccount', 'operators.rejectAccount'],
+  'proposals.invite',
   ...['proposals.confirm', 'proposals.proposeOwner', 'proposals.proposePermissions', 'proposals.reject'],
   ...['proposals.resetFactor', 'proposals.revokePermissions', 'wallets.close', 'wallets.create'],
 ]

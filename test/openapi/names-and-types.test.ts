@@ -114,9 +114,14 @@ const otherIds = new Set(
     ...['StartWithProviderRequest', 'StartWithProviderReply', 'LinkProviderRequest', 'StepUpAtProviderRequest'],
   ].map((name) => `${name}.sessionId`),
 )
+otherIds.add('DeletePasskeyReply.credentialId').add('Passkey.credentialId')
 for (const name of ['AllowCredential', 'ExcludeCredential', 'AssertionCredential', 'RegistrationCredential'])
   for (const id of ['id', 'rawId']) otherIds.add(`${name}.${id}`)
-otherIds.add('PasskeyCreationOptions.id').add('PasskeyRequestOptions.rpId').add('CreatePasskeyRequestRequest.sessionId')
+otherIds
+  .add('PasskeyCreationOptions.id')
+  .add('PasskeyRequestOptions.rpId')
+  .add('DeletePasskeyReply.rpId')
+  .add('CreatePasskeyRequestRequest.sessionId')
 const ofProviders = [
   ...['CreateOperatorApiKeyRequest', 'OperatorApiKey', 'OperatorApiKeyEntry'].map((name) => `${name}.providerId`),
   ...['CreateScimGroupRequest', 'CreateScimUserRequest', 'ReplaceScimGroupRequest'].map((name) => `${name}.externalId`),

@@ -65,7 +65,7 @@ export function browserSessionHandlers(ports: ProviderPorts): HandlerTable {
 }
 
 /** Completes a sign-in with `finish`, ends the browser's previous session, and sets the cookie. */
-export async function startWithCookie(
+async function startWithCookie(
   ports: LoginPorts,
   request: RequestContext & { caller: Caller | null },
   finish: (client: SessionClient) => Promise<StartedLogin>,

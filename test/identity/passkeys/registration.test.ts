@@ -108,9 +108,10 @@ describe('passkeys.register', () => {
 describe('passkeys.rename and passkeys.delete', () => {
   test('200: the owner renames and deletes a passkey, which then signs nobody in', async () => {
     const owner = await world.person()
-    const { passkeyBizId } = await world.register(owner)
+    const { passkeyBizId, credentialId } = await world.register(owner)
     expect(await world.run(renamePasskey, { passkeyBizId, name: 'Phone' }, owner)).toMatchObject({ name: 'Phone' })
-    expect(await world.run(deletePasskey, { passkeyBizId }, owner)).toEqual({ success: true })
+    const deleted = await world.run(deletePasskey, { passkeyBizId }, owner)
+    expect(deleted).toEqual({ success: true, credentialId, rpId: 'bank.example' })
     expect(await codeOf(world.enter(owner))).toBe('AUTH.PASSKEY_INVALID')
     await runJobs(world.at)
     expect(world.at.outbox.list().find(({ to }) => to === owner.email)?.text).toContain('A passkey has been removed')
@@ -131,7 +132,9 @@ describe('passkeys.rename and passkeys.delete', () => {
       const first = await strict.register(owner)
       const second = await strict.register(owner)
       strict.at.settings.portals.SYSTEM.mfa.mailCodes = 'never'
-      expect(await strict.run(deletePasskey, { passkeyBizId: first.passkeyBizId }, owner)).toEqual({ success: true })
+      expect(await strict.run(deletePasskey, { passkeyBizId: first.passkeyBizId }, owner)).toMatchObject({
+        success: true,
+      })
       expect(await codeOf(strict.run(deletePasskey, { passkeyBizId: second.passkeyBizId }, owner))).toBe(
         'AUTH.AUTHENTICATOR_REQUIRED',
       )
