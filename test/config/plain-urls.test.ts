@@ -39,11 +39,8 @@ const settingsWithUrl: Readonly<Record<string, object>> = {
         inPortal(name, { links: { [link]: plain } }),
       ]),
       [`portals.${name}.origins[]`, inPortal(name, { origins: [plain] })],
-      [`portals.${name}.identityProviders[].issuer`, inPortal(name, { identityProviders: [{ issuer: plain }] })],
-      [
-        `portals.${name}.identityProviders[].returnTo[]`,
-        inPortal(name, { identityProviders: [{ issuer: 'https://id.example', returnTo: [plain] }] }),
-      ],
+      [`portals.${name}.identityProviders[].issuer`, ofProvider(name, { issuer: plain })],
+      [`portals.${name}.identityProviders[].returnTo[]`, ofProvider(name, { returnTo: [plain] })],
       [
         `portals.${name}.passkeys.origins[]`,
         inPortal(name, {
@@ -74,6 +71,15 @@ const settingsWithUrl: Readonly<Record<string, object>> = {
   'audit.export.to': { audit: { export: { to: plain, secret: `whsec_${'A'.repeat(32)}` } } },
 }
 
+function ofProvider(portal: 'CONSUMER' | 'SYSTEM', changed: object): object {
+  const provider = { id: 'company', name: 'Company', issuer: 'https://id.example', clientId: 'portico' }
+  const complete = { ...provider, clientSecret: 'a secret of the client', provisioning: 'none', ...changed }
+  return inPortal(portal, {
+    identityProviders: [complete],
+    links: { providerCallback: 'https://service.example/callback' },
+  })
+}
+
 /** Returns the paths of all URLs in a JSON schema. */
 function urlsIn(node: unknown, path: string): string[] {
   if (!isRecord(node)) return []
@@ -102,7 +108,10 @@ describe('production refuses each URL that leaves this machine without TLS', () 
   })
 
   test.each(Object.entries(settingsWithUrl))('%s', (path, changed) => {
-    const [name = ''] = path.replace('<name>', 'transfers').replace('passThrough[]', 'passThrough.0').split('[')
+    const [name = ''] = path
+      .replace('<name>', 'transfers')
+      .replace(/(passThrough|identityProviders)\[\]/, '$1.0')
+      .split('[')
     const errors = errorsOf({ ...settings, ...changed }, variables)
     expect(errors).toEqual([expect.stringMatching(/must be https in production|is only for development/)])
     expect(errors[0]).toMatch(new RegExp(`^${RegExp.escape(name)}: `))

@@ -17,7 +17,7 @@ function textsOf(markdown: string): string[] {
       .replaceAll(/^ *```.*?^ *```$/gms, '')
       .replaceAll(/<!--.*?-->/gs, '')
       .replaceAll(/`[^`]*`/g, 'code')
-      // A list of names is no sentence.
+      // Not a sentence: a list of names.
       .replaceAll(/code(, code)+/g, 'code')
       .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
       .split(/\n\s*\n|\n(?=\s*(?:[-#|]|\d+\.)\s?)| \| /)
