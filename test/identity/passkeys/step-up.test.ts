@@ -135,6 +135,33 @@ describe('a step-up with a passkey', () => {
   })
 })
 
+test('mfa.stepUp 200: the guide verifies a signature of Chromium with Ed25519', async () => {
+  const { isConfirmed } = await guideModule()
+  const canonical =
+    '{"fields":{"passkeyBizId":"01a22781-5146-7520-a6cc-490cbc0f47b0"},"operation":"passkeys.delete","workspace":null}'
+  const local = { rpId: 'localhost', origins: ['http://localhost:21080'] }
+  expect(await isConfirmed(ofChromium, canonical, local)).toBe(true)
+  const { detail } = ofChromium
+  const forged = { ...ofChromium, detail: { ...detail, signature: tampered(detail.signature) } }
+  expect(await isConfirmed(forged, canonical, local)).toBe(false)
+})
+
+/** An audit entry of a step-up with the virtual authenticator of Chromium 156. */
+const ofChromium = {
+  portal: 'SYSTEM',
+  actorBizId: '01a2277e-20cf-7478-8d6e-a401b6501eee',
+  targetBizId: '01a22781-5160-7017-ada1-55dd14a274b2',
+  detail: {
+    nonce: 'rczuBgv0n7c6QieYk-y4fA',
+    publicKey: 'pAEBAycgBiFYII3WXHI7By-6iuDDMW1lSEIazC61_WWEPFW_u7IX-SrU',
+    signature: 'XMNq3FIg3NT0zVDl2qlGx3bqq8I3zzUr6WE53glPvN4BuFfEiKEmzIUSehax8TbJ9A7N6r4bZD5WFfTcx7mpAQ',
+    purposeDigest: 'ab5b56d71a7879cf5bcc4500a8cb5c6eaac8843d1d89383f2b3abbb3fdc7c6e8',
+    clientDataJSON:
+      'eyJ0eXBlIjoid2ViYXV0aG4uZ2V0IiwiY2hhbGxlbmdlIjoic1hnTnZYY1RfWnJkTll2U21pSTVIbWRqczVXd3FUeUpJTmZWT1VPNGJBUSIsIm9yaWdpbiI6Imh0dHA6Ly9sb2NhbGhvc3Q6MjEwODAiLCJjcm9zc09yaWdpbiI6ZmFsc2V9',
+    authenticatorData: 'SZYN5YgOjGh0NBcPZHZgW4_krrmihjLHmVzzuoMdl2MFAAAAAw',
+  },
+}
+
 /** The module of the guide. */
 async function guideModule(): Promise<{ isConfirmed(...inputs: unknown[]): Promise<boolean> }> {
   const guide = readFileSync(join(root, 'docs/guides/passkeys.md'), 'utf8')
