@@ -53,21 +53,24 @@ const passkeys = z
         'Origins of the pages that can register and use passkeys. In production they must be https, except for localhost.',
       ),
     userVerification: z
-      .literal('required')
+      .literal('required', { error: '`required`' })
       .describe(
         'The authenticator must verify the user by PIN or biometry. A passkey therefore counts as two factors.',
       ),
     attestation: z
-      .union([
-        z.literal('none'),
-        z.strictObject({
-          allowList: z.array(z.uuid().toLowerCase()).min(1).describe('AAGUIDs of the models that are accepted.'),
-          roots: z
-            .array(z.string().refine(isCertificate, 'a certificate in PEM'))
-            .min(1)
-            .describe('PEM certificates of the authorities of the manufacturers, to which an attestation must lead.'),
-        }),
-      ])
+      .union(
+        [
+          z.literal('none'),
+          z.strictObject({
+            allowList: z.array(z.uuid().toLowerCase()).min(1).describe('AAGUIDs of the models that are accepted.'),
+            roots: z
+              .array(z.string().refine(isCertificate, 'a certificate in PEM'))
+              .min(1)
+              .describe('PEM certificates of the authorities of the manufacturers, to which an attestation must lead.'),
+          }),
+        ],
+        { error: '`none`, or a map with `allowList` (AAGUIDs) and `roots` (certificates in PEM)' },
+      )
       .describe(
         'Which authenticators can be registered. `none` accepts all of them. An object accepts the models in `allowList`, and requires a packed attestation.',
       ),
@@ -79,7 +82,9 @@ const passkeys = z
 const requiredFactors = z
   .strictObject({
     passkey: z
-      .union([z.enum(['none', 'all']), z.array(z.string()).min(1)])
+      .union([z.enum(['none', 'all']), z.array(z.string()).min(1)], {
+        error: '`none`, `all`, or a list of permissions',
+      })
       .describe(
         'Which operations need a passkey. `none` requires none. A list of permissions requires a session that was started with a passkey, and a step-up with one, for operations with these permissions. `all` requires it for every operation of an account with permissions, except for the registration of its first passkey.',
       ),
