@@ -46,7 +46,7 @@ describe('the fields that a step-up confirms', () => {
       'invitations.create': 'email roleBizId',
       'ipWhitelist.replace': 'addresses',
       'passkeys.delete': 'passkeyBizId',
-      'proposals.invite': 'email',
+      'proposals.invite': 'accountPortal providerId email',
       'proposals.proposeOwner': 'workspace_id userBizId',
       'proposals.proposePermissions': 'account_id permissionCodes',
       'recharges.confirm': 'recharge_id receivedAmount',

@@ -192,7 +192,7 @@ export const invitePerson = operation({
     'operator confirms.',
   policy: managing,
   body: z.strictObject({ accountPortal: codeOf(accountPortal), providerId: text(32), email: accountEmail }),
-  confirms: ['email'],
+  confirms: ['accountPortal', 'providerId', 'email'],
   purpose: ({ email }) => ({ payee: { email } }),
   reply: z.object({ bizId, providerId: z.string(), email: z.string(), expiresAt: timestamp }),
   refuses: ['STATE.CONFLICT'],
