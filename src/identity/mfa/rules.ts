@@ -63,7 +63,7 @@ export function assertStepUpFactor(
   settings: PortalSettings,
   account: PortalAccount,
   passkeys: readonly Passkey[],
-  method: MfaMethod,
+  method: MfaMethod | 'PROVIDER',
   operation: Pick<Operation, 'id' | 'policy'> | null,
 ): void {
   const permissions = permissionsOfPasskey(settings, account)

@@ -101,7 +101,7 @@ export const initiateProviderStepUp = operation({
   reply: StartedProviderAttempt,
   refuses: [
     ...(['ACCESS.PERMISSION_DENIED', 'RESOURCE.NOT_FOUND', 'WORKSPACE.NOT_ACTIVE'] as const),
-    ...(['AUTH.MFA_METHOD_NOT_ALLOWED', 'AUTH.PROVIDER_UNAVAILABLE'] as const),
+    ...(['ACCESS.PASSKEY_REQUIRED', 'AUTH.MFA_METHOD_NOT_ALLOWED', 'AUTH.PROVIDER_UNAVAILABLE'] as const),
   ],
 })
 
@@ -113,5 +113,5 @@ export const stepUpAtProvider = operation({
   policy: { ...own, rate: 'login' },
   body: ProviderReply,
   reply: stepUp.reply,
-  refuses: [...providerRefusals],
+  refuses: [...providerRefusals, 'ACCESS.PASSKEY_REQUIRED'],
 })

@@ -8,7 +8,8 @@ import { insertProvidedAttempt, type NewAttempt } from '../attempts/store.ts'
 import { recordDevice } from '../devices/store.ts'
 import { type SessionClient, type StartedLogin, startLogin } from '../login/start.ts'
 import type { MfaMethod } from '../mfa/contract.ts'
-import { enabledMethods, factorsOf } from '../mfa/service.ts'
+import { mustSignInByPasskey } from '../mfa/rules.ts'
+import { enabledMethods, factorsOf, type StoredFactors } from '../mfa/service.ts'
 import { queueNotice } from '../notices/service.ts'
 import { recordFailedLogin } from '../sessions/history-store.ts'
 import type { ProviderSession } from '../sessions/store.ts'
@@ -85,9 +86,13 @@ async function signIn(
       // The permissions decide which factors the account may use.
       const account = (await accountById(tx, found.portal, found.id)) ?? found
       const provider = sessionAtProvider(ports, account, settings.id, identity)
-      return isAuthenticatedBy(identity, settings.trustsMfa)
+      const factors = await run(tx, factorsOf(ports.settings, account))
+      const counts =
+        isAuthenticatedBy(identity, settings.trustsMfa) &&
+        !mustSignInByPasskey(ports.settings, account, factors.passkeys)
+      return counts
         ? start(ports, tx, account, { ...client, provider }, context, changed, now)
-        : requestFactor(ports, tx, account, provider, context, changed)
+        : requestFactor(ports, { account, factors }, provider, context, changed)
     })
   } catch (error) {
     if (failed && error instanceof Refusal && error.code === 'ACCESS.IP_NOT_ALLOWED')
@@ -161,14 +166,13 @@ async function start(
 /** Continues like a sign-in with a password. */
 async function requestFactor(
   ports: ProviderPorts,
-  tx: Tx,
-  account: Account,
+  { account, factors }: { account: Account; factors: StoredFactors },
   provider: ProviderSession,
   context: RequestContext,
   changed: SessionId[],
 ): Promise<LastStatements<SignedIn>> {
   const { settings } = ports
-  const methods = enabledMethods(settings, account, await run(tx, factorsOf(settings, account)))
+  const methods = enabledMethods(settings, account, factors)
   if (methods.length === 0)
     throw new Refusal('AUTH.AUTHENTICATOR_REQUIRED', { internal: 'the account has no second factor that it may use' })
   const { sessionId, attempt, now } = prepareAttempt(ports, settings.login, context)

@@ -1,8 +1,11 @@
 import { auditedFields } from '../../contract/step-up-purpose.ts'
-import { inTransaction } from '../../database/index.ts'
+import { type Database, inTransaction, run, type Tx } from '../../database/index.ts'
 import { Refusal } from '../../kernel/index.ts'
 import { auditContextOf, recordSuccess } from '../../platform/audit/index.ts'
+import { ownAccount } from '../accounts/service.ts'
 import type { StepUpPurpose } from '../mfa/contract.ts'
+import type { ConfirmedCommand } from '../mfa/purpose.ts'
+import { assertStepUpFactor } from '../mfa/rules.ts'
 import { requestedPurpose } from '../mfa/service.ts'
 import type { CallerContext } from '../ports.ts'
 import { recordStepUp } from '../sessions/activity-store.ts'
@@ -10,6 +13,7 @@ import { rotateCookie } from '../sessions/cookie.ts'
 import { assertSession } from '../sessions/rules.ts'
 import { assertSessionOpen } from '../sessions/service.ts'
 import { recordPurpose } from '../step-ups/service.ts'
+import { passkeysOf, whereOffered } from '../webauthn/store.ts'
 import {
   finishAttempt,
   isAuthenticatedBy,
@@ -23,7 +27,7 @@ import { identityOf } from './store.ts'
 
 /**
  * Requests a fresh sign-in (`max_age=0`). Throws AUTH.MFA_METHOD_NOT_ALLOWED if the provider confirms no commands,
- * AUTH.PROVIDER_UNAVAILABLE, or the refusals of `parsePurpose`.
+ * AUTH.PROVIDER_UNAVAILABLE, ACCESS.PASSKEY_REQUIRED, or the refusals of `parsePurpose`.
  */
 export async function startProviderStepUp(
   ports: ProviderPorts,
@@ -38,6 +42,7 @@ export async function startProviderStepUp(
   const { stepUp } = ports.providers.find(session.portal, providerId).settings
   if (!stepUp) throw methodNotAllowed('the provider has no setting stepUp')
   const parsed = await requestedPurpose(ports, purpose, context.caller)
+  await assertProviderCounts(ports, ports.database, parsed, context)
   const purposeDigest = parsed && Buffer.from(parsed.digest, 'hex')
   const request = { acrValues: stepUp.acrValues, purpose, purposeDigest }
   return startAttempt(ports, { kind: 'STEP_UP', providerId, returnTo, session, stepUp: request }, context)
@@ -45,7 +50,7 @@ export async function startProviderStepUp(
 
 /**
  * Records a step-up if the person of the account has just signed in at the provider, with one of the accepted factors.
- * Returns the new cookie of a browser session. Throws the refusals of `finishAttempt`.
+ * Returns the new cookie of a browser session. Throws the refusals of `finishAttempt`, or ACCESS.PASSKEY_REQUIRED.
  */
 export async function finishProviderStepUp(
   ports: ProviderPorts,
@@ -65,6 +70,7 @@ export async function finishProviderStepUp(
   const cookie = await inTransaction(database, async (tx) => {
     const now = clock.now()
     await assertSessionOpen(tx, context.caller)
+    await assertProviderCounts(ports, tx, confirmed, context)
     const linked = await identityOf(tx, { portal, issuer, subject: identity.subject })
     if (linked?.accountId !== accountId) throw refused('the person is not the owner of the account')
     if (mfa.binding === 'session') await recordStepUp(tx, session, now)
@@ -85,6 +91,18 @@ export async function finishProviderStepUp(
   })
   sessionCache.invalidate(sessionId)
   return cookie
+}
+
+/** Throws ACCESS.PASSKEY_REQUIRED: a sign-in at a provider takes the place of no passkey, because another person administers it. */
+async function assertProviderCounts(
+  { settings }: ProviderPorts,
+  store: Database | Tx,
+  purpose: ConfirmedCommand | null,
+  { caller }: CallerContext,
+): Promise<void> {
+  const account = await ownAccount(store, caller)
+  const passkeys = await run(store, whereOffered(settings, account.portal, passkeysOf(account)))
+  assertStepUpFactor(settings, account, passkeys, 'PROVIDER', purpose?.operation ?? null)
 }
 
 function methodNotAllowed(internal: string): Refusal {
