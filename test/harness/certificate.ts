@@ -10,3 +10,12 @@ export function selfSigned(folder: string, name: string) {
   execFileSync('openssl', ['req', '-x509', ...pair, ...reported], { stdio: 'ignore' })
   return { file, key: readFileSync(key), cert: readFileSync(file) }
 }
+
+/** Like `selfSigned`. The certificate has just expired. */
+export function expired(folder: string, name: string) {
+  const { file } = selfSigned(folder, name)
+  const key = join(folder, 'key.pem')
+  const renewed = ['x509', '-in', file, '-signkey', key, '-days', '0', '-out', join(folder, 'expired.pem')]
+  execFileSync('openssl', renewed, { stdio: 'ignore' })
+  return { file: join(folder, 'expired.pem'), key: readFileSync(key), cert: readFileSync(join(folder, 'expired.pem')) }
+}

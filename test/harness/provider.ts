@@ -1,7 +1,15 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { decodeJwt, decodeProtectedHeader, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
+import {
+  decodeJwt,
+  decodeProtectedHeader,
+  exportJWK,
+  generateKeyPair,
+  type JWTHeaderParameters,
+  type JWTPayload,
+  SignJWT,
+} from 'jose'
 import Provider from 'oidc-provider'
 
 /* A real OpenID Connect provider in this process, which can misbehave. */
@@ -28,6 +36,8 @@ export interface TestProvider {
   answer: Answer
   /** Of the rewritten replies. */
   status: number | null
+  /** Headers and claims of private_key_jwt. */
+  assertions: { header: JWTHeaderParameters; claims: JWTPayload }[]
   /** Paths in the order of the requests. */
   requests: string[]
   /** Visits an authorization URL with a new browser, and returns the parameters of the callback. */
@@ -49,12 +59,14 @@ interface Options {
   clientId?: string
   /** A public key for private_key_jwt. */
   clientKey?: object
+  /** Of private_key_jwt. */
+  clientAlgorithms?: string[]
 }
 
 const clientSecret = 'a-secret-of-at-least-thirty-two-characters'
 
 export async function startProvider(options: Options): Promise<TestProvider> {
-  const { redirectUris, par = false, tls, clientId = 'portico', clientKey } = options
+  const { redirectUris, par = false, tls, clientId = 'portico', clientKey, clientAlgorithms } = options
   let keys = await newKeys()
   let handle = (_request: IncomingMessage, response: ServerResponse): void => void response.writeHead(503).end()
   const listener = (request: IncomingMessage, response: ServerResponse) => {
@@ -86,6 +98,9 @@ export async function startProvider(options: Options): Promise<TestProvider> {
       jwks: { keys: [{ ...keys.privateJwk, kid: keys.kid, use: 'sig', alg: 'RS256' }] },
       cookies: { keys: ['test'] },
       conformIdTokenClaims: false,
+      assertJwtClientAuthClaimsAndHeader: (_ctx: unknown, claims: JWTPayload, header: JWTHeaderParameters) =>
+        void at.assertions.push({ header, claims }),
+      ...(clientAlgorithms && { enabledJWA: { clientAuthSigningAlgValues: clientAlgorithms } }),
       acrValues: ['mfa', 'pwd'],
       claims: {
         openid: ['sub', 'groups', 'sid', 'acr', 'amr', 'auth_time'],
@@ -133,7 +148,17 @@ export async function startProvider(options: Options): Promise<TestProvider> {
   }
 
   const at: TestProvider = {
-    ...{ issuer, clientId, clientSecret, tamper: null, rewrite: null, answer: 'real', status: null, requests: [] },
+    ...{
+      issuer,
+      clientId,
+      clientSecret,
+      tamper: null,
+      rewrite: null,
+      answer: 'real',
+      status: null,
+      requests: [],
+      assertions: [],
+    },
     person: { sub: 'person-1' },
     sign: (claims, header = {}) =>
       new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid: keys.kid, ...header }).sign(keys.privateKey),

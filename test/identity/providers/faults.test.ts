@@ -1,9 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { Providers } from '../../../src/identity/providers/ports.ts'
 import { minutes } from '../../../src/kernel/index.ts'
-import { selfSigned } from '../../harness/certificate.ts'
+import { expired, selfSigned } from '../../harness/certificate.ts'
 import { startProvider, type TestProvider } from '../../harness/provider.ts'
 import { codeOf, credential } from '../harness.ts'
 import { type ProviderWorld, personOf, providerWorld, redirectUri, settingsFor } from './world.ts'
@@ -55,6 +57,58 @@ test('auth.providerInitiate 503: a provider that is down, redirects, or names an
 test('auth.providerInitiate 503: a certificate that is not valid', async () => {
   expect(await codeOf(world.begin({ providerId: 'tls' }))).toBe('AUTH.PROVIDER_UNAVAILABLE')
   expect(failures).toEqual([['identity provider tls', expect.stringContaining('certificate')]])
+})
+
+test('auth.providerInitiate: a certificate that was valid, and has expired, is refused; a valid one is accepted', async () => {
+  const trusted = getCACertificates('default')
+  const pairs = [expired(folder, 'IP:127.0.0.1'), selfSigned(folder, 'IP:127.0.0.1')]
+  setDefaultCACertificates([...trusted, ...pairs.map(({ cert }) => String(cert))])
+  const outcomes: string[] = []
+  try {
+    for (const pair of pairs) {
+      const provider = await startProvider({ redirectUris: [redirectUri], tls: pair })
+      const [directory] = new Providers(world.at.ports, [settingsFor(provider)]).of('SYSTEM')
+      await directory?.metadata().then(
+        ({ issuer }) => outcomes.push(issuer),
+        () => outcomes.push(failures.flat().join()),
+      )
+      await provider.close()
+    }
+  } finally {
+    setDefaultCACertificates(trusted)
+  }
+  expect(outcomes).toEqual([expect.stringContaining('certificate has expired'), expect.stringContaining('https:')])
+})
+
+test('metadata: keys of an https issuer must come by https', async () => {
+  const trusted = getCACertificates('default')
+  const pair = selfSigned(folder, 'IP:127.0.0.1')
+  setDefaultCACertificates([...trusted, String(pair.cert)])
+  try {
+    const provider = await startProvider({ redirectUris: [redirectUri], tls: pair })
+    const keys = `${world.provider.issuer}/jwks`
+    provider.rewrite = (path, body) => (path.includes('well-known') ? { ...body, jwks_uri: keys } : body)
+    const [directory] = new Providers(world.at.ports, [settingsFor(provider)]).of('SYSTEM')
+    await expect(directory?.metadata()).rejects.toThrow('no metadata')
+    expect(failures).toEqual([[expect.any(String), expect.stringContaining('jwks_uri')]])
+    await provider.close()
+  } finally {
+    setDefaultCACertificates(trusted)
+  }
+})
+
+test.each([
+  ['authorization_endpoint', 'javascript:alert(1)'],
+  ['end_session_endpoint', 'data:text/html,x'],
+  ['token_endpoint', 'file:///etc/passwd'],
+  ['jwks_uri', 'not a URL'],
+])('metadata: %s must be an https URL', async (name, url) => {
+  const provider = await startProvider({ redirectUris: [redirectUri] })
+  provider.rewrite = (path, body) => (path.includes('well-known') ? { ...body, [name]: url } : body)
+  const [directory] = new Providers(world.at.ports, [settingsFor(provider)]).of('SYSTEM')
+  await expect(directory?.metadata()).rejects.toThrow('no metadata')
+  expect(failures).toEqual([[expect.any(String), expect.stringContaining(name)]])
+  await provider.close()
 })
 
 test('auth.providerComplete 200: keys that the provider has rotated', async () => {

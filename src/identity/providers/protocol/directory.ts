@@ -33,7 +33,7 @@ interface DirectoryPorts {
 export class ProviderDirectory {
   readonly settings: ProviderSettings
   readonly #ports: DirectoryPorts
-  readonly #authentication: Promise<oidc.ClientAuth>
+  readonly #authentication: oidc.ClientAuth
   #known: Known | null = null
   #pending: Promise<Known> | null = null
 
@@ -41,14 +41,12 @@ export class ProviderDirectory {
     this.#ports = ports
     this.settings = settings
     this.#authentication = authenticationOf(settings)
-    // A later use reports it.
-    this.#authentication.catch(() => undefined)
   }
 
   /** For one sign-in: it sees no keys of another one. Rejects if the provider has never been reachable. */
   async client(): Promise<{ client: oidc.Configuration; keep(): void }> {
     const { metadata, keys } = await this.#read()
-    const client = await this.#configure(structuredClone(metadata))
+    const client = this.#configure(structuredClone(metadata))
     // A stale time makes the library fetch the keys again if it lacks the key of a token.
     const uat = epochSeconds(systemClock.now()) - 61
     oidc.setJwksCache(client, { jwks: structuredClone(keys), uat })
@@ -113,13 +111,14 @@ export class ProviderDirectory {
     const metadata = { ...found.serverMetadata() }
     // The library accepts other issuers of some vendors.
     if (metadata.issuer !== issuer) throw new Error('the metadata name another issuer')
+    for (const name of endpoints) assertEndpoint(issuer, name, metadata[name])
     const keys = await fetchKeys(metadata.jwks_uri)
     this.works()
     this.#known = { metadata, keys, fetchedAt: this.#ports.clock.now() }
     return this.#known
   }
 
-  async #configure(metadata: oidc.ServerMetadata): Promise<oidc.Configuration> {
+  #configure(metadata: oidc.ServerMetadata): oidc.Configuration {
     const { clientId, issuer } = this.settings
     // The library reads the clock of the system.
     const clockSkew = Math.round((this.#ports.clock.now() - systemClock.now()) / 1_000)
@@ -127,7 +126,7 @@ export class ProviderDirectory {
       metadata,
       clientId,
       { [oidc.clockSkew]: clockSkew, [oidc.clockTolerance]: toleranceSeconds },
-      await this.#authentication,
+      this.#authentication,
     )
     client[oidc.customFetch] = fetchOf
     client.timeout = timeoutMs / 1_000
@@ -141,24 +140,51 @@ export class ProviderDirectory {
   }
 }
 
-async function authenticationOf({ clientSecret, privateKey }: ProviderSettings): Promise<oidc.ClientAuth> {
-  if (privateKey === null) return oidc.ClientSecretBasic(clientSecret ?? '')
-  const { key, keyId } = privateKey
-  return oidc.PrivateKeyJwt({ key: await importKey(key), ...(keyId !== null && { kid: keyId }) })
+const endpoints = [
+  'authorization_endpoint',
+  'token_endpoint',
+  'jwks_uri',
+  'pushed_authorization_request_endpoint',
+  'end_session_endpoint',
+] as const
+
+/** Browsers follow some of these URLs, and keys that come in clear text could be those of anybody. */
+function assertEndpoint(issuer: string, name: (typeof endpoints)[number], url: string | undefined): void {
+  const protocol = url === undefined ? 'https:' : URL.parse(url)?.protocol
+  if (protocol !== 'https:' && !(protocol === 'http:' && isPlain(issuer)))
+    throw new Error(`the metadata name no https URL as ${name}`)
 }
 
-/** RSA keys sign RS256, which every provider accepts. Keys of elliptic curves sign ES256, and Ed25519 keys EdDSA. */
-async function importKey(key: KeyObject): Promise<CryptoKey> {
+function authenticationOf({ clientSecret, privateKey }: ProviderSettings): oidc.ClientAuth {
+  if (privateKey === null) return oidc.ClientSecretBasic(clientSecret ?? '')
+  const { key, keyId } = privateKey
+  return async (server, client, body, headers) => {
+    const imported = await importKey(key, server.token_endpoint_auth_signing_alg_values_supported)
+    const authenticate = oidc.PrivateKeyJwt({ key: imported, ...(keyId !== null && { kid: keyId }) })
+    await authenticate(server, client, body, headers)
+  }
+}
+
+/** RSA keys sign RS256, which most providers accept, and PS256 for the others. */
+async function importKey(key: KeyObject, accepted: readonly string[] = ['RS256']): Promise<CryptoKey> {
+  const rsa = accepted.includes('PS256') && !accepted.includes('RS256') ? 'RSA-PSS' : 'RSASSA-PKCS1-v1_5'
+  const namedCurve = curves.get(key.asymmetricKeyDetails?.namedCurve) ?? 'P-256'
   const type = key.asymmetricKeyType
   const algorithm =
     type === 'rsa'
-      ? { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }
+      ? { name: rsa, hash: 'SHA-256' }
       : type === 'ec'
-        ? { name: 'ECDSA', namedCurve: 'P-256' }
+        ? { name: 'ECDSA', namedCurve }
         : { name: 'Ed25519' }
   const der = new Uint8Array(key.export({ type: 'pkcs8', format: 'der' }))
   return crypto.subtle.importKey('pkcs8', der, algorithm, false, ['sign'])
 }
+
+const curves: ReadonlyMap<string | undefined, string> = new Map([
+  ['prime256v1', 'P-256'],
+  ['secp384r1', 'P-384'],
+  ['secp521r1', 'P-521'],
+])
 
 const fetchOf: oidc.CustomFetch = (url, { method, headers, body }) => {
   if (body !== undefined && body !== null && typeof body !== 'string' && !(body instanceof URLSearchParams))
