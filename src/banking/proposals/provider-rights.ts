@@ -1,11 +1,12 @@
 import type { Tx } from '../../database/index.ts'
-import { type AccountId, addMs, type Ids, type Instant, type Permission } from '../../kernel/index.ts'
+import { type AccountId, addMs, conflict, type Ids, type Instant, type Permission } from '../../kernel/index.ts'
 import { recordSuccess } from '../../platform/audit/index.ts'
 import { queueNotices } from './notices.ts'
 import { areSame, PermissionChange } from './rules.ts'
 import type { ProposalPorts } from './service.ts'
 import {
   endProposal,
+  hasOtherManager,
   insertProposal,
   lockPeople,
   type NewProposal,
@@ -30,7 +31,8 @@ export interface ProviderRights {
 /**
  * Removes the permissions of an operator that are not in `to`, and proposes the new ones for an operator to confirm. Does
  * not repeat an equal pending proposal. A proposal of the provider, or one that the removal makes void, is cancelled if
- * it differs. Other proposals of operators stay, and the next call proposes again.
+ * it differs. Other proposals of operators stay, and the next call proposes again. Throws STATE.CONFLICT if nobody could
+ * manage operators afterwards.
  */
 export async function applyProviderRights(
   ports: Pick<ProposalPorts, 'ids' | 'settings'>,
@@ -41,12 +43,20 @@ export async function applyProviderRights(
   if (subject?.portal !== 'SYSTEM') throw new Error('only operators have permissions of a provider')
   const remaining = subject.permissions.filter((code) => to.includes(code))
   if (!areSame(subject.permissions, remaining)) {
+    await assertManaged(tx, subject, remaining)
     await setPermissions(tx, subject.id, remaining, at)
     await record(ports, tx, subject, { from: subject.permissions, to: remaining }, 'DONE', reason, at)
   }
   const wanted = { from: remaining, to: [...to] }
   if (await isProposed(ports.ids, tx, subject, wanted, reason, at)) return
   if (!areSame(remaining, to)) await record(ports, tx, subject, wanted, 'PENDING', reason, at)
+}
+
+async function assertManaged(tx: Tx, subject: PersonRow, remaining: readonly Permission[]): Promise<void> {
+  const manages = (permissions: readonly Permission[]) => permissions.includes('operator:manage')
+  if (subject.status !== 'ACTIVE' || !manages(subject.permissions) || manages(remaining)) return
+  if (!(await hasOtherManager(tx, subject.id)))
+    throw conflict('the last active operator who can manage operators would lose this right')
 }
 
 /** Returns whether a pending proposal must stay. */

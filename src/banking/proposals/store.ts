@@ -69,6 +69,13 @@ export function operatorsWith(store: Store, permission: Permission): Promise<{ i
     .execute()
 }
 
+/** Whether another active operator has the permission. Concurrent calls wait for each other's commits. */
+export async function hasOtherManager(tx: Tx, id: AccountId): Promise<boolean> {
+  await sql`SELECT pg_advisory_xact_lock(hashtextextended('managers of operators', 0))`.execute(tx)
+  const others = await operatorsWith(tx, 'operator:manage')
+  return others.some((other) => other.id !== id)
+}
+
 export async function setPermissions(
   tx: Tx,
   id: AccountId,

@@ -1,5 +1,5 @@
 import { batch, commitWith, inTransaction, type LastStatements, run, type Tx } from '../../database/index.ts'
-import { type Instant, Refusal, type RequestContext, type SessionId } from '../../kernel/index.ts'
+import { type Instant, messageOf, Refusal, type RequestContext, type SessionId } from '../../kernel/index.ts'
 import { recordSuccess, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
 import { showLinked } from '../accounts/linked-store.ts'
 import { type Account, accountById, lockAccount } from '../accounts/store.ts'
@@ -97,6 +97,8 @@ async function signIn(
   } catch (error) {
     if (failed && error instanceof Refusal && error.code === 'ACCESS.IP_NOT_ALLOWED')
       await recordFailedLogin(ports, { accountId: failed.id, failure: 'IP_NOT_ALLOWED', method: 'PROVIDER' }, context)
+    // The groups would leave nobody who can manage operators.
+    if (error instanceof Refusal && error.code === 'STATE.CONFLICT') throw refused(messageOf(error), error)
     throw error
   }
 }

@@ -139,4 +139,24 @@ describe.each(stores)('rights of an identity provider on $name', (store) => {
       ]),
     )
   })
+
+  test('the last active operator who can manage operators keeps the permissions, also in parallel', async () => {
+    const { database } = world
+    const suspended = await database
+      .updateTable('accounts')
+      .set({ accountStatus: 'SUSPENDED' })
+      .where('accountStatus', '=', 'ACTIVE')
+      .returning('bizId')
+      .execute()
+    const managers = [await operator(), await operator(), await operator()]
+    const results = await Promise.allSettled(managers.map((each) => apply(each, ['audit:read'])))
+    expect(results.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'fulfilled', 'rejected'])
+    const last = managers[results.findIndex(({ status }) => status === 'rejected')] ?? expect.unreachable()
+    expect(await refusalOf(apply(last, []))).toBe('STATE.CONFLICT')
+    expect(await permissionsOf(last)).toEqual(operatorPermissions)
+    await apply(last, ['operator:manage'])
+    expect(await permissionsOf(last)).toEqual(['operator:manage'])
+    const ids = suspended.map(({ bizId }) => bizId)
+    await database.updateTable('accounts').set({ accountStatus: 'ACTIVE' }).where('bizId', 'in', ids).execute()
+  })
 })
