@@ -91,7 +91,12 @@ export const identityProvider = z.strictObject({
     .describe(
       'Confirm commands by a fresh sign-in at the provider. Without this setting, a step-up needs a factor of the account.',
     ),
-  passwordSignIn: z.boolean().default(false).describe('Whether linked accounts can also sign in with their password.'),
+  passwordSignIn: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Whether linked accounts can also sign in without the provider: with their password, or with a passkey alone.',
+    ),
   returnTo: z
     .array(page)
     .default([])

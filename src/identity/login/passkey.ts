@@ -14,7 +14,7 @@ import { fromBase64url, invalidPasskey } from '../webauthn/encoding.ts'
 import { passkeySettings } from '../webauthn/factor.ts'
 import { type Passkey, passkeyWithCredential, usePasskey } from '../webauthn/store.ts'
 import { failureOfLogin } from './complete.ts'
-import { findLogin, type LoginPorts } from './service.ts'
+import { findLogin, type LoginPorts, needsProvider } from './service.ts'
 import { type CompletedLogin, issueTokens, type SessionClient, type StartedLogin, startLogin } from './start.ts'
 
 /**
@@ -116,6 +116,7 @@ async function finish(
   ])
   if (!account) throw invalidPasskey('the account does not exist')
   assertActive(account)
+  if (needsProvider(settings, account)) throw invalidPasskey('the account signs in at its identity provider')
   if (!spent) throw invalidPasskey('the challenge was used concurrently')
   if (!isUsed) throw invalidPasskey('the passkey was used or changed concurrently')
   const facts = { ...client, signedInBy: 'PASSKEY', passkeyId: passkey.id, isNewDevice } as const

@@ -93,6 +93,11 @@ export function placeOfFirstStep(ports: LoginPorts, email: string, context: Requ
   }
 }
 
+/** Whether only the identity provider of the account starts a sign-in, so that it decides who still may. */
+export function needsProvider({ portals }: IdentitySettings, { portal, providerIds }: Account): boolean {
+  return portals[portal].providers.some(({ id, passwordSignIn }) => !passwordSignIn && providerIds.includes(id))
+}
+
 export interface PendingLogin extends PendingAttempt, StrongFactors {
   account: Account
   device: SignInDevice
@@ -233,11 +238,9 @@ async function verifyPassword(
  * For any other status, a correct password is refused like a wrong one. So is one of an account that must sign in with its
  * identity provider.
  */
-function canInitiate({ portals }: IdentitySettings, { portal, status, providerIds }: Account): boolean {
-  const needsProvider = portals[portal].providers.some(
-    ({ id, passwordSignIn }) => !passwordSignIn && providerIds.includes(id),
-  )
-  return !needsProvider && (status === 'ACTIVE' || status === 'PENDING_APPROVAL')
+function canInitiate(settings: IdentitySettings, account: Account): boolean {
+  const { status } = account
+  return !needsProvider(settings, account) && (status === 'ACTIVE' || status === 'PENDING_APPROVAL')
 }
 
 async function issueCode(

@@ -105,6 +105,26 @@ test('auth.providerComplete: with all, a passkey must follow a trusted factor, l
   expect(held(await callerOf(signedIn.accessToken))).toEqual([all, []])
 })
 
+test('auth.passkeyVerify 401: somebody who has left the provider does not enter by a passkey, unless allowed', async () => {
+  await open([])
+  await operator()
+  expect(await codeOf(enterByPasskey())).toBe('AUTH.PASSKEY_INVALID')
+  const [settings] = world.at.settings.portals.SYSTEM.providers
+  Object.assign(settings ?? {}, { passwordSignIn: true })
+  expect((await enterByPasskey()).accessToken).toEqual(expect.any(String))
+})
+
+test('auth.providerComplete: without a trusted factor, the passkey can follow the provider', async () => {
+  await open([])
+  await operator()
+  world.provider.person = { ...world.provider.person, acr: 'pwd' }
+  const { pending } = await world.signIn()
+  const sessionId = pending?.sessionId
+  const passkey = device.get(await invoke(auth.createPasskeyRequest, { sessionId }))
+  const signedIn = await invoke(auth.completeLogin, { sessionId, mfaMethod: 'PASSKEY', passkey })
+  expect(held(await callerOf(signedIn.accessToken))).toEqual([all, []])
+})
+
 test('providers.stepUp 403: a sign-in at the provider confirms no command that needs a passkey, and adds none', async () => {
   passwordSignIn = true
   await open(['withdrawal:approve'])
