@@ -1,4 +1,5 @@
 import { accountMailbox } from '../../contract/account-fields.ts'
+import { line } from '../../contract/fields.ts'
 import type { Tx } from '../../database/index.ts'
 import {
   canonicalEmail,
@@ -14,7 +15,8 @@ import type { VerifiedIdentity } from './protocol/exchange.ts'
 import type { ProviderSettings } from './settings.ts'
 import { spendInvitation } from './store.ts'
 
-const maxNameLength = 100
+/** As in a registration. */
+const maxNameLength = 128
 
 /**
  * Creates an account without permissions for a person who signs in for the first time. Throws AUTH.PROVIDER_NOT_LINKED,
@@ -33,7 +35,7 @@ export async function createProvidedAccount(
   const email = verifiedEmail(ports, settings, claims)
   const invitation = { portal, providerId, emailCanonical: canonicalEmail(email) }
   if (provisioning === 'invited' && !(await spendInvitation(tx, invitation, now))) throw notLinked('no invitation')
-  const name = claims[settings.claims.name]
+  const { data: name = email } = line(maxNameLength).safeParse(claims[settings.claims.name])
   const country = ports.isCountry(context.country) ? context.country : 'US'
   const isApproved = portal === 'SYSTEM' || ports.settings.portals.CONSUMER.selfRegistration !== 'approval'
   const account: NewAccount = {
@@ -43,7 +45,7 @@ export async function createProvidedAccount(
     status: isApproved ? 'ACTIVE' : 'PENDING_APPROVAL',
     email,
     emailVerifiedAt: now,
-    name: typeof name === 'string' && name.trim() !== '' ? name.trim().slice(0, maxNameLength) : email,
+    name,
     phone: '',
     passwordHash: null,
     ...{ language: context.locale, timezone: 'UTC', country },

@@ -17,7 +17,7 @@ import { createProvidedAccount } from './account.ts'
 import { finishAttempt, isAuthenticatedBy, type ProviderReply } from './attempts/service.ts'
 import type { ProviderPorts } from './ports.ts'
 import type { ProviderDirectory } from './protocol/directory.ts'
-import { maxIdTokenLength, refused, type VerifiedIdentity } from './protocol/exchange.ts'
+import { Identifier, maxIdTokenLength, refused, type VerifiedIdentity } from './protocol/exchange.ts'
 import { applyGroups } from './rights.ts'
 import { tokenContext } from './sealed.ts'
 import {
@@ -114,10 +114,10 @@ async function findAccount(
 ): Promise<Account> {
   const { portal, id: providerId, issuer, claims: names } = settings
   const person: Person = { portal, issuer, subject: identity.subject }
-  const externalId = identity.claims[names.externalId]
+  const externalId = Identifier.safeParse(identity.claims[names.externalId]).data
   const known =
     (await identityOf(tx, person)) ??
-    (typeof externalId === 'string' ? await bindProvisioned(tx, person, { providerId, externalId }, now) : undefined)
+    (externalId !== undefined ? await bindProvisioned(tx, person, { providerId, externalId }, now) : undefined)
   const linked = known ?? (await provide(ports, tx, person, settings, identity, context, now))
   const account = await lockAccount(tx, portal, linked.accountId)
   if (account?.status !== 'ACTIVE' && account?.status !== 'PENDING_APPROVAL') throw refused('the account is not active')

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { minutes } from '../../../src/kernel/index.ts'
 import { startProvider, type TestProvider } from '../../harness/provider.ts'
@@ -108,11 +109,23 @@ test.each<[string, NonNullable<TestProvider['tamper']>]>([
   ['no expiry', ({ exp: _, ...claims }) => claims],
   ['an iat in an hour', (claims) => ({ ...claims, iat: Number(claims.iat) + 3_600, exp: Number(claims.exp) + 3_600 })],
   ['no subject', ({ sub: _, ...claims }) => claims],
+  ['a subject that the store would change', (claims) => ({ ...claims, sub: 'sub\ud800' })],
+  ['a subject with NUL', (claims) => ({ ...claims, sub: 'sub\0' })],
+  ['a subject that no index can hold', (claims) => ({ ...claims, sub: randomBytes(4_000).toString('hex') })],
   ['a key of nobody', async (claims) => unknownKey(claims)],
   ['alg none', async (claims) => unsigned(claims)],
 ])('auth.providerComplete 401: an ID token with %s', async (_, tamper) => {
   world.provider.tamper = tamper
   expect(await refusesWithoutSession(world.signIn())).toBe('AUTH.PROVIDER_REFUSED')
+})
+
+test('auth.providerComplete 200: claims that the store cannot hold count as missing', async () => {
+  const odd = { oid: 'o\0', sid: 's\0', name: 'Olga\0\u202eagl0', email: 'odd@company.test', groups: { a: 1 } }
+  world.provider.tamper = (claims) => ({ ...claims, ...odd, sub: 'odd' })
+  expect((await world.signIn()).completed).not.toBeNull()
+  const { database } = world.at.ports
+  const accounts = database.selectFrom('accounts').select('accountName').where('emailCanonical', '=', odd.email)
+  expect(await accounts.execute()).toEqual([{ accountName: odd.email }])
 })
 
 test('auth.providerComplete 401: a reply without an ID token', async () => {

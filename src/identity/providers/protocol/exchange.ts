@@ -86,20 +86,31 @@ export async function redeemCode(
     keep()
     const claims = tokens.claims()
     if (!claims || tokens.id_token === undefined) throw refused('the reply has no ID token')
-    const { sub: subject, sid, azp, iat } = claims
+    const { sub, sid, azp, iat } = claims
+    const subject = Subject.safeParse(sub).data
+    if (subject === undefined) throw refused('the subject is not one of OpenID Connect')
     // The library checks azp only with several audiences, and iat not at all.
     if (azp !== undefined && azp !== directory.settings.clientId) throw refused('the ID token has another azp')
     if (iat * 1_000 > now + toleranceMs) throw refused('the ID token was issued in the future')
-    return { subject, sid: typeof sid === 'string' ? sid : null, claims: { ...claims }, idToken: tokens.id_token }
+    // Without a usable one, a logout by `sub` ends the session.
+    return { subject, sid: Identifier.safeParse(sid).data ?? null, claims: { ...claims }, idToken: tokens.id_token }
   })
 }
 
+/** OpenID Connect Core 1.0, section 2: up to 255 ASCII characters. Two subjects must never be stored as one. */
+const Subject = z.string().regex(/^[\x20-\x7e]{1,255}$/)
+/** An id that the store can hold and find as it is. */
+export const Identifier = z
+  .string()
+  .regex(/^[^\0]{1,512}$/)
+  .refine((text) => text.isWellFormed())
+
 const LogoutClaims = z.object({
-  jti: z.string().min(1).max(512),
+  jti: Identifier,
   exp: z.number().optional(),
   iat: z.number(),
-  sub: z.string().min(1).optional(),
-  sid: z.string().min(1).optional(),
+  sub: Subject.optional(),
+  sid: Identifier.optional(),
   nonce: z.undefined().optional(),
   events: z
     .record(z.string(), z.unknown())
