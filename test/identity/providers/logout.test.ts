@@ -116,6 +116,24 @@ test('back-channel logout: ID tokens and tokens with alg none are refused', asyn
   expect(await isOpen(session)).toBe(true)
 })
 
+test('back-channel logout: tokens of unknown keys make few requests to the provider, and a rotated key counts', async () => {
+  await signIn('rota', 'sid-rota')
+  const { provider } = world
+  const forge = async () =>
+    `${await provider.sign(claimsOf({ sub: 'rota' }), { ...logoutJwt, kid: crypto.randomUUID() })}`
+  await provider.rotateKeys()
+  // Earlier tests have sent unknown keys, too.
+  world.at.clock.advance(6_000)
+  const before = provider.requests.length
+  expect(await notify({ sub: 'rota' })).toBe(1)
+  for (let count = 0; count < 5; count++) expect(await codeOf(send(await forge()))).toBe('AUTH.PROVIDER_REFUSED')
+  expect(provider.requests.slice(before)).toHaveLength(2)
+  world.at.clock.advance(6_000)
+  expect(await codeOf(send(await forge()))).toBe('AUTH.PROVIDER_REFUSED')
+  expect(provider.requests.slice(before)).toHaveLength(4)
+  world.at.clock.advance(-12_000)
+})
+
 test('back-channel logout: a token counts once, of parallel ones too', async () => {
   await signIn('hugo', 'sid-10')
   const token = await world.provider.sign(claimsOf({ sub: 'hugo' }), logoutJwt)

@@ -8,6 +8,7 @@ import type { ProviderSettings } from '../settings.ts'
 
 /** After this time, the next sign-in uses the known metadata and refreshes them in the background. */
 const freshMs = minutes(10)
+const renewalMs = 5_000
 const timeoutMs = 5_000
 /** Of a response. Metadata and keys take some thousand bytes. */
 const maxBytes = 262_144
@@ -36,6 +37,7 @@ export class ProviderDirectory {
   readonly #authentication: oidc.ClientAuth
   #known: Known | null = null
   #pending: Promise<Known> | null = null
+  #renewedAt: Instant | null = null
 
   constructor(ports: DirectoryPorts, settings: ProviderSettings) {
     this.#ports = ports
@@ -61,8 +63,11 @@ export class ProviderDirectory {
     return (await this.#read()).keys
   }
 
-  /** Fetches them again, for a token of an unknown key. */
+  /** Fetches them again, for a token of an unknown key. Not more often than every few seconds: anybody can send such tokens. */
   async newerKeys(): Promise<KeySet> {
+    const now = this.#ports.clock.now()
+    if (this.#renewedAt !== null && Math.abs(now - this.#renewedAt) < renewalMs) return this.keys()
+    this.#renewedAt = now
     return (await this.#refresh()).keys
   }
 
