@@ -13,7 +13,7 @@ import { sessionNotFound } from '../tokens/rules.ts'
 import { signInBinding } from '../webauthn/challenges.ts'
 import { suspendingCopies } from '../webauthn/copies.ts'
 import { passkeysOf, whereOffered } from '../webauthn/store.ts'
-import { findLogin, type LoginPorts, type PendingLogin } from './service.ts'
+import { findLogin, type LoginPorts, needsProvider, type PendingLogin } from './service.ts'
 import { type CompletedLogin, issueTokens, type SessionClient, type StartedLogin, startLogin } from './start.ts'
 
 const failures = new Map<Code, LoginFailure>([
@@ -143,6 +143,9 @@ async function finish(
   ])
   if (account?.status !== 'ACTIVE') throw sessionNotFound('the account is not active')
   if (!isSpent) throw sessionNotFound('the attempt is spent')
+  // A link ends the attempts that it sees. This one may have been verified concurrently.
+  if (login.attempt.providerId === null && needsProvider(ports.settings, account))
+    throw sessionNotFound('the account signs in at its identity provider')
   if (factor.method !== 'PASSKEY' && mustSignInByPasskey(ports.settings, account, passkeys))
     throw new Refusal('ACCESS.PASSKEY_REQUIRED', { internal: `the sign-in was by ${factor.method}` })
   const proof = await verify(tx, account)

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import * as auth from '../../../src/identity/login/contract.ts'
 import { toDate } from '../../../src/kernel/index.ts'
-import { refusalOf } from '../harness.ts'
+import { codeOf, complete, initiate, mailedCode, refusalOf, send } from '../harness.ts'
 import { type PasskeyWorld, passkeyWorld } from '../passkeys/world.ts'
 import { redirectUri } from './world.ts'
 
@@ -48,7 +48,11 @@ afterAll(() => world.at.close())
 
 async function link(email: string): Promise<void> {
   const { database, ids, clock } = world.at.ports
-  const accountBizId = await world.at.account(email, portal)
+  const { id: accountBizId } = await database
+    .selectFrom('accounts')
+    .select('bizId as id')
+    .where('emailCanonical', '=', email)
+    .executeTakeFirstOrThrow()
   const now = toDate(clock.now())
   await database
     .insertInto('provider_identities')
@@ -60,9 +64,9 @@ async function link(email: string): Promise<void> {
 }
 
 test('auth.loginInitiate 401: the right password of a linked account, a wrong one and an unknown account answer alike', async () => {
+  for (const name of ['linked', 'linked-too', 'local']) await world.at.account(`${name}@company.test`, portal)
   await link('linked@company.test')
   await link('linked-too@company.test')
-  await world.at.account('local@company.test', portal)
   const answers = []
   for (const [email, pass] of [
     ['linked@company.test', password],
@@ -81,4 +85,14 @@ test('auth.loginInitiate 401: the right password of a linked account, a wrong on
   const [linked, ...others] = answers
   expect(linked).toMatchObject({ refusal: ['AUTH.INVALID_CREDENTIALS', {}], verified: 1 })
   expect(others).toEqual([linked, linked, linked])
+})
+
+test('auth.loginComplete 404: a sign-in with the password that a link overtakes', async () => {
+  const email = 'overtaken@company.test'
+  await world.at.account(email, portal)
+  const { sessionId } = await initiate(world.at, email, portal)
+  await send(world.at, sessionId, portal)
+  await link(email)
+  const late = complete(world.at, sessionId, mailedCode(world.at, email), portal)
+  expect(await codeOf(late)).toBe('AUTH.SESSION_NOT_FOUND')
 })
