@@ -5,7 +5,7 @@ import { completeLogin, sendLoginCode } from '../../../src/identity/login/contra
 import { resetPassword } from '../../../src/identity/passwords/contract.ts'
 import * as contract from '../../../src/identity/providers/contract.ts'
 import { readOwnSessionConfig } from '../../../src/identity/sessions/contract.ts'
-import { type AccountId, type Caller, toDate } from '../../../src/kernel/index.ts'
+import { type AccountId, type Caller, conflict, toDate } from '../../../src/kernel/index.ts'
 import { call, codeOf, createRequestContext, credential, initiate, mailedCode, runJobs } from '../harness.ts'
 import { newPassword, requestResetLink, resetTokenOf } from '../recovery.ts'
 import { type ProviderWorld, personOf, providerWorld, replyOf } from './world.ts'
@@ -14,10 +14,14 @@ const system = { portal: 'SYSTEM' } as const
 type Rights = Parameters<IdentityPorts['applyProviderRights']>[1]
 
 let rights: Rights[] = []
+let isLastManager = false
 let world: ProviderWorld
 async function open(more: Parameters<typeof providerWorld>[0]) {
   world = await providerWorld(more, (ports) => {
-    ports.applyProviderRights = async (_tx, change) => void rights.push(change)
+    ports.applyProviderRights = async (_tx, change) => {
+      if (isLastManager) throw conflict('the last active operator who can manage operators')
+      rights.push(change)
+    }
     ports.permissionsOfRole = (role) => (role === 'auditor' ? ['audit:read'] : ['audit:read', 'ledger:read'])
   })
 }
@@ -260,6 +264,17 @@ describe('provisioning create with groups', () => {
       .execute()
     await invoke(contract.unlinkProvider, caller, { providerId: 'company' })
     expect(rights.at(-1)).toMatchObject({ accountId: caller.accountId, to: [] })
+  })
+
+  test('auth.providerComplete 401: the groups of the last operator who can manage operators name no role', async () => {
+    world.provider.person = personOf('last@company.test', { groups: ['audit'] })
+    await signedInCaller()
+    const sessions = () => world.at.ports.database.selectFrom('sessions').select('bizId').execute()
+    const before = await sessions()
+    isLastManager = true
+    expect(await codeOf(world.signIn())).toBe('AUTH.PROVIDER_REFUSED')
+    isLastManager = false
+    expect(await sessions()).toEqual(before)
   })
 
   test('auth.providerComplete 401: a suspended account stays out', async () => {
