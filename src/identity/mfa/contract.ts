@@ -162,7 +162,7 @@ export const sendStepUpCode = operation({
   policy: { ...own, rate: 'mfaSend' },
   body: z.strictObject({ mfaMethod: DeliveredMethod, purpose: StepUpPurpose.optional() }),
   reply: CodeDelivery,
-  refuses: [...purposeRefusals, 'AUTH.MFA_METHOD_NOT_ALLOWED'],
+  refuses: [...purposeRefusals, 'AUTH.MFA_METHOD_NOT_ALLOWED', 'ACCESS.PASSKEY_REQUIRED'],
 })
 
 export const createStepUpPasskeyOptions = operation({
