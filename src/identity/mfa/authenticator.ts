@@ -6,6 +6,7 @@ import type { Account } from '../accounts/store.ts'
 import { queueNotice } from '../notices/service.ts'
 import type { CallerContext } from '../ports.ts'
 import { assertSession, type OwnSession } from '../sessions/rules.ts'
+import { lockAccountOfSession } from '../sessions/service.ts'
 import { readPasskeys } from '../webauthn/store.ts'
 import { keepFormerAuthenticator } from './recovery/young.ts'
 import { allowsMailCodes, usablePasskeys } from './rules.ts'
@@ -72,7 +73,7 @@ async function activate(
   code: string,
   context: CallerContext,
 ): Promise<true | undefined> {
-  const account = await lockOwnAccount(tx, context.caller)
+  const account = await lockAccountOfSession(tx, context.caller)
   const { portal, id } = account
   const now = clock.now()
   const { pendingSecret: pending, pendingAt } = (await lockOtp(tx, portal, id)) ?? {}

@@ -2,11 +2,11 @@ import { inTransaction, type Tx } from '../../database/index.ts'
 import { type AccountId, addMs, canonicalCode, type Instant, type Portal, type Randomness } from '../../kernel/index.ts'
 import { auditContextOf, recordSuccess } from '../../platform/audit/index.ts'
 import type { KeyedDigest } from '../../platform/crypto/index.ts'
-import { lockOwnAccount } from '../accounts/service.ts'
 import type { Account } from '../accounts/store.ts'
 import { queueNotice } from '../notices/service.ts'
 import type { CallerContext, IdentityPorts } from '../ports.ts'
 import { assertSession, type OwnSession } from '../sessions/rules.ts'
+import { lockAccountOfSession } from '../sessions/service.ts'
 import { keepShown, readShown, repeatMs } from './shown.ts'
 import { keepUsedBackupCodes, readBackupCodeCounts, replaceBackupCodes } from './store.ts'
 
@@ -48,7 +48,7 @@ export interface BackupCodeSet {
 /** Invalidates the previous set. A repeated request gets the same codes, unless one of them is used. */
 export function generateBackupCodes(ports: IdentityPorts, context: CallerContext): Promise<BackupCodeSet> {
   return inTransaction(ports.database, async (tx) => {
-    const account = await lockOwnAccount(tx, context.caller)
+    const account = await lockAccountOfSession(tx, context.caller)
     const session = assertSession(context.caller)
     const set =
       (await shownBackupCodes(ports, tx, session)) ?? (await replaceShownCodes(ports, tx, account, session, context))

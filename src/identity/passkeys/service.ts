@@ -11,6 +11,7 @@ import { lockOtp } from '../mfa/store.ts'
 import { queueNotice } from '../notices/service.ts'
 import type { CallerContext } from '../ports.ts'
 import { assertSession, permissionsOfPasskey } from '../sessions/rules.ts'
+import { lockAccountOfSession } from '../sessions/service.ts'
 import { challengeOf, createCreationOptions, verifyRegistration } from '../webauthn/ceremony.ts'
 import { takeChallenge } from '../webauthn/challenge-store.ts'
 import { createChallenge, digestsOf, registrationBinding } from '../webauthn/challenges.ts'
@@ -36,7 +37,7 @@ export async function startRegistration(
   const session = assertSession(context.caller)
   const passkeys = passkeySettings(settings, session.portal)
   return inTransaction(database, async (tx) => {
-    const account = await lockOwnAccount(tx, context.caller)
+    const account = await lockAccountOfSession(tx, context.caller)
     const existing = await readPasskeys(tx, account)
     assertRoom(existing)
     const enrollmentDigest = await assertEnrollment(ports, tx, account, existing, enrollmentToken)
@@ -63,7 +64,7 @@ export async function registerPasskey(
     const facts = await verifyRegistration(passkeys, credential, challenge, now)
     const label = name ?? words.coded(mfaMethod, 'PASSKEY', context.locale).label
     return await inTransaction(database, async (tx) => {
-      const account = await lockOwnAccount(tx, context.caller)
+      const account = await lockAccountOfSession(tx, context.caller)
       const binding = registrationBinding(session.portal, session.sessionId)
       const spent = await takeChallenge(tx, binding, digestsOf(ports, challenge, context), now)
       if (!spent) throw invalidPasskey('the challenge is unknown, expired or used')
@@ -113,7 +114,7 @@ export function renamePasskey(
 export function deletePasskey(ports: MfaPorts, passkeyId: string, context: CallerContext): Promise<Passkey> {
   const { clock, database, ids } = ports
   return inTransaction(database, async (tx) => {
-    const account = await lockOwnAccount(tx, context.caller)
+    const account = await lockAccountOfSession(tx, context.caller)
     const now = clock.now()
     const all = await readPasskeys(tx, account)
     const passkey = all.find(({ id }) => id === passkeyId)

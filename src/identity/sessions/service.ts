@@ -13,6 +13,7 @@ import {
   type SessionId,
 } from '../../kernel/index.ts'
 import { auditContextOf, recordSuccess } from '../../platform/audit/index.ts'
+import { lockOwnAccount } from '../accounts/service.ts'
 import { type Account, lockAccount } from '../accounts/store.ts'
 import { deleteDevices } from '../devices/store.ts'
 import type { CallerContext, IdentityPorts } from '../ports.ts'
@@ -54,15 +55,21 @@ export async function getOpenSession({ database }: SessionPorts, caller: Caller)
 }
 
 /**
- * Locks the caller's account until the end of the transaction. Throws ACCESS.TOKEN_INVALID if the caller's session has
- * ended. A recovery of the account suspends only the credentials that it finds, so a command that creates credentials
- * must not follow it.
+ * Locks the caller's account until the end of the transaction, and returns it. Throws ACCESS.TOKEN_INVALID if the caller's
+ * session has ended. A recovery of the account suspends only the credentials and factors that it finds, so a command that
+ * creates some must not follow it.
  */
-export async function assertSessionOpen(tx: Tx, caller: Caller): Promise<void> {
-  const { portal, accountId, sessionId } = assertSession(caller)
-  await lockAccount(tx, portal, accountId)
+export async function lockAccountOfSession(tx: Tx, caller: Caller): Promise<Account> {
+  const { portal, sessionId } = assertSession(caller)
+  const account = await lockOwnAccount(tx, caller)
   if (!(await readOpenSession(tx, portal, sessionId)))
     throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the session has just ended' })
+  return account
+}
+
+/** See `lockAccountOfSession`. */
+export async function assertSessionOpen(tx: Tx, caller: Caller): Promise<void> {
+  await lockAccountOfSession(tx, caller)
 }
 
 /** Also forgets the account's devices, so that a thief's device counts as new. Returns the sessions that were active. */

@@ -359,6 +359,12 @@ describe('use of a factor since a request of operators', () => {
     expect(await usedSince(since)).toBe(false)
   })
 
+  const enter = async (code: string | undefined) => {
+    const { sessionId } = await initiate(at, email, {}, newPassword)
+    const { accessToken } = await callAnonymously(at, completeLogin, { sessionId, mfaMethod: 'BACKUP_CODE', code })
+    caller = await at.identity.authentication.accessToken(credential(accessToken))
+  }
+
   test('an old factor counts, even after a thief has replaced or removed it', async () => {
     const secret = await enroll()
     const { codes } = await invoke(generateBackupCodes)
@@ -368,13 +374,15 @@ describe('use of a factor since a request of operators', () => {
     expect(await usedSince(since)).toBe(false)
     await reset({ mfaMethod: 'BACKUP_CODE', code: codes[0] })
     expect(await usedSince(since)).toBe(true)
-    await invoke(generateBackupCodes)
+    await enter(codes[1])
+    const { codes: youngCodes } = await invoke(generateBackupCodes)
     expect(await usedSince(since)).toBe(true)
     const later = at.clock.now()
     at.clock.advance(minutes(2))
     expect(await usedSince(later)).toBe(false)
     await reset({ mfaMethod: 'OTP', code: otpAt(secret) })
     expect(await usedSince(later)).toBe(true)
+    await enter(youngCodes[0])
     await enroll()
     expect(await usedSince(later)).toBe(true)
   })

@@ -1,13 +1,20 @@
+import { generateSync } from 'otplib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { inTransaction } from '../../../src/database/index.ts'
 import { areFactorsSet, areFactorsUsedSince, resetFactors } from '../../../src/identity/index.ts'
-import { sendStepUpCode } from '../../../src/identity/mfa/contract.ts'
-import { deletePasskey, listPasskeys } from '../../../src/identity/passkeys/contract.ts'
+import { generateBackupCodes, sendStepUpCode, setupOtp, verifyOtp } from '../../../src/identity/mfa/contract.ts'
+import {
+  createPasskeyOptions,
+  deletePasskey,
+  listPasskeys,
+  registerPasskey,
+} from '../../../src/identity/passkeys/contract.ts'
 import { resetPassword, undoFactors } from '../../../src/identity/passwords/contract.ts'
 import { addMs } from '../../../src/kernel/index.ts'
+import { SoftwareAuthenticator } from '../../harness/authenticator.ts'
 import { codeOf, runJobs } from '../harness.ts'
 import { newPassword, requestResetLink, resetTokenOf } from '../recovery.ts'
-import { type PasskeyWorld, type Person, passkeyWorld } from './world.ts'
+import { origin, type PasskeyWorld, type Person, passkeyWorld } from './world.ts'
 
 const day = 86_400_000
 let world: PasskeyWorld
@@ -54,6 +61,29 @@ describe('password.reset', () => {
     expect(await reset(person)).toMatchObject({ success: true })
     expect(await passkeysOf(person)).toEqual([])
     expect(await codeOf(world.enter(person))).toBe('AUTH.PASSKEY_INVALID')
+  })
+
+  test('401: a request of a session that the reset has just ended adds no factor and removes none', async () => {
+    const person = await world.person()
+    const stranger = new SoftwareAuthenticator(origin)
+    const options = await world.run(createPasskeyOptions, {}, person)
+    const { passkeyBizId } = await world.register(person)
+    const { secret } = await world.run(setupOtp, null, person)
+    await reset(person, await withPasskey(person))
+    const late = [
+      () => world.run(registerPasskey, { credential: stranger.create(options) }, person),
+      () => world.run(createPasskeyOptions, {}, person),
+      () => world.run(deletePasskey, { passkeyBizId }, person),
+      () =>
+        world.run(
+          verifyOtp,
+          { code: generateSync({ secret, epoch: Math.floor(world.at.clock.now() / 1_000) }) },
+          person,
+        ),
+      () => world.run(generateBackupCodes, null, person),
+    ]
+    for (const request of late) expect(await codeOf(request())).toBe('ACCESS.TOKEN_INVALID')
+    expect(await passkeysOf(person)).toMatchObject([{ passkeyBizId }])
   })
 
   test('200: the owner keeps the young passkey that the reset verified, and no other', async () => {
