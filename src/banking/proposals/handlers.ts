@@ -42,7 +42,7 @@ export function createHandlers(ports: ProposalPorts & { words: Words }): Handler
     },
     proposePermissions: (request) => {
       const input = { ...request.body, subjectId: bizId<'account'>(request.params.account_id) }
-      return toView(proposePermissions(ports, input, auditContextOf(request)), request)
+      return toView(proposePermissions(ports, input, auditContextOf(request), request.caller), request)
     },
     revokeOperatorPermissions: (request) => {
       const input = { ...request.body, subjectId: bizId<'account'>(request.params.account_id) }
@@ -65,7 +65,10 @@ export function createHandlers(ports: ProposalPorts & { words: Words }): Handler
       return { bizId: id, providerId, email, expiresAt: toIso(expiresAt) }
     },
     confirmProposal: (request) =>
-      toView(confirmProposal(ports, bizId(request.params.proposal_id), auditContextOf(request)), request),
+      toView(
+        confirmProposal(ports, bizId(request.params.proposal_id), auditContextOf(request), request.caller),
+        request,
+      ),
     rejectProposal: (request) => {
       const input = { id: bizId<'proposal'>(request.params.proposal_id), reason: request.body.reason }
       return toView(rejectProposal(ports, input, auditContextOf(request)), request)

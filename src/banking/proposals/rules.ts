@@ -1,7 +1,16 @@
 import { z } from 'zod'
 import { lifetimeMs } from '../../config/values.ts'
 import { isValidAt } from '../../database/index.ts'
-import { type AccountStatus, days, denied, type Instant, type Permission, type Portal } from '../../kernel/index.ts'
+import {
+  type AccountStatus,
+  type Caller,
+  days,
+  denied,
+  type Instant,
+  type Permission,
+  type Portal,
+  Refusal,
+} from '../../kernel/index.ts'
 import type { ProposalKind, ProposalStatus } from './contract.ts'
 
 export const proposalSettings = z.strictObject({
@@ -42,13 +51,23 @@ export function assertMayAct(actor: OperatorFacts, permission: Permission): void
   if (!mayAct(actor, permission)) throw denied(`lacks ${permission}, or is not active`)
 }
 
+const noPermissions: ReadonlySet<Permission> = new Set()
+
 /** Nobody grants what they lack. */
 export function mayGrant(actor: OperatorFacts, change: PermissionChange): boolean {
   return addedBy(change).every((code) => actor.permissions.includes(code))
 }
 
-export function assertMayGrant(actor: OperatorFacts, change: PermissionChange): void {
+/** Nor what their session lacks, see `mfa.required.passkey`. */
+export function assertMayGrant(
+  actor: OperatorFacts,
+  change: PermissionChange,
+  { withheld = noPermissions }: Pick<Caller, 'withheld'>,
+): void {
   if (!mayGrant(actor, change)) throw denied('grants a permission that the operator lacks')
+  const added = addedBy(change)
+  if ([...withheld].some((code) => added.includes(code)))
+    throw new Refusal('ACCESS.PASSKEY_REQUIRED', { internal: 'grants a permission that the session lacks' })
 }
 
 /** Ignores the order. */

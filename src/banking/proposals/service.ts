@@ -5,6 +5,7 @@ import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
   addMs,
+  type Caller,
   conflict,
   type Ids,
   type Instant,
@@ -66,6 +67,7 @@ export function proposePermissions(
   ports: ProposalPorts,
   { subjectId, permissionCodes, reason }: PermissionsInput,
   auditContext: AuditContext,
+  caller: Pick<Caller, 'withheld'>,
 ): Promise<ProposalRow> {
   return ports.transaction(async (tx) => {
     assertKnownPermissions(permissionCodes, ports.permissions)
@@ -74,7 +76,7 @@ export function proposePermissions(
     assertOperator(subject)
     const change = { from: subject.permissions, to: [...permissionCodes] }
     if (areSame(change.from, change.to)) throw conflict('the operator has exactly these permissions')
-    assertMayGrant(actor, change)
+    assertMayGrant(actor, change, caller)
     return store(ports, tx, { kind: 'PERMISSIONS', subject, reason, change }, auditContext)
   })
 }
@@ -142,6 +144,7 @@ export async function confirmProposal(
   ports: ProposalPorts,
   id: ProposalId,
   auditContext: AuditContext,
+  caller: Pick<Caller, 'withheld'>,
 ): Promise<ProposalRow> {
   const { accountId: actorId, at } = auditContext
   const { row, ended } = await ports.transaction(async (tx) => {
@@ -154,7 +157,7 @@ export async function confirmProposal(
     const parties = await lockParties(ports, tx, { actorId, subjectId, proposerId }, kind)
     if (proposerId !== null) await ports.assertDifferentPerson(tx, proposerId, actorId)
     if (workspaceId !== null) await ports.members.assertOutsider(tx, actorId, workspaceId)
-    if (payload !== null) assertMayGrant(parties.actor, PermissionChange.parse(payload))
+    if (payload !== null) assertMayGrant(parties.actor, PermissionChange.parse(payload), caller)
     assertProposerMayStill(parties, proposal)
     const ended = executesAt === null ? await applyProposal(ports, tx, proposal, parties.subject, at) : []
     const confirmed = found(await proposalById(tx, id), 'proposal')

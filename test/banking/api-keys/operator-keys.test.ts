@@ -59,6 +59,18 @@ async function use(token: string, portal: Portal | null = 'SYSTEM', clientIp = '
   return (await keys.authenticate({ token, portal, clientIp })) ?? expect.fail('not an API key')
 }
 
+test('403: a session that lacks a permission, because it was not started with a passkey, creates and enables no key', async () => {
+  const withheld: ReadonlySet<Permission> = new Set(['audit:read'])
+  const request = { apiKeyName: 'By mail', permissionCodes: ['audit:read'], expiresAt: inDays(30) }
+  const byMail = { ...as(maker), withheld }
+  const created = world.call(keys.handlers, contract.createOperatorApiKey, { as: byMail, body: request })
+  expect(await refusalOf(created)).toBe('ACCESS.PASSKEY_REQUIRED')
+  const { bizId } = await create()
+  const enabling = { as: { ...as(checker), withheld }, params: { api_key_id: bizId }, body: { reason: 'test' } }
+  const enabledByMail = world.call(keys.handlers, contract.enableOperatorApiKey, enabling)
+  expect(await refusalOf(enabledByMail)).toBe('ACCESS.PASSKEY_REQUIRED')
+})
+
 test('apiKeys.createForOperators 200: the key works once another operator has enabled it', async () => {
   const created = await create()
   expect(created).toMatchObject({ apiKeyStatus: { code: 'DISABLED' }, createdBy: maker })

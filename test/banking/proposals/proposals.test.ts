@@ -94,6 +94,24 @@ describe.each(stores)('proposals on $name', (store) => {
       .execute()
 
   describe('permissions of operators', () => {
+    test('403: a session that lacks a permission, because it was not started with a passkey, grants it to nobody', async () => {
+      const [first, second, subject] = [await operator(), await operator(), await operator(['audit:read'])]
+      const byMail = (id: AccountId) => ({ ...as(id), withheld: new Set<Permission>(['withdrawal:approve']) })
+      const proposing = (permissionCodes: string[]) =>
+        world.call(proposals.handlers, contract.proposePermissions, {
+          as: byMail(first),
+          params: { account_id: subject },
+          body: { permissionCodes, reason },
+        })
+      const powers = ['audit:read', 'withdrawal:approve']
+      expect(await refusalOf(proposing(powers))).toBe('ACCESS.PASSKEY_REQUIRED')
+      const { bizId: proposal_id } = await propose(first, subject, powers)
+      const confirming = { as: byMail(second), params: { proposal_id } }
+      const confirmed = world.call(proposals.handlers, contract.confirmProposal, confirming)
+      expect(await refusalOf(confirmed)).toBe('ACCESS.PASSKEY_REQUIRED')
+      expect(await confirm(second, proposal_id)).toMatchObject({ proposalStatus: { code: 'DONE' } })
+    })
+
     test('proposals.confirm 200: another operator grants them, with audit entries and notices', async () => {
       const [first, second, subject] = [await operator(), await operator(), await operator(['audit:read'])]
       const proposal = await propose(first, subject, ['audit:read', 'ledger:read'])

@@ -3,7 +3,16 @@ import {
   operatorKeyPermissions,
   provisioningPermission,
 } from '../../../contract/permissions.ts'
-import { assertFound, type Caller, conflict, denied, type Instant, invalid, type Page } from '../../../kernel/index.ts'
+import {
+  assertFound,
+  type Caller,
+  conflict,
+  denied,
+  type Instant,
+  invalid,
+  type Page,
+  Refusal,
+} from '../../../kernel/index.ts'
 import { type AuditContext, recordSuccess } from '../../../platform/audit/index.ts'
 import { auditedCredential, createCredential, type RequestedCredential } from '../credentials.ts'
 import { type ApiKeyCommand, assertStatus, expiryOf, operatorKeySettings, statusAt, statusChanges } from '../rules.ts'
@@ -70,7 +79,7 @@ export function createOperatorKey(
     await lockKeys(tx)
     await ports.assertSessionOpen(tx, context.caller)
     const actor = await lockActor(tx, context)
-    assertHolds(actor, input.permissionCodes)
+    assertHolds(actor, context.caller, input.permissionCodes)
     if ((await countOperatorKeys(tx)) >= settings.maxPerWorkspace) throw conflict('the maximum number of keys exists')
     const owner = { bizId: ids.next<'operatorApiKey'>(), createdBy, expiresAt }
     const row = await insertOperatorKey(tx, { ...named, ...stored, ...owner }, at)
@@ -101,7 +110,7 @@ export function changeOperatorKey(
     const key = assertFound(await lockOperatorKey(tx, id), 'no such API key of operators')
     assertStatus(statusAt(key, at, operatorKeySettings(ports.settings)), command)
     if (command === 'enable') {
-      assertHolds(actor, key.permissionCodes)
+      assertHolds(actor, context.caller, key.permissionCodes)
       const creator = await operatorById(tx, key.createdBy)
       if (creator?.personKey === actor.personKey) throw denied('another operator must enable the API key')
     }
@@ -132,7 +141,13 @@ async function lockActor(tx: Parameters<typeof lockOperator>[0], { auditContext 
   return actor
 }
 
-/** Nobody grants what they lack. */
-function assertHolds({ permissions }: { permissions: readonly string[] }, codes: readonly string[]): void {
+/** Nobody grants what they or their session lack. */
+function assertHolds(
+  { permissions }: { permissions: readonly string[] },
+  { withheld = new Set() }: Pick<Caller, 'withheld'>,
+  codes: readonly string[],
+): void {
   if (!codes.every((code) => permissions.includes(code))) throw denied('the operator lacks a permission of the key')
+  if ([...withheld].some((code) => codes.includes(code)))
+    throw new Refusal('ACCESS.PASSKEY_REQUIRED', { internal: 'the session lacks a permission of the key' })
 }
