@@ -21,7 +21,7 @@ const groupRules = z.strictObject({
   account: limitRule
     .optional()
     .describe(
-      'Limit for each account. The sessions of an account share one counter, and its API keys share another one. In `mfaSend` and `forgot`, the limit applies to emails to an account. In `registration`, it applies to emails to an address. The limit has no effect in `channelOpen` and `refresh`, whose operations do not require a sign-in.',
+      'Limit for each account. The sessions of an account share one counter, and its API keys share another one. In `mfaSend` and `forgot`, the limit applies to emails to an account. In `registration`, it applies to emails to an address. The limit has no effect in `passkeyOptions`, `channelOpen` and `refresh`, whose operations do not require a sign-in.',
     ),
   network: limitRule
     .optional()

@@ -6,6 +6,7 @@ import { isRecord } from './json.ts'
 /** The rate limit groups of Portico's own operations (`limits` in the configuration). Domains can declare further ones. */
 export const rateGroups = [
   'login',
+  'passkeyOptions',
   'mfaSend',
   'forgot',
   'password',

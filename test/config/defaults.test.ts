@@ -18,6 +18,7 @@ test('the default limits are as documented', () => {
     forgot: { account: { limit: 5, windowMs: hour }, address: { limit: 20, windowMs: hour } },
     password: { account: { limit: 10, windowMs: 15 * minute }, address: { limit: 10, windowMs: 15 * minute } },
     registration: { address: { limit: 20, windowMs: hour } },
+    passkeyOptions: { address: { limit: 300, windowMs: minute } },
     channelOpen: { address: { limit: 60, windowMs: minute } },
     money: { account: { limit: 120, windowMs: minute } },
     reveal: { account: { limit: 30, windowMs: hour } },

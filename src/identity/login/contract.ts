@@ -152,7 +152,7 @@ export const createPasskeyRequest = operation({
     'The reply is for `navigator.credentials.get`. Without `sessionId`, the browser offers its discoverable passkeys of ' +
     'the portal, and the sign-in needs no password. With the `sessionId` of a pending sign-in, it allows the passkeys of ' +
     'its account. The challenge expires after five minutes, and only this client can use it, once.',
-  policy: { ...anonymous, rate: 'login' },
+  policy: { ...anonymous, rate: 'passkeyOptions' },
   body: z.strictObject({ sessionId: sessionId.optional() }).optional(),
   reply: RequestOptions,
   refuses: [

@@ -58,6 +58,13 @@ describe('passkeys', () => {
     await toldOf(portico, email, 'A passkey has been removed')
   })
 
+  test('auth.passkeyOptions 200: pages with autofill use up no sign-ins of their address', async () => {
+    const { email } = await newcomer(portico)
+    const office = client(portico)
+    for (let page = 0; page < 25; page++) data(await office.post('/auth/passkey/options'))
+    await begin(portico, office, email)
+  })
+
   test('auth.passkeyVerify 200: of parallel uses of one challenge, exactly one wins, and suspends nothing', async () => {
     const { by, token, device } = await registered()
     for (let round = 0; round < 3; round++) {
