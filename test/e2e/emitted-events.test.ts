@@ -17,6 +17,9 @@ import { describeSuites } from '../harness/world.ts'
 const notSampled: Readonly<Record<string, readonly string[]>> = {
   // A refresh token that comes again. The reply is a refusal.
   'auth.refresh': ['session.ended'],
+  // A copy of a passkey, and another session that was started with one.
+  'mfa.stepUp': ['session.ended'],
+  'passkeys.delete': ['session.ended'],
   // A portal that approves accounts. Nobody reads the feed of the new workspace before a first sign-in.
   'registration.complete': ['account.pending_approval', 'role.created'],
   // A mail that cannot be sent, and an earlier invitation that has just expired.

@@ -183,6 +183,7 @@ export const stepUp = operation({
   ...post,
   id: 'mfa.stepUp',
   path: '/security/step-up',
+  emits: ['session.ended'],
   summary: 'Verify a second factor again',
   policy: verification,
   body: z

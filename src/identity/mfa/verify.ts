@@ -8,6 +8,7 @@ import type { Lockout } from '../lockout/service.ts'
 import { queueNotice } from '../notices/service.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { OwnSession } from '../sessions/rules.ts'
+import type { SessionPorts } from '../sessions/service.ts'
 import type { IdentitySettings } from '../settings.ts'
 import type { ChallengeBinding } from '../webauthn/challenge-store.ts'
 import { signInBinding } from '../webauthn/challenges.ts'
@@ -20,7 +21,7 @@ import { allowsMailCodes, type StrongFactors } from './rules.ts'
 import { otpLocked, otpOf, spendBackupCode, spendTimeStep } from './store.ts'
 import { openSecret, timeStepOf } from './totp.ts'
 
-interface VerifyPorts extends Pick<IdentityPorts, 'database' | 'clock' | 'ids'> {
+interface VerifyPorts extends Pick<SessionPorts, 'database' | 'clock' | 'ids' | 'sessionCache'> {
   lockout: Lockout
 }
 

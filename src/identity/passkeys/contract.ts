@@ -86,13 +86,15 @@ export const deletePasskey = operation({
   ...post,
   id: 'passkeys.delete',
   path: '/security/passkeys/delete',
+  emits: ['session.ended'],
   summary: 'Delete a passkey',
   policy: { ...own, stepUp: true },
   confirms: ['passkeyBizId'],
   body: z.strictObject({ passkeyBizId: id }),
   description:
     'A page can pass `rpId` and `credentialId` to `PublicKeyCredential.signalUnknownCredential`, so that the browser no ' +
-    'longer offers the passkey. `rpId` is null if the portal no longer has passkeys.',
+    'longer offers the passkey. `rpId` is null if the portal no longer has passkeys. Other sessions that were started with ' +
+    'a passkey end.',
   reply: z.object({ success: z.boolean(), credentialId: z.string(), rpId: z.string().nullable() }),
   refuses: ['RESOURCE.NOT_FOUND', 'AUTH.AUTHENTICATOR_REQUIRED', 'ACCESS.PASSKEY_REQUIRED'],
 })

@@ -12,6 +12,7 @@ import { queueNotice } from '../notices/service.ts'
 import type { CallerContext } from '../ports.ts'
 import { assertSession, permissionsOfPasskey } from '../sessions/rules.ts'
 import { lockAccountOfSession } from '../sessions/service.ts'
+import { endPasskeySessions } from '../sessions/store.ts'
 import { challengeOf, createCreationOptions, verifyRegistration } from '../webauthn/ceremony.ts'
 import { takeChallenge } from '../webauthn/challenge-store.ts'
 import { createChallenge, digestsOf, registrationBinding } from '../webauthn/challenges.ts'
@@ -110,23 +111,30 @@ export function renamePasskey(
   })
 }
 
-/** Returns the deleted passkey. Throws RESOURCE.NOT_FOUND, or AUTH.AUTHENTICATOR_REQUIRED for the last factor of an account that needs one. */
-export function deletePasskey(ports: MfaPorts, passkeyId: string, context: CallerContext): Promise<Passkey> {
-  const { clock, database, ids } = ports
-  return inTransaction(database, async (tx) => {
+/**
+ * Returns the deleted passkey. Ends the other sessions that were started with a passkey, because its device may be lost.
+ * Throws RESOURCE.NOT_FOUND, or AUTH.AUTHENTICATOR_REQUIRED for the last factor of an account that needs one.
+ */
+export async function deletePasskey(ports: MfaPorts, passkeyId: string, context: CallerContext): Promise<Passkey> {
+  const { clock, database, ids, sessionCache } = ports
+  const { passkey, ended } = await inTransaction(database, async (tx) => {
     const account = await lockAccountOfSession(tx, context.caller)
     const now = clock.now()
     const all = await readPasskeys(tx, account)
-    const passkey = all.find(({ id }) => id === passkeyId)
-    if (!passkey) throw notFound('not a passkey of the account')
-    await assertRemovable(ports, tx, account, all, passkey)
-    await keepFormerPasskey(ports, tx, account, passkey, now)
+    const found = all.find(({ id }) => id === passkeyId)
+    if (!found) throw notFound('not a passkey of the account')
+    await assertRemovable(ports, tx, account, all, found)
+    await keepFormerPasskey(ports, tx, account, found, now)
     await deletePasskeys(tx, account, [passkeyId])
-    const detail = { passkey: passkeyId }
+    const { portal, id: accountId } = account
+    const sessions = await endPasskeySessions(tx, { portal, accountId, except: context.caller.sessionId }, now)
+    const detail = { passkey: passkeyId, sessions: sessions.length }
     await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: account.id, detail })
     await queueNotice(tx, ids, account, 'PASSKEY_REMOVED', context, now)
-    return passkey
+    return { passkey: found, ended: sessions }
   })
+  for (const id of ended) sessionCache.invalidate(id)
+  return passkey
 }
 
 function assertRoom(existing: readonly Passkey[]): void {

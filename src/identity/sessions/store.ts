@@ -215,6 +215,25 @@ export async function endSession(
   return ended !== undefined
 }
 
+/** Ends the sessions that were started with a passkey. Returns them. */
+export async function endPasskeySessions(
+  tx: Tx,
+  { portal, accountId, except }: { portal: Portal; accountId: AccountId; except: SessionId | null },
+  at: Instant,
+): Promise<SessionId[]> {
+  const ended = await tx
+    .updateTable('sessions')
+    .set({ endedAt: toDate(at), endReason: 'TERMINATED' })
+    .where('portal', '=', portal)
+    .where('accountBizId', '=', accountId)
+    .where('signedInBy', '=', 'PASSKEY')
+    .where('endedAt', 'is', null)
+    .where('bizId', 'is distinct from', except)
+    .returning('bizId')
+    .execute()
+  return ended.map(({ bizId }) => bizId)
+}
+
 export interface ActiveSession {
   sessionId: SessionId
   clientIp: string

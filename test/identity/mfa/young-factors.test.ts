@@ -359,9 +359,9 @@ describe('use of a factor since a request of operators', () => {
     expect(await usedSince(since)).toBe(false)
   })
 
-  const enter = async (code: string | undefined) => {
+  const enter = async (factor: object) => {
     const { sessionId } = await initiate(at, email, {}, newPassword)
-    const { accessToken } = await callAnonymously(at, completeLogin, { sessionId, mfaMethod: 'BACKUP_CODE', code })
+    const { accessToken } = await callAnonymously(at, completeLogin, { sessionId, ...factor })
     caller = await at.identity.authentication.accessToken(credential(accessToken))
   }
 
@@ -374,15 +374,15 @@ describe('use of a factor since a request of operators', () => {
     expect(await usedSince(since)).toBe(false)
     await reset({ mfaMethod: 'BACKUP_CODE', code: codes[0] })
     expect(await usedSince(since)).toBe(true)
-    await enter(codes[1])
-    const { codes: youngCodes } = await invoke(generateBackupCodes)
+    await enter({ mfaMethod: 'BACKUP_CODE', code: codes[1] })
+    await invoke(generateBackupCodes)
     expect(await usedSince(since)).toBe(true)
     const later = at.clock.now()
     at.clock.advance(minutes(2))
     expect(await usedSince(later)).toBe(false)
     await reset({ mfaMethod: 'OTP', code: otpAt(secret) })
     expect(await usedSince(later)).toBe(true)
-    await enter(youngCodes[0])
+    await enter({ mfaMethod: 'OTP', code: otpAt(secret, 30) })
     await enroll()
     expect(await usedSince(later)).toBe(true)
   })

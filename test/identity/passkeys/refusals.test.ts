@@ -178,6 +178,22 @@ describe('a refused sign-in', () => {
 })
 
 describe('a copied passkey', () => {
+  test('auth.passkeyVerify 401: the sessions that were started with a passkey end, the thief’s as well', async () => {
+    const owner = await world.person()
+    await world.register(owner)
+    const thief = { ...owner, device: owner.device.copy() }
+    const { accessToken: stolen } = await world.enter(thief)
+    await world.enter(thief)
+    world.at.clock.advance(1_000)
+    expect(await codeOf(world.enter(owner))).toBe('AUTH.PASSKEY_INVALID')
+    expect(await codeOf((async () => world.callerOf({ accessToken: stolen }))())).toBe('ACCESS.TOKEN_INVALID')
+    expect(await world.run(listPasskeys, null, owner)).toMatchObject([{ suspendedAt: expect.any(String) }])
+    const { portal, caller } = owner
+    const open = world.at.ports.database.selectFrom('sessions').select('bizId').where('endedAt', 'is', null)
+    const sessions = await open.where('portal', '=', portal).where('accountBizId', '=', owner.id).execute()
+    expect(sessions).toEqual([{ bizId: caller.sessionId }])
+  })
+
   test('auth.passkeyVerify 401: a counter that went back suspends the passkey and informs the owner', async () => {
     const owner = await world.person()
     await world.register(owner)

@@ -117,6 +117,16 @@ describe('passkeys.rename and passkeys.delete', () => {
     expect(world.at.outbox.list().find(({ to }) => to === owner.email)?.text).toContain('A passkey has been removed')
   })
 
+  test('passkeys.delete 200: other sessions that were started with a passkey end', async () => {
+    const owner = await world.person()
+    const { passkeyBizId } = await world.register(owner)
+    const lost = await world.enter(owner)
+    await world.run(deletePasskey, { passkeyBizId }, owner)
+    const use = async () => world.callerOf(lost)
+    expect(await codeOf(use())).toBe('ACCESS.TOKEN_INVALID')
+    expect(await world.run(listPasskeys, null, owner)).toEqual([])
+  })
+
   test('404: the passkey of another account', async () => {
     const [owner, thief] = [await world.person(), await world.person()]
     const { passkeyBizId } = await world.register(owner)
