@@ -337,6 +337,8 @@ describe('the default options', () => {
       'recharges.reject',
       'registration.complete',
       'registration.initiate',
+      'registration.passkey',
+      'registration.passkeyOptions',
       'registration.verifyEmail',
       'roles.changeMember',
       'roles.removeMember',

@@ -170,6 +170,8 @@ export const additions = [
   'GET /web/v1/consumer/auth/browser-session',
   'POST /web/v1/consumer/auth/browser-session/end',
   'POST /web/v1/consumer/auth/browser-session/ticket',
+  'POST /web/v1/consumer/auth/register/passkey/options',
+  'POST /web/v1/consumer/auth/register/passkey',
   'POST /web/v1/consumer/auth/passkey/options',
   'POST /web/v1/consumer/auth/passkey/verify',
   'POST /web/v1/consumer/auth/browser-session/passkey',

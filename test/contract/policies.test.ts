@@ -174,6 +174,7 @@ describe('policies', () => {
         ...['auth.providerInitiate', 'browserSessions.startWithPasskey', 'browserSessions.startWithProvider'],
         ...['mfa.otpRevoke', 'mfa.otpVerify', 'mfa.stepUp', 'mfa.stepUpPasskeyOptions', 'passkeys.register'],
         ...['providers.link', 'providers.linkInitiate', 'providers.stepUp', 'providers.stepUpInitiate'],
+        ...['registration.passkey', 'registration.passkeyOptions'],
       ],
       mfaSend: ['auth.mfaSend', 'mfa.stepUpSend'],
       passkeyOptions: ['auth.passkeyOptions'],

@@ -60,11 +60,18 @@ export function linkToken(text: string): string {
 }
 
 export async function register(portico: Portico, email = newEmail(), by = client(portico)) {
+  const registered = await registerOnly(portico, email, by)
+  const { passwordInitToken: token } = registered.account
+  data(await by.post('/auth/password/init', { token, newPassword: goodPassword }))
+  return registered
+}
+
+/** Without a password. */
+export async function registerOnly(portico: Portico, email: string, by: Client) {
   const { sessionId } = data(await by.post('/auth/register/initiate', { email, turnstileToken: '' }))
   const { text } = await portico.mailTo(email, 'registration-code')
   data(await by.post('/auth/register/verify-email', { sessionId, code: codeIn(text) }))
   const account = data(await by.post('/auth/register/complete', { sessionId, accountName: 'Nora Newcomer' }))
-  data(await by.post('/auth/password/init', { token: account.passwordInitToken, newPassword: goodPassword }))
   return { email, accountId: String(account.accountBizId), account }
 }
 

@@ -1,7 +1,7 @@
 import { SoftwareAuthenticator } from './authenticator.ts'
 import { fromOwnPage } from './browser.ts'
 import { headersOf, type Input, type Stage } from './event-stage.ts'
-import { client, data, newcomer } from './identity.ts'
+import { client, data, newcomer, newEmail, registerOnly } from './identity.ts'
 
 const origin = 'http://localhost:8080'
 
@@ -47,6 +47,19 @@ export const passkeyInputs: Readonly<Record<string, readonly Input[]>> = {
       return { body: { credential: new SoftwareAuthenticator(origin).create(options) }, headers }
     },
   ],
+  'registration.passkeyOptions': [
+    async (stage) => {
+      const { token, headers } = await justRegistered(stage)
+      return { body: { token }, headers }
+    },
+  ],
+  'registration.passkey': [
+    async (stage) => {
+      const { by, token, headers } = await justRegistered(stage)
+      const options = data(await by.post('/auth/register/passkey/options', { token }))
+      return { body: { token, credential: new SoftwareAuthenticator(origin).create(options) }, headers }
+    },
+  ],
   'passkeys.rename': [
     async (stage) => {
       const { passkeyBizId, headers } = await withPasskey(stage)
@@ -59,6 +72,12 @@ export const passkeyInputs: Readonly<Record<string, readonly Input[]>> = {
       return { body: { passkeyBizId }, headers }
     },
   ],
+}
+
+async function justRegistered({ portico }: Pick<Stage, 'portico'>) {
+  const by = client(portico)
+  const { account } = await registerOnly(portico, newEmail(), by)
+  return { by, token: String(account.passwordInitToken), headers: headersOf(by) }
 }
 
 /** With a session limit of one, the sign-in ends a session. */

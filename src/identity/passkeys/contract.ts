@@ -6,9 +6,9 @@ import { CreationOptions, RegistrationCredential } from '../webauthn/contract.ts
 
 export const summary = 'Passkeys (WebAuthn) of an account, for sign-ins and step-ups.'
 
-const name = line(64).meta({ description: 'The name that people see in the list of their passkeys.' })
+export const passkeyName = line(64).meta({ description: 'The name that people see in the list of their passkeys.' })
 
-const Passkey = z.object({
+export const Passkey = z.object({
   passkeyBizId: bizId,
   credentialId: z.string().meta({ description: 'For `PublicKeyCredential.signalAllAcceptedCredentials`.' }),
   name: z.string(),
@@ -66,7 +66,7 @@ export const registerPasskey = operation({
   path: '/security/passkeys',
   summary: 'Register a passkey',
   policy: { ...own, rate: 'login' },
-  body: z.strictObject({ name: name.optional(), credential: RegistrationCredential }),
+  body: z.strictObject({ name: passkeyName.optional(), credential: RegistrationCredential }),
   reply: Passkey,
   refuses: ['AUTH.PASSKEYS_NOT_AVAILABLE', 'AUTH.PASSKEY_INVALID', 'ACCESS.PASSKEY_REQUIRED', 'STATE.CONFLICT'],
 })
@@ -77,7 +77,7 @@ export const renamePasskey = operation({
   path: '/security/passkeys/rename',
   summary: 'Rename a passkey',
   policy: own,
-  body: z.strictObject({ passkeyBizId: id, name }),
+  body: z.strictObject({ passkeyBizId: id, name: passkeyName }),
   reply: Passkey,
   refuses: ['RESOURCE.NOT_FOUND'],
 })

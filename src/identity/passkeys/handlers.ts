@@ -22,7 +22,7 @@ export function passkeyHandlers(ports: MfaPorts): HandlerTable {
   })
 }
 
-function toPasskeyView({ id, createdAt, lastUsedAt, suspendedAt, ...passkey }: Passkey) {
+export function toPasskeyView({ id, createdAt, lastUsedAt, suspendedAt, ...passkey }: Passkey) {
   const { name, deviceType, backedUp, transports, aaguid } = passkey
   const times = {
     createdAt: toIso(createdAt),

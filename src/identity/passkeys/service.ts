@@ -1,6 +1,6 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
-import { conflict, notFound, Refusal } from '../../kernel/index.ts'
-import { auditContextOf, recordRefusal, recordSuccess } from '../../platform/audit/index.ts'
+import { conflict, type Instant, notFound, Refusal, type RequestContext } from '../../kernel/index.ts'
+import { type AuditContext, auditContextOf, recordRefusal, recordSuccess } from '../../platform/audit/index.ts'
 import { lockOwnAccount, ownAccount } from '../accounts/service.ts'
 import type { Account } from '../accounts/store.ts'
 import { mfaMethod } from '../mfa/contract.ts'
@@ -13,7 +13,7 @@ import type { CallerContext } from '../ports.ts'
 import { assertSession, permissionsOfPasskey } from '../sessions/rules.ts'
 import { lockAccountOfSession } from '../sessions/service.ts'
 import { endPasskeySessions } from '../sessions/store.ts'
-import { challengeOf, createCreationOptions, verifyRegistration } from '../webauthn/ceremony.ts'
+import { challengeOf, createCreationOptions, type RegisteredFacts, verifyRegistration } from '../webauthn/ceremony.ts'
 import { takeChallenge } from '../webauthn/challenge-store.ts'
 import { createChallenge, digestsOf, registrationBinding } from '../webauthn/challenges.ts'
 import type { CreationOptions, RegistrationCredential } from '../webauthn/contract.ts'
@@ -55,7 +55,7 @@ export async function registerPasskey(
   { name, credential }: { name?: string | undefined; credential: RegistrationCredential },
   context: CallerContext,
 ): Promise<Passkey> {
-  const { clock, database, ids, settings, words } = ports
+  const { clock, database, settings } = ports
   const session = assertSession(context.caller)
   const passkeys = passkeySettings(settings, session.portal)
   try {
@@ -63,7 +63,7 @@ export async function registerPasskey(
     if (!challenge) throw invalidPasskey('the client data has no challenge')
     const now = clock.now()
     const facts = await verifyRegistration(passkeys, credential, challenge, now)
-    const label = name ?? words.coded(mfaMethod, 'PASSKEY', context.locale).label
+    const label = labelOf(ports, name, context)
     return await inTransaction(database, async (tx) => {
       const account = await lockAccountOfSession(tx, context.caller)
       const binding = registrationBinding(session.portal, session.sessionId)
@@ -72,15 +72,7 @@ export async function registerPasskey(
       const existing = await readPasskeys(tx, account)
       assertRoom(existing)
       await spendEnrollment(ports, tx, account, existing, spent.enrollmentDigest, now)
-      const owner = { id: ids.next(), portal: account.portal, accountId: account.id, name: label }
-      if (!(await insertPasskey(tx, { ...facts, ...owner }, now)))
-        throw conflict('the portal already has the credential')
-      const { aaguid, deviceType } = facts
-      const key = { credentialId: credential.id, publicKey: toBase64url(facts.publicKey) }
-      const detail = { passkey: owner.id, ...key, aaguid, deviceType }
-      await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: account.id, detail })
-      await queueNotice(tx, ids, account, 'PASSKEY_ADDED', context, now)
-      return { ...facts, ...owner, createdAt: now, lastUsedAt: null, suspendedAt: null }
+      return addPasskey(ports, tx, account, { facts, label, now }, auditContextOf(context), context)
     })
   } catch (error) {
     if (error instanceof Refusal && error.code === 'AUTH.PASSKEY_INVALID') {
@@ -89,6 +81,39 @@ export async function registerPasskey(
     }
     throw error
   }
+}
+
+export function labelOf(
+  { words }: Pick<MfaPorts, 'words'>,
+  name: string | undefined,
+  { locale }: RequestContext,
+): string {
+  return name ?? words.coded(mfaMethod, 'PASSKEY', locale).label
+}
+
+interface VerifiedPasskey {
+  facts: RegisteredFacts
+  label: string
+  now: Instant
+}
+
+/** The account must be locked. Throws STATE.CONFLICT for a credential that the portal has. */
+export async function addPasskey(
+  { ids }: Pick<MfaPorts, 'ids'>,
+  tx: Tx,
+  account: Account,
+  { facts, label, now }: VerifiedPasskey,
+  auditContext: AuditContext,
+  context: RequestContext,
+): Promise<Passkey> {
+  const owner = { id: ids.next(), portal: account.portal, accountId: account.id, name: label }
+  if (!(await insertPasskey(tx, { ...facts, ...owner }, now))) throw conflict('the portal already has the credential')
+  const { aaguid, deviceType } = facts
+  const key = { credentialId: toBase64url(facts.credentialId), publicKey: toBase64url(facts.publicKey) }
+  const detail = { passkey: owner.id, ...key, aaguid, deviceType }
+  await recordSuccess(tx, auditContext, { workspaceId: null, targetId: account.id, detail })
+  await queueNotice(tx, ids, account, 'PASSKEY_ADDED', context, now)
+  return { ...facts, ...owner, createdAt: now, lastUsedAt: null, suspendedAt: null }
 }
 
 export async function listPasskeys({ database }: MfaPorts, { caller }: CallerContext): Promise<Passkey[]> {

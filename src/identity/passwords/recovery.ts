@@ -21,7 +21,7 @@ import { cancelPasswordTokens, findTokenAccount, spendPasswordToken, type TokenK
 
 /** Throws AUTH.SESSION_NOT_FOUND for an unknown, used or expired token. */
 export async function findMailedToken(
-  { clock, database, digest }: PasswordPorts,
+  { clock, database, digest }: Pick<PasswordPorts, 'clock' | 'database' | 'digest'>,
   { token, ...kind }: Pick<TokenKey, 'portal' | 'purpose'> & { token: string },
 ): Promise<{ key: TokenKey; account: Account }> {
   assertOpaqueToken(token)

@@ -1,10 +1,12 @@
 import * as z from 'zod'
 import { accountEmail, country, language, oneTimeCode, phone, timezone } from '../../contract/account-fields.ts'
 import { opened } from '../../contract/events/caused.ts'
-import { bizId, coded, line, orNone, sessionId } from '../../contract/fields.ts'
+import { bizId, coded, line, opaque, orNone, sessionId } from '../../contract/fields.ts'
 import { anonymous } from '../../contract/policies.ts'
 import { accountStatus, operation } from '../../kernel/index.ts'
+import { Passkey, passkeyName } from '../passkeys/contract.ts'
 import { turnstileToken } from '../passwords/contract.ts'
+import { CreationOptions, RegistrationCredential } from '../webauthn/contract.ts'
 
 export const summary = 'Self-registration, if the deployment allows it.'
 
@@ -64,4 +66,33 @@ export const completeRegistration = operation({
     passwordInitToken: z.string(),
   }),
   refuses: ['AUTH.REGISTRATION_CLOSED', 'AUTH.SESSION_NOT_FOUND', 'AUTH.CLIENT_MISMATCH', 'STATE.CONFLICT'],
+})
+
+const token = opaque(128).meta({ description: 'The `passwordInitToken` of `POST /auth/register/complete`.' })
+const passkeyRefusals = ['AUTH.PASSKEYS_NOT_AVAILABLE', 'AUTH.SESSION_NOT_FOUND', 'STATE.CONFLICT'] as const
+
+export const createFirstPasskeyOptions = operation({
+  ...step,
+  id: 'registration.passkeyOptions',
+  path: '/auth/register/passkey/options',
+  summary: 'Start the registration of a new account’s passkey',
+  description:
+    'The reply is for `navigator.credentials.create`. Its challenge expires after five minutes, and only this client can ' +
+    'use it, once. The token stays valid for `POST /auth/password/init`, which ends it.',
+  policy: { ...anonymous, rate: 'login' },
+  body: z.strictObject({ token }),
+  reply: CreationOptions,
+  refuses: [...passkeyRefusals],
+})
+
+export const registerFirstPasskey = operation({
+  ...step,
+  id: 'registration.passkey',
+  path: '/auth/register/passkey',
+  summary: 'Register the passkey of a new account',
+  description: 'A new account can then sign in without a password. The token registers one passkey.',
+  policy: { ...anonymous, rate: 'login' },
+  body: z.strictObject({ token, name: passkeyName.optional(), credential: RegistrationCredential }),
+  reply: Passkey,
+  refuses: [...passkeyRefusals, 'AUTH.PASSKEY_INVALID'],
 })

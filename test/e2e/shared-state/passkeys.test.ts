@@ -1,7 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { SoftwareAuthenticator } from '../../harness/authenticator.ts'
 import { unknownId } from '../../harness/catalogue.ts'
-import { begin, client, data, newcomer, refusal, toldOf } from '../../harness/identity.ts'
+import {
+  begin,
+  client,
+  data,
+  goodPassword,
+  newcomer,
+  newEmail,
+  refusal,
+  registerOnly,
+  toldOf,
+} from '../../harness/identity.ts'
 import { type Portico, startPortico } from '../../harness/portico.ts'
 import { signIn } from '../../harness/sign-in.ts'
 
@@ -58,11 +68,27 @@ describe('passkeys', () => {
     await toldOf(portico, email, 'A passkey has been removed')
   })
 
+  test('registration.passkey 200: a new person signs in with a passkey, without a password', async () => {
+    const by = client(portico)
+    const { account, email } = await registerOnly(portico, newEmail(), by)
+    const { passwordInitToken: token } = account
+    const device = new SoftwareAuthenticator(origin)
+    const credential = device.create(data(await by.post('/auth/register/passkey/options', { token })))
+    const passkey = data(await by.post('/auth/register/passkey', { token, name: 'My phone', credential }))
+    expect(passkey).toMatchObject({ name: 'My phone', suspendedAt: null })
+    const assertion = device.get(data(await by.post('/auth/passkey/options')))
+    const session = data(await by.post('/auth/passkey/verify', { credential: assertion }))
+    expect(data(await by.get('/profile', session.accessToken))).toMatchObject({ accountEmail: email })
+    data(await by.post('/auth/password/init', { token, newPassword: goodPassword }))
+    const again = await by.post('/auth/register/passkey/options', { token })
+    expect(refusal(again)).toEqual([404, 'AUTH.SESSION_NOT_FOUND'])
+  })
+
   test('auth.passkeyOptions 200: pages with autofill use up no sign-ins of their address', async () => {
     const { email } = await newcomer(portico)
     const office = client(portico)
     for (let page = 0; page < 25; page++) data(await office.post('/auth/passkey/options'))
-    await begin(portico, office, email)
+    expect((await begin(portico, office, email)).code).toMatch(/^\d{6}$/)
   })
 
   test('auth.passkeyVerify 200: of parallel uses of one challenge, exactly one wins, and suspends nothing', async () => {
