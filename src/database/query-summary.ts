@@ -30,6 +30,12 @@ export function summarizeQuery(text: string): QuerySummary {
     return { operation, text: [...new Set(writes)].slice(0, maxWrites).join(' ') }
   }
   const operation = keyword === 'WITH' ? 'SELECT' : keyword
-  const table = operation === 'SELECT' ? read.exec(visible)?.[1] : undefined
+  const table = operation === 'SELECT' ? (read.exec(withoutSubqueries(visible)) ?? read.exec(visible))?.[1] : undefined
   return { operation, text: table === undefined ? operation : `${operation} ${table}` }
+}
+
+/** A subquery among the columns precedes the table of the statement. */
+function withoutSubqueries(text: string): string {
+  const shorter = text.replace(/\([^()]*\)/g, ' ')
+  return shorter === text ? text : withoutSubqueries(shorter)
 }

@@ -4,6 +4,7 @@ import { summarizeQuery } from '../../src/database/query-summary.ts'
 test.each([
   ['select "id" from "wallets" where "id" = $1 for update', 'SELECT', 'SELECT wallets'],
   ['select extract(epoch from "at") as "at", trim(both from x) from "flows"', 'SELECT', 'SELECT flows'],
+  ['select a, array(select b from c) as b from "accounts" where (d in (select 1 from e))', 'SELECT', 'SELECT accounts'],
   ['select 1 where $1 is distinct from $2', 'SELECT', 'SELECT'],
   ['insert into "flows" ("id") values ($1) on conflict do update set "a" = 1', 'INSERT', 'INSERT flows'],
   ['update only wallets set a = $1', 'UPDATE', 'UPDATE wallets'],

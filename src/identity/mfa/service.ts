@@ -26,7 +26,7 @@ import { createRequestOptions } from '../webauthn/ceremony.ts'
 import { createStepUpChallenge, stepUpBinding } from '../webauthn/challenges.ts'
 import type { RequestOptions } from '../webauthn/contract.ts'
 import { passkeySettings } from '../webauthn/factor.ts'
-import { passkeysOf, readPasskeys, whereOffered } from '../webauthn/store.ts'
+import { type Passkey, passkeysOf, readPasskeys, whereOffered } from '../webauthn/store.ts'
 import type { MfaMethod, StepUpPurpose } from './contract.ts'
 import type { PresentedFactor } from './presented.ts'
 import { type ConfirmedCommand, describePurpose, parsePurpose } from './purpose.ts'
@@ -213,13 +213,13 @@ function toMfaEntries(settings: IdentitySettings, account: Account, factors: Sto
     { method: 'OTP', isEnabled: hasOtp, isPrimary: hasOtp && !passkey, verifiedAt: otp?.verifiedAt ?? null },
     { method: 'BACKUP_CODE', isEnabled: hasCodes, isPrimary: false, verifiedAt: backup.generatedAt },
     // Last, because clients of earlier releases use the first method.
-    {
-      method: 'PASSKEY',
-      isEnabled: Boolean(passkey),
-      isPrimary: Boolean(passkey),
-      verifiedAt: passkey?.createdAt ?? null,
-    },
+    ...(settings.portals[account.portal].passkeys ? [passkeyEntry(passkey)] : []),
   ]
+}
+
+function passkeyEntry(passkey: Passkey | undefined): MfaEntry {
+  const isUsable = passkey !== undefined
+  return { method: 'PASSKEY', isEnabled: isUsable, isPrimary: isUsable, verifiedAt: passkey?.createdAt ?? null }
 }
 
 /** With `mfa.binding: session`, a code confirms any command, regardless of its mail. */
