@@ -30,7 +30,8 @@ export function summarizeQuery(text: string): QuerySummary {
     return { operation, text: [...new Set(writes)].slice(0, maxWrites).join(' ') }
   }
   const operation = keyword === 'WITH' ? 'SELECT' : keyword
-  const table = operation === 'SELECT' ? (read.exec(withoutSubqueries(visible)) ?? read.exec(visible))?.[1] : undefined
+  const outer = keyword === 'SELECT' ? read.exec(withoutSubqueries(visible)) : null
+  const table = operation === 'SELECT' ? (outer ?? read.exec(visible))?.[1] : undefined
   return { operation, text: table === undefined ? operation : `${operation} ${table}` }
 }
 
