@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Samples } from '../../src/testing/index.ts'
 import { type Call, type Gateway, type Suite, toRunner, World } from '../../src/testing/suites/index.ts'
 import { type Options, type Portico, startPortico } from './portico.ts'
 import { bankingSamples } from './samples.ts'
@@ -41,7 +42,11 @@ function toGateway(portico: Portico): Gateway {
 }
 
 /** Uses the project's topology. */
-export function describeSuites(options: Options, register: (suite: Suite, portico: () => Portico) => void): void {
+export function describeSuites(
+  options: Options,
+  register: (suite: Suite, portico: () => Portico) => void,
+  samples: Samples = bankingSamples,
+): void {
   let portico: Portico | undefined
   let opened: World | undefined
   const started = <T>(value: T | undefined): T => {
@@ -50,7 +55,7 @@ export function describeSuites(options: Options, register: (suite: Suite, portic
   }
   beforeAll(async () => {
     portico = await startPortico(options)
-    opened = await World.open(toGateway(portico), bankingSamples)
+    opened = await World.open(toGateway(portico), samples)
   })
   afterAll(() => portico?.stop())
   const runner = toRunner({ describe, test, beforeAll, afterAll, expect })
