@@ -26,7 +26,7 @@ let browser: Browser
 const device = new SoftwareAuthenticator(origin)
 beforeAll(async () => {
   world = await providerWorld(
-    { stepUp: { acrValues: ['mfa'], accepts: ['mfa'] } },
+    { passwordSignIn: true, stepUp: { acrValues: ['mfa'], accepts: ['mfa'] } },
     ({ purposes }) => {
       purposes.findOperation = (id) => [approve, createPasskeyOptions].find((each) => each.id === id)
     },
