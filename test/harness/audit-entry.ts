@@ -29,6 +29,7 @@ export interface ExpectedAudit {
 const bySecret = new Set([
   ...['password.reset', 'password.init', 'password.undoFactors'],
   ...['browserSessions.start', 'browserSessions.startWithPasskey'],
+  ...['registration.passkeyOptions', 'registration.passkey'],
 ])
 
 function idIn(path: string): string | null {
