@@ -29,7 +29,7 @@ describe('the generated Python client', needs(hasPython, 'Python 3.10 is not ins
     const section = await follow('Python functions')
     const models = await check(section, 'Python functions', 'portico_client')
     expect(models).toBeGreaterThan(200)
-    expect(models).toBeLessThan(500)
+    expect(models).toBeLessThan(600)
   })
 
   test(
