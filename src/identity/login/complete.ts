@@ -1,13 +1,13 @@
 import { batch, inTransaction, type LastStatements, type Tx } from '../../database/index.ts'
-import { type Code, Refusal, type RequestContext } from '../../kernel/index.ts'
+import { type AccountId, Refusal, type RequestContext } from '../../kernel/index.ts'
 import { spendOneOf } from '../../platform/crypto/index.ts'
-import { type Account, accountLocked } from '../accounts/store.ts'
+import { accountLocked } from '../accounts/store.ts'
 import { spendAttempt, takeTry } from '../attempts/store.ts'
 import { recordDevice } from '../devices/store.ts'
 import type { FailureSubject } from '../lockout/store.ts'
 import type { PresentedFactor } from '../mfa/presented.ts'
 import { mustSignInByPasskey } from '../mfa/rules.ts'
-import { factorOf, wrongFactor } from '../mfa/verify.ts'
+import { factorOf, failureOf, isWrongFactor, wrongFactor } from '../mfa/verify.ts'
 import { type LoginFailure, recordFailedLogin } from '../sessions/history-store.ts'
 import { sessionNotFound } from '../tokens/rules.ts'
 import { signInBinding } from '../webauthn/challenges.ts'
@@ -15,12 +15,6 @@ import { suspendingCopies } from '../webauthn/copies.ts'
 import { passkeysOf, whereOffered } from '../webauthn/store.ts'
 import { findLogin, type LoginPorts, needsProvider, type PendingLogin } from './service.ts'
 import { type CompletedLogin, issueTokens, type SessionClient, type StartedLogin, startLogin } from './start.ts'
-
-const failures = new Map<Code, LoginFailure>([
-  ['AUTH.CODE_INVALID', 'CODE_INVALID'],
-  ['AUTH.PASSKEY_INVALID', 'PASSKEY_INVALID'],
-  ['ACCESS.IP_NOT_ALLOWED', 'IP_NOT_ALLOWED'],
-])
 
 export type LoginCompletion = PresentedFactor & { sessionId: string }
 
@@ -46,7 +40,8 @@ export async function finishLogin(
 ): Promise<StartedLogin> {
   const login = await findCountedLogin(ports, sessionId, context)
   const { account } = login
-  const finished = await recordingFailure(ports, account, factor, context, async () => {
+  const subject = { accountId: account.id, method: factor.method }
+  const finished = await recordingFailure(ports, subject, context, async () => {
     await ports.addressGuard.assertAllowed({ ...account, accountId: account.id }, context.clientIp)
     return verifyAndFinish(ports, login, factor, context, client)
   })
@@ -54,9 +49,29 @@ export async function finishLogin(
   return finished
 }
 
+/**
+ * If `work` rejects because of a wrong factor or a disallowed address, records a failed sign-in. The same statements run for
+ * an unknown account.
+ */
+export async function recordingFailure<T>(
+  ports: LoginPorts,
+  subject: { accountId: AccountId | null; method: PresentedFactor['method'] },
+  context: RequestContext,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const failure = failureOfLogin(error)
+    if (failure) await recordFailedLogin(ports, { ...subject, failure }, context)
+    throw error
+  }
+}
+
 /** Undefined for an error that the login history does not contain. */
-export function failureOfLogin(error: unknown): LoginFailure | undefined {
-  return error instanceof Refusal ? failures.get(error.code) : undefined
+function failureOfLogin(error: unknown): LoginFailure | undefined {
+  if (isWrongFactor(error)) return failureOf(error)
+  return error instanceof Refusal && error.code === 'ACCESS.IP_NOT_ALLOWED' ? 'IP_NOT_ALLOWED' : undefined
 }
 
 /** A changed client hash uses up a try, like a wrong code. */
@@ -77,23 +92,6 @@ async function assertTryLeft(
 ): Promise<void> {
   if (!(await spendOneOf(attempts, (attempt) => takeTry(database, portal, attempt, clock.now()))))
     throw sessionNotFound('no tries left')
-}
-
-/** If `work` rejects because of a wrong code or a disallowed address, records a failed sign-in. */
-async function recordingFailure<T>(
-  ports: LoginPorts,
-  account: Account,
-  { method }: PresentedFactor,
-  context: RequestContext,
-  work: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    const failure = failureOfLogin(error)
-    if (failure) await recordFailedLogin(ports, { accountId: account.id, failure, method }, context)
-    throw error
-  }
 }
 
 /** A lockout uses up no try, because another person may have caused it. */

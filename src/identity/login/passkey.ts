@@ -4,7 +4,6 @@ import { type Account, accountLocked, accountOfPasskey } from '../accounts/store
 import { findSignInDevice } from '../devices/service.ts'
 import { recordDevice } from '../devices/store.ts'
 import { usablePasskeys } from '../mfa/rules.ts'
-import { recordFailedLogin } from '../sessions/history-store.ts'
 import { challengeOf, createRequestOptions, type VerifiedAssertion, verifyAssertion } from '../webauthn/ceremony.ts'
 import { type ChallengeDigests, pendingChallenge, spendChallenge } from '../webauthn/challenge-store.ts'
 import { createChallenge, digestsOf, signInBinding } from '../webauthn/challenges.ts'
@@ -13,7 +12,7 @@ import { suspendingCopies } from '../webauthn/copies.ts'
 import { fromBase64url, invalidPasskey } from '../webauthn/encoding.ts'
 import { passkeySettings } from '../webauthn/factor.ts'
 import { type Passkey, passkeyWithCredential, usePasskey } from '../webauthn/store.ts'
-import { failureOfLogin } from './complete.ts'
+import { recordingFailure } from './complete.ts'
 import { findLogin, type LoginPorts, needsProvider } from './service.ts'
 import { type CompletedLogin, issueTokens, type SessionClient, type StartedLogin, startLogin } from './start.ts'
 
@@ -77,7 +76,8 @@ export async function signInByPasskey(
   ])
   const expected = { issuedAt: pending?.createdAt, passkey, isDiscovered: true }
   const verify = () => suspendingCopies(ports, context, () => verifyAssertion(passkeys, credential, expected))
-  const started = await recordingFailure(ports, account, context, async () => {
+  const subject = { accountId: account?.id ?? null, method: 'PASSKEY' } as const
+  const started = await recordingFailure(ports, subject, context, async () => {
     const verified = await verify()
     // `verifyAssertion` refuses an unknown credential.
     if (!passkey || !account) throw invalidPasskey('the credential is unknown')
@@ -128,20 +128,4 @@ async function finish(
 function assertActive({ status }: Account): void {
   if (status === 'PENDING_APPROVAL') throw new Refusal('AUTH.PENDING_APPROVAL')
   if (status !== 'ACTIVE') throw invalidPasskey('the account is not active')
-}
-
-/** The same statements run for an unknown credential. */
-async function recordingFailure<T>(
-  ports: LoginPorts,
-  account: Account | undefined,
-  context: RequestContext,
-  work: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    const failure = failureOfLogin(error)
-    if (failure) await recordFailedLogin(ports, { accountId: account?.id ?? null, failure, method: 'PASSKEY' }, context)
-    throw error
-  }
 }
