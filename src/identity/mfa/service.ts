@@ -1,5 +1,5 @@
 import { auditedFields } from '../../contract/step-up-purpose.ts'
-import { run, type Statements, together } from '../../database/index.ts'
+import { run, type Statements, type Tx, together } from '../../database/index.ts'
 import { addMs, type Caller, type Instant, invalid, Refusal, wholeMinutes, wholeSeconds } from '../../kernel/index.ts'
 import { auditContextOf, recordSuccess } from '../../platform/audit/index.ts'
 import { ownAccount } from '../accounts/service.ts'
@@ -154,7 +154,6 @@ export async function stepUp(
 ): Promise<string | undefined> {
   const { mfa } = ports.settings
   const session = assertSession(context.caller)
-  const { sessionId } = session
   const purpose = await requestedPurpose(ports, requested, context.caller)
   const challenge = stepUpBinding({ ...session, purposeDigest: purpose?.digest ?? null })
   const operation = purpose?.operation ?? null
@@ -173,21 +172,38 @@ export async function stepUp(
     const verify = await run(tx, factorOf(ports, owner, factor, context, now))
     const proof = await verify(tx, account)
     if (!proof) return undefined
-    if (mfa.binding === 'session') await recordStepUp(tx, session, now)
-    else if (purpose) await recordPurpose(tx, session, purpose.digest, mfa, now)
-    await recordSuccess(tx, auditContextOf(context), {
-      workspaceId: purpose?.workspaceId ?? null,
-      targetId: sessionId,
-      detail: {
-        ...proof,
-        ...(purpose && auditedFields(purpose.fields)),
-        ...(purpose && { operation: purpose.operation.id, purposeDigest: purpose.digest }),
-      },
-    })
-    return { cookie: await rotateCookie(ports, tx, context.caller, now) }
+    return { cookie: await finishStepUp(ports, tx, purpose, proof, context, now) }
   })
-  ports.sessionCache.invalidate(sessionId)
+  ports.sessionCache.invalidate(session.sessionId)
   return cookie
+}
+
+/**
+ * The end of every step-up: records it, and returns the new cookie of a browser session. `proof` is what the audit log
+ * keeps about the factor. Invalidate the session after the commit.
+ */
+export async function finishStepUp(
+  ports: MfaPorts,
+  tx: Tx,
+  purpose: ConfirmedCommand | null,
+  proof: Readonly<Record<string, string | number>>,
+  context: CallerContext,
+  now: Instant,
+): Promise<string | undefined> {
+  const { mfa } = ports.settings
+  const session = assertSession(context.caller)
+  if (mfa.binding === 'session') await recordStepUp(tx, session, now)
+  else if (purpose) await recordPurpose(tx, session, purpose.digest, mfa, now)
+  await recordSuccess(tx, auditContextOf(context), {
+    workspaceId: purpose?.workspaceId ?? null,
+    targetId: session.sessionId,
+    detail: {
+      ...proof,
+      ...(purpose && auditedFields(purpose.fields)),
+      ...(purpose && { operation: purpose.operation.id, purposeDigest: purpose.digest }),
+    },
+  })
+  return rotateCookie(ports, tx, context.caller, now)
 }
 
 /** Returns null without a purpose. Throws VALIDATION.INVALID_PARAMETER if `mfa.binding` requires one. */

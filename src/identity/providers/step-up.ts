@@ -1,18 +1,13 @@
-import { auditedFields } from '../../contract/step-up-purpose.ts'
 import { type Database, inTransaction, run, type Tx } from '../../database/index.ts'
 import { Refusal } from '../../kernel/index.ts'
-import { auditContextOf, recordSuccess } from '../../platform/audit/index.ts'
 import { ownAccount } from '../accounts/service.ts'
 import type { StepUpPurpose } from '../mfa/contract.ts'
 import type { ConfirmedCommand } from '../mfa/purpose.ts'
 import { assertStepUpFactor } from '../mfa/rules.ts'
-import { requestedPurpose } from '../mfa/service.ts'
+import { finishStepUp, requestedPurpose } from '../mfa/service.ts'
 import type { CallerContext } from '../ports.ts'
-import { recordStepUp } from '../sessions/activity-store.ts'
-import { rotateCookie } from '../sessions/cookie.ts'
 import { assertSession } from '../sessions/rules.ts'
 import { assertSessionOpen } from '../sessions/service.ts'
-import { recordPurpose } from '../step-ups/service.ts'
 import { passkeysOf, whereOffered } from '../webauthn/store.ts'
 import {
   finishAttempt,
@@ -58,7 +53,6 @@ export async function finishProviderStepUp(
   context: CallerContext,
 ): Promise<string | undefined> {
   const { clock, database, sessionCache } = ports
-  const { mfa } = ports.settings
   const session = assertSession(context.caller)
   const { portal, accountId, sessionId } = session
   const { attempt, directory, identity, purpose } = await finishAttempt(ports, 'STEP_UP', reply, session, context)
@@ -73,21 +67,13 @@ export async function finishProviderStepUp(
     await assertProviderCounts(ports, tx, confirmed, context)
     const linked = await identityOf(tx, { portal, issuer, subject: identity.subject })
     if (linked?.accountId !== accountId) throw refused('the person is not the owner of the account')
-    if (mfa.binding === 'session') await recordStepUp(tx, session, now)
-    else if (confirmed) await recordPurpose(tx, session, confirmed.digest, mfa, now)
     const { acr, auth_time: authTime } = identity.claims
-    await recordSuccess(tx, auditContextOf(context), {
-      workspaceId: confirmed?.workspaceId ?? null,
-      targetId: sessionId,
-      detail: {
-        ...{ method: 'PROVIDER', provider: id, identity: linked.id },
-        ...(typeof acr === 'string' && { acr }),
-        ...(typeof authTime === 'number' && { authTime }),
-        ...(confirmed && auditedFields(confirmed.fields)),
-        ...(confirmed && { operation: confirmed.operation.id, purposeDigest: confirmed.digest }),
-      },
-    })
-    return rotateCookie(ports, tx, context.caller, now)
+    const proof = {
+      ...{ method: 'PROVIDER', provider: id, identity: linked.id },
+      ...(typeof acr === 'string' && { acr }),
+      ...(typeof authTime === 'number' && { authTime }),
+    }
+    return finishStepUp(ports, tx, confirmed, proof, context, now)
   })
   sessionCache.invalidate(sessionId)
   return cookie
