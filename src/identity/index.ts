@@ -167,8 +167,7 @@ export async function createIdentity(ports: IdentityPorts, settings: IdentitySet
     assertAddressAllowed: (account, clientIp, isStreamOpen) =>
       isStreamOpen ? addressGuard.assertStillAllowed(account, clientIp) : addressGuard.assertAllowed(account, clientIp),
     inviteToProvider: (tx, invitation, at) => invite(services, tx, invitation, at),
-    providerPages: (portal, providerId) =>
-      providers.of(portal).find(({ settings: { id } }) => id === providerId)?.settings.pages,
+    providerPages: (portal, providerId) => providers.known(portal, providerId)?.settings.pages,
     endSessionsByProvider: (notice) => endSessionsByProvider(services, notice),
     queueLengths: {
       'login-begin': concurrency.firstStep.waiting,

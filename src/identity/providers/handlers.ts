@@ -89,7 +89,6 @@ export function toPendingView(words: Words, pending: PendingFactor | null, local
 
 function toLinkedView({ providers }: ProviderPorts, portal: Portal, identity: LinkedIdentity) {
   const { providerId, linkedAt, lastSignInAt } = identity
-  const known = providers.of(portal).find(({ settings }) => settings.id === providerId)
-  const name = known?.settings.name ?? providerId
+  const name = providers.known(portal, providerId)?.settings.name ?? providerId
   return { providerId, name, linkedAt: toIsoOrNull(linkedAt), lastSignInAt: toIsoOrNull(lastSignInAt) }
 }

@@ -81,7 +81,7 @@ export async function unlink(ports: ProviderPorts, providerId: string, context: 
     await cancelLoginAttempts(tx, portal, accountId, now)
     const ending = { portal, accountId, maxRemaining: 0, except: sessionId, reason: 'TERMINATED' } as const
     const sessions = await run(tx, endOldestSessions(ending, now))
-    const settings = ports.providers.of(portal).find((one) => one.settings.id === providerId)?.settings
+    const settings = ports.providers.known(portal, providerId)?.settings
     if (settings) await applyGroups(ports, tx, settings, account, { claims: {} }, now)
     const detail = { event: 'UNLINKED', provider: providerId, sessions: sessions.length }
     await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: accountId, detail })

@@ -70,13 +70,20 @@ export interface ProviderLogout {
 export async function logoutAtProvider(ports: ProviderPorts, context: CallerContext): Promise<ProviderLogout> {
   const { portal, accountId, sessionId } = assertSession(context.caller)
   const found = await providerOfSession(ports.database, portal, sessionId)
+  const idToken = found?.token ? openToken(ports, tokenContext(portal, accountId), found.token) : null
   const terminatedSessions = await logout(ports, context)
-  const directory = ports.providers.of(portal).find(({ settings }) => settings.id === found?.providerId)
+  const directory = ports.providers.known(portal, found?.providerId ?? null)
   if (!directory || !found) return { terminatedSessions, endSessionUrl: null }
-  const sealed = found.token
-  const sealedFor = tokenContext(portal, accountId)
-  const idToken = sealed && Buffer.from(ports.secretBox.open('provider-token', sealedFor, sealed)).toString()
   return { terminatedSessions, endSessionUrl: await urlOf(ports, directory, portal, idToken) }
+}
+
+/** Null for a token under a removed secret key: the provider then asks the person, and the session ends here in any case. */
+function openToken({ secretBox }: ProviderPorts, context: string, sealed: Uint8Array): string | null {
+  try {
+    return Buffer.from(secretBox.open('provider-token', context, sealed)).toString()
+  } catch {
+    return null
+  }
 }
 
 async function urlOf(

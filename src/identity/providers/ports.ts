@@ -19,9 +19,14 @@ export class Providers {
     return this.#directories.filter(({ settings }) => settings.portal === portal)
   }
 
+  /** Undefined for a provider that is not configured any more. */
+  known(portal: Portal, id: string | null): ProviderDirectory | undefined {
+    return this.of(portal).find(({ settings }) => settings.id === id)
+  }
+
   /** Throws VALIDATION.INVALID_PARAMETER. */
   find(portal: Portal, id: string): ProviderDirectory {
-    const found = this.of(portal).find(({ settings }) => settings.id === id)
+    const found = this.known(portal, id)
     if (!found) throw invalid('providerId', 'the portal has no such provider')
     return found
   }

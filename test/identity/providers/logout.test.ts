@@ -154,6 +154,20 @@ test('providers.logout 200: ends the session and names the sign-out page with th
   expect(await isOpen({ sessionId })).toBe('LOGOUT')
 })
 
+test('providers.logout 200: ends the session even if its ID token can no longer be opened', async () => {
+  const { accessToken, sessionId } = await signIn('judy', 'sid-12')
+  const caller = await world.at.identity.authentication.accessToken(credential(accessToken, system))
+  const sessions = world.at.ports.database.updateTable('sessions')
+  await sessions
+    .set({ providerToken: Buffer.from('sealed under a removed key') })
+    .where('providerSid', '=', 'sid-12')
+    .execute()
+  const context = createRequestContext(world.at.clock, system)
+  const reply = await call(world.at.identity, contract.logoutAtProvider, context, null, caller)
+  expect(new URL(reply.endSessionUrl ?? '').searchParams.has('id_token_hint')).toBe(false)
+  expect(await isOpen({ sessionId })).toBe('LOGOUT')
+})
+
 test('browserSessions.startWithProvider 200: sets the cookie and returns no token', async () => {
   world.provider.person = personOf('cookie@company.test')
   const started = await world.begin()
