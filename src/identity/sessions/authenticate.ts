@@ -14,7 +14,7 @@ import {
   thenSync,
 } from '../../kernel/index.ts'
 import { recordRefusal, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
-import type { KeyProof, ProvenRequest, RequestProofs } from '../../platform/proofs/index.ts'
+import { type KeyProof, type ProvenRequest, proofAlgorithms, type RequestProofs } from '../../platform/proofs/index.ts'
 import type { AddressGuard } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import type { AccessTokens } from '../tokens/jwt.ts'
@@ -224,7 +224,7 @@ function invalidToken(internal: string): Refusal {
 
 /** RFC 9449, section 7.1. */
 function invalidProof(internal: string, error = 'invalid_dpop_proof'): Refusal {
-  const challenge = `DPoP error="${error}", algs="ES256 EdDSA PS256 RS256"`
+  const challenge = `DPoP error="${error}", algs="${proofAlgorithms.join(' ')}"`
   return new Refusal('ACCESS.TOKEN_INVALID', { internal, headers: { 'www-authenticate': challenge } })
 }
 

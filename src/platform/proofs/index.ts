@@ -3,5 +3,5 @@
  * knows the proofs that were used, and jose. Start reading in `request-proofs.ts`.
  */
 
-export { type PublicJwk, type PublicKey, parsePublicKey } from './public-key.ts'
+export { type PublicJwk, type PublicKey, parsePublicKey, proofAlgorithms } from './public-key.ts'
 export { type KeyProof, type ProvenRequest, RequestProofs } from './request-proofs.ts'

@@ -35,6 +35,9 @@ const keyTypes: readonly KeyType[] = [
   { kty: 'RSA', members: ['e', 'kty', 'n'], algorithms: ['PS256', 'RS256'] },
 ]
 
+/** Of all keys that are accepted. */
+export const proofAlgorithms: readonly string[] = keyTypes.flatMap(({ algorithms }) => algorithms)
+
 /** RFC 7518, sections 6.2.2 and 6.3.2, and 6.4.1. */
 const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 
