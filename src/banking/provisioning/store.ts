@@ -4,6 +4,7 @@ import {
   type AccountId,
   type AccountStatus,
   type BizId,
+  bizId,
   canonicalEmail,
   type Instant,
   isBizId,
@@ -64,7 +65,7 @@ export async function hasManager(tx: Tx): Promise<boolean> {
 /** Returns undefined for a person of another provider. */
 export function personById(store: Store, providerId: string, id: string): Promise<PersonRow | undefined> {
   return people(store, providerId)
-    .where('s.accountBizId', '=', id as AccountId)
+    .where('s.accountBizId', '=', bizId<'account'>(id))
     .where('s.deletedAt', 'is', null)
     .executeTakeFirst()
 }
@@ -78,14 +79,14 @@ export function deletedPerson(tx: Tx, providerId: string, externalId: string): P
 
 /** Returns those of the ids that are people of the provider. */
 export async function knownPeople(tx: Tx, providerId: string, ids: readonly string[]): Promise<AccountId[]> {
-  const valid = ids.filter(isBizId)
+  const valid = ids.filter(isBizId).map((id) => bizId<'account'>(id))
   if (valid.length === 0) return []
   const found = await tx
     .selectFrom('provisioned_people')
     .select('accountBizId as id')
     .where('providerId', '=', providerId)
     .where('deletedAt', 'is', null)
-    .where('accountBizId', 'in', valid as AccountId[])
+    .where('accountBizId', 'in', valid)
     .execute()
   return found.map(({ id }) => id)
 }
