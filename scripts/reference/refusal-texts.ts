@@ -142,7 +142,7 @@ export const refusalTexts: Readonly<Record<Code, RefusalText>> = {
   },
   'AUTH.PROVIDER_NOT_LINKED': {
     cause:
-      'Nobody has linked this person of the identity provider to an account, and `provisioning` creates none: it is `none`, there is no invitation, or the address is not verified or has an account.',
+      'The person has no linked account, and the sign-in created none. Possible reasons: `provisioning` is `none`, the person was not invited, or the address is not verified or already has an account.',
     action: 'Sign in with a password and link the account, or ask an operator for an invitation.',
   },
   'AUTH.PROVIDER_UNAVAILABLE': {

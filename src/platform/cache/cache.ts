@@ -10,8 +10,8 @@ export interface Cache {
   delete(key: string): Promise<void>
   increment(key: string, window: number): Promise<Count>
   /**
-   * Returns false if the key was claimed within the last `ttl`. If there is no space for a claim, it rejects: forgetting an
-   * earlier one would allow a replay.
+   * Returns false if the key was claimed within the last `ttl`. Rejects if the memory is full, because an earlier claim that
+   * is forgotten would allow a replay.
    */
   claim(key: string, ttl: number): MaybePromise<boolean>
   /**

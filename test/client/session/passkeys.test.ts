@@ -112,7 +112,7 @@ const credentials = { email: 'owner@demo.test', password: 'Portico-demo-2026' }
 const bodies = (end: string) => gateway.to(end).map(({ body }) => body)
 
 describe('signInWithPasskey', () => {
-  test('tokens: signs the challenge, adopts the tokens, and hides passkeys that are no longer listed', async () => {
+  test('tokens: signs the challenge, stores the tokens, and hides deleted passkeys from the browser', async () => {
     gateway = await scriptedGateway(script)
     const device = authenticator()
     const { client } = clientOf(device)
