@@ -118,8 +118,10 @@ describe.each(['tokens', 'cookie'] as const)('events, with a session in mode %s'
     expect([one?.id, two?.id].map(Number)).toEqual([Number(last?.id) + 1, Number(last?.id) + 2])
     expect(Number(last?.id)).toBeGreaterThan(Number(id))
 
-    const end = received.next()
+    const end = expect(received.next()).rejects.toMatchObject({
+      code: expect.stringMatching(/^ACCESS\.TOKEN_(MISSING|INVALID)$/),
+    })
     await openTab(mode, gateway.url, tabs).signOut()
-    await expect(end).rejects.toMatchObject({ code: expect.stringMatching(/^ACCESS\.TOKEN_(MISSING|INVALID)$/) })
+    await end
   })
 })

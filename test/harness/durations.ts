@@ -19,7 +19,8 @@ interface Waiting {
 export function createMovableDurations(): MovableDurations {
   let skipped = 0
   let stoppedAt: number | null = null
-  const now = (): number => (stoppedAt ?? performance.now()) + skipped
+  // Whole milliseconds, because a sum of fractions can be less than the time limit that it should reach.
+  const now = (): number => Math.floor(stoppedAt ?? performance.now()) + skipped
   const waiting = new Set<Waiting>()
 
   const start = (milliseconds: number, task: () => void, isRepeated: boolean): Timer => {

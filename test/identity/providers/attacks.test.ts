@@ -26,9 +26,9 @@ beforeEach(() => {
 
 const sessions = () => world.at.ports.database.selectFrom('sessions').select('bizId').execute()
 
-async function refusesWithoutSession(attempt: Promise<unknown>): Promise<string> {
+async function refusesWithoutSession(attempt: () => Promise<unknown>): Promise<string> {
   const before = (await sessions()).length
-  const code = await codeOf(attempt)
+  const code = await codeOf(attempt())
   expect(await sessions()).toHaveLength(before)
   return code
 }
@@ -36,7 +36,7 @@ async function refusesWithoutSession(attempt: Promise<unknown>): Promise<string>
 test('auth.providerComplete 404: a reply counts once', async () => {
   const started = await world.begin()
   await world.complete(started)
-  expect(await refusesWithoutSession(world.complete(started))).toBe('AUTH.SESSION_NOT_FOUND')
+  expect(await refusesWithoutSession(() => world.complete(started))).toBe('AUTH.SESSION_NOT_FOUND')
 })
 
 test('auth.providerComplete: of parallel requests with one reply, one signs in', async () => {
@@ -49,10 +49,10 @@ test('auth.providerComplete: of parallel requests with one reply, one signs in',
 
 test('auth.providerComplete 404: a stolen callback is worthless in another browser, and stays valid in its own', async () => {
   const started = await world.begin()
-  const stolen = world.complete(started, { clientHash: 'another-client' })
+  const stolen = () => world.complete(started, { clientHash: 'another-client' })
   expect(await refusesWithoutSession(stolen)).toBe('AUTH.SESSION_NOT_FOUND')
   const own = await world.begin({ context: { clientHash: 'another-client' } })
-  const withOwnAttempt = world.complete({ ...own, reply: started.reply }, { clientHash: 'another-client' })
+  const withOwnAttempt = () => world.complete({ ...own, reply: started.reply }, { clientHash: 'another-client' })
   expect(await refusesWithoutSession(withOwnAttempt)).toBe('AUTH.SESSION_NOT_FOUND')
   expect((await world.complete(started)).completed).not.toBeNull()
 })
@@ -61,7 +61,7 @@ test('auth.providerComplete 404: a callback of the attacker’s attempt does not
   world.provider.person = personOf('attacker@company.test')
   const planted = await world.begin({ context: { clientHash: 'attacker' } })
   const victim = await world.begin()
-  const forced = world.complete({ ...victim, reply: planted.reply })
+  const forced = () => world.complete({ ...victim, reply: planted.reply })
   expect(await refusesWithoutSession(forced)).toBe('AUTH.SESSION_NOT_FOUND')
 })
 
@@ -69,7 +69,7 @@ test('auth.providerComplete 401: an injected code of another attempt fails by PK
   const [own, stolen] = [await world.begin(), await world.begin()]
   const reply = new URLSearchParams(own.reply)
   reply.set('code', stolen.reply.get('code') ?? '')
-  expect(await refusesWithoutSession(world.complete({ ...own, reply }))).toBe('AUTH.PROVIDER_REFUSED')
+  expect(await refusesWithoutSession(() => world.complete({ ...own, reply }))).toBe('AUTH.PROVIDER_REFUSED')
 })
 
 test.each([
@@ -82,7 +82,7 @@ test.each([
   if (iss === null) started.reply.delete('iss')
   else started.reply.set('iss', iss)
   const requests = world.provider.requests.length
-  expect(await refusesWithoutSession(world.complete(started))).toBe('AUTH.PROVIDER_REFUSED')
+  expect(await refusesWithoutSession(() => world.complete(started))).toBe('AUTH.PROVIDER_REFUSED')
   expect(world.provider.requests.slice(requests)).not.toContain('/token')
 })
 
@@ -92,10 +92,10 @@ test('auth.providerComplete: mix-up: no provider gets a code of the other', asyn
   const swapped = new URLSearchParams(two.reply)
   swapped.set('code', one.reply.get('code') ?? '')
   swapped.set('iss', one.reply.get('iss') ?? '')
-  expect(await refusesWithoutSession(world.complete({ ...two, reply: swapped }))).toBe('AUTH.PROVIDER_REFUSED')
+  expect(await refusesWithoutSession(() => world.complete({ ...two, reply: swapped }))).toBe('AUTH.PROVIDER_REFUSED')
   expect(other.requests.slice(requests)).not.toContain('/token')
   const crossed = { sessionId: one.sessionId, reply: two.reply }
-  expect(await refusesWithoutSession(world.complete(crossed))).toBe('AUTH.SESSION_NOT_FOUND')
+  expect(await refusesWithoutSession(() => world.complete(crossed))).toBe('AUTH.SESSION_NOT_FOUND')
 })
 
 test.each<[string, NonNullable<TestProvider['tamper']>]>([
@@ -116,7 +116,7 @@ test.each<[string, NonNullable<TestProvider['tamper']>]>([
   ['alg none', async (claims) => unsigned(claims)],
 ])('auth.providerComplete 401: an ID token with %s', async (_, tamper) => {
   world.provider.tamper = tamper
-  expect(await refusesWithoutSession(world.signIn())).toBe('AUTH.PROVIDER_REFUSED')
+  expect(await refusesWithoutSession(() => world.signIn())).toBe('AUTH.PROVIDER_REFUSED')
 })
 
 test('auth.providerComplete 200: claims that the store cannot hold count as missing', async () => {
@@ -131,15 +131,15 @@ test('auth.providerComplete 200: claims that the store cannot hold count as miss
 test('auth.providerComplete 401: a reply without an ID token', async () => {
   world.provider.rewrite = (path, { id_token: token, ...body }) =>
     path === '/token' || token === undefined ? body : { ...body, id_token: token }
-  expect(await refusesWithoutSession(world.signIn())).toBe('AUTH.PROVIDER_REFUSED')
+  expect(await refusesWithoutSession(() => world.signIn())).toBe('AUTH.PROVIDER_REFUSED')
 })
 
 test('auth.providerComplete 404: after the time limit, at another portal, and as another kind', async () => {
   const [late, elsewhere] = [await world.begin(), await world.begin()]
-  const atConsumer = world.complete(elsewhere, { portal: 'CONSUMER' })
+  const atConsumer = () => world.complete(elsewhere, { portal: 'CONSUMER' })
   expect(await refusesWithoutSession(atConsumer)).toBe('AUTH.SESSION_NOT_FOUND')
   world.at.clock.advance(minutes(10))
-  expect(await refusesWithoutSession(world.complete(late))).toBe('AUTH.SESSION_NOT_FOUND')
+  expect(await refusesWithoutSession(() => world.complete(late))).toBe('AUTH.SESSION_NOT_FOUND')
   world.at.clock.advance(-minutes(10))
 })
 
