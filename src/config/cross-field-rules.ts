@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { codedFamilies } from '../contract/index.ts'
 import { providerErrors } from './providers/rules.ts'
 import type { Settings } from './schema.ts'
@@ -21,6 +22,7 @@ export function crossFieldErrors(settings: Settings): string[] {
       settings.audit.export.secret !== null ||
       'audit.export.secret: must be set, because audit.export.to is a URL',
     ...hostErrors(settings),
+    ...appErrors(settings),
     ...providerErrors(settings),
     ...passkeyErrors(settings),
     ...tlsErrors(settings),
@@ -45,6 +47,14 @@ function passkeyErrors({ portals }: Settings): string[] {
 
 function isBelow(host: string, domain: string): boolean {
   return host === domain || host.endsWith(`.${domain}`)
+}
+
+function appErrors({ portals }: Settings): string[] {
+  return Object.entries(portals).flatMap(([name, { app, accessCodes }]) =>
+    app && !accessCodes.includes(hash('sha256', app.accessCode))
+      ? [`portals.${name}.app.accessCode: must be the plain text of one of portals.${name}.accessCodes`]
+      : [],
+  )
 }
 
 /** Otherwise, a request could belong to two sites. */

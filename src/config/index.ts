@@ -18,7 +18,7 @@ export {
   type SettingsOwner,
   settingsAt,
 } from './domain-settings.ts'
-export { settingName } from './env.ts'
+export { inPackage, settingName } from './env.ts'
 export { settingsThatNeedRestart } from './environment/restart-settings.ts'
 export { tlsFileErrors } from './environment/tls-files.ts'
 export type { LogField, StreamSettings } from './infrastructure.ts'

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Portal, RateGroup, RateGroups } from '../kernel/index.ts'
 import { links } from './identity.ts'
 import { identityProviders } from './providers/settings.ts'
-import { siteSettings } from './site.ts'
+import { appSettings, siteSettings } from './site.ts'
 import { cidr, coverInternet, hostName, httpUrl, isOrigin, lifetimeMs, mailDomain } from './values.ts'
 
 /** The digest of an empty text would match requests without an access code. */
@@ -216,6 +216,7 @@ const portal = z.strictObject({
       'Host names that belong to this portal only, without a port. They select the `site` of a request by its `Host`. Their pages can use the session cookie, like pages of `publicUrl`. If a portal with a site has none, its site is served under every name.',
     ),
   site: siteSettings.optional(),
+  app: appSettings,
   cookie: z
     .strictObject({
       sameSite: z

@@ -62,4 +62,19 @@ export const siteSettings = z
   )
   .describe('The front end of this portal, which the portal listener serves.')
 
+/** Also serves as the switch: an application needs the access code, which its pages send. */
+export const appSettings = z
+  .strictObject({
+    accessCode: z
+      .string()
+      .min(1)
+      .describe(
+        'Plain text of one of the `accessCodes`. The pages of the application contain it, so everybody who can open them can read it.',
+      ),
+  })
+  .nullable()
+  .describe(
+    'The application of Portico for this portal: the consumer portal below `/portal`, or the operator console below `/console`. `null` serves none.',
+  )
+
 export type SitePolicy = NonNullable<z.output<typeof csp>>

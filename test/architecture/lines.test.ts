@@ -8,11 +8,11 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 
 function linesIn(folder: string): number {
   return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
+    .filter((name) => /\.tsx?$/.test(name))
     .reduce((sum, name) => sum + readFileSync(join(root, folder, name), 'utf8').split('\n').length - 1, 0)
 }
 
-const folders = ['src', 'test'].flatMap((parent) =>
+const folders = ['apps', 'src', 'test'].flatMap((parent) =>
   readdirSync(join(root, parent), { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => `${parent}/${name}`),

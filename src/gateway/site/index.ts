@@ -4,7 +4,7 @@
  * policies, `send-file.ts` responds. Depends on the configuration and on http/.
  */
 import type { Request, RequestHandler, Response } from 'express'
-import { type Configuration, ConfigurationError } from '../../config/index.ts'
+import { type Configuration, ConfigurationError, inPackage, type SitePolicy } from '../../config/index.ts'
 import { messageOf, type Portal, portals } from '../../kernel/index.ts'
 import { closeIfBodyUnread } from '../http/connection.ts'
 import { buildSecurityHeaders } from '../http/security-headers.ts'
@@ -18,6 +18,8 @@ import { sendFile } from './send-file.ts'
 
 interface Site {
   portal: Portal
+  /** The first segment of the paths of an application. Null for a site, which has all other paths. */
+  folder: string | null
   /** Of the header `Host`. */
   hasHost(header: string | undefined): boolean
   content: { files: SiteFiles } | { server: DevelopmentServer }
@@ -25,8 +27,8 @@ interface Site {
 
 export interface Sites {
   isEmpty: boolean
-  /** Undefined if no site has the host of the request. */
-  find(request: Pick<Request, 'headers'>): Site | undefined
+  /** Undefined if no site has the host of the request. An application precedes a site. */
+  find(request: Pick<Request, 'headers'>, segments: readonly string[]): Site | undefined
   /** Closes relayed WebSockets, and accepts no more. */
   close(): void
   isClosed(): boolean
@@ -38,12 +40,21 @@ export interface BlockedParts {
   blocked: readonly string[]
 }
 
+/** The folders of dist/apps, and the paths below which they are served. */
+const apps: Readonly<Record<Portal, string>> = { CONSUMER: 'portal', SYSTEM: 'console' }
+
+/** The inline content of the applications, which only have files. */
+const appPolicy: SitePolicy = { trustedTypes: true }
+
+/** In the pages of the applications. */
+const settingsMark = '%SETTINGS%'
+
 /** Operations are below these. */
 const chainFolders: ReadonlySet<string> = new Set(['web', 'api'])
 
 /** Reads the files of all sites. Throws a ConfigurationError that names the setting. */
 export function openSites(
-  settings: Pick<Configuration, 'publicUrl' | 'portals' | 'listen'>,
+  settings: Pick<Configuration, 'profile' | 'publicUrl' | 'portals' | 'listen'>,
   onBlocked: (parts: BlockedParts) => void,
 ): Sites {
   const errors: string[] = []
@@ -56,22 +67,39 @@ export function openSites(
         'url' in site
           ? { server: createDevelopmentServer(site.url, setting) }
           : {
-              files: readSite(site.directory, site.csp ?? {}, socketOrigins(settings, portal), (page, blocked) =>
-                onBlocked({ portal, page, blocked }),
-              ),
+              files: readSite(site.directory, site.csp ?? {}, socketOrigins(settings, portal), {
+                onBlocked: (page, blocked) => onBlocked({ portal, page, blocked }),
+              }),
             }
-      return [{ portal, hasHost: hostCheckOf(settings, hosts, 'server' in content), content }]
+      return [{ portal, folder: null, hasHost: hostCheckOf(settings, hosts, 'server' in content), content }]
     } catch (error) {
       errors.push(`${setting}: ${messageOf(error)}`)
       return []
     }
   }
-  const sites = portals.flatMap(open)
+  const openApp = (portal: Portal): Site[] => {
+    const { app, hosts } = settings.portals[portal]
+    if (app === null) return []
+    const folder = apps[portal]
+    const page = { accessCode: app.accessCode, edgeHeaders: settings.profile === 'development' }
+    try {
+      const files = readSite(inPackage(`dist/apps/${folder}`), appPolicy, socketOrigins(settings, portal), {
+        onBlocked: (page, blocked) => onBlocked({ portal, page, blocked }),
+        adjustPage: (html) => html.replace(settingsMark, escapeAttribute(JSON.stringify(page))),
+      })
+      return [{ portal, folder, hasHost: hostCheckOf(settings, hosts, false), content: { files } }]
+    } catch (error) {
+      errors.push(`portals.${portal}.app: ${messageOf(error)}`)
+      return []
+    }
+  }
+  const sites = [...portals.flatMap(openApp), ...portals.flatMap(open)]
   if (errors.length > 0) throw new ConfigurationError(errors)
   let isClosed = false
   return {
-    isEmpty: sites.length === 0,
-    find: ({ headers }) => sites.find(({ hasHost }) => hasHost(headers.host)),
+    isEmpty: sites.every(({ folder }) => folder !== null),
+    find: ({ headers }, segments) =>
+      sites.find(({ folder, hasHost }) => (folder === null || folder === segments[0]) && hasHost(headers.host)),
     close: () => {
       isClosed = true
       for (const { content } of sites) if ('server' in content) content.server.close()
@@ -87,11 +115,12 @@ export function createSiteHandler(
 ): RequestHandler {
   const securityHeaders = buildSecurityHeaders()
   const serve = async (request: Request, response: Response): Promise<boolean> => {
-    const site = sites.find(request)
     const segments = readSegments(request.url)
-    if (!site || !segments || (request.method !== 'GET' && request.method !== 'HEAD')) return false
-    const { portal, content } = site
-    const found = 'files' in content ? findFile(content.files, segments, request) : undefined
+    const site = segments && sites.find(request, segments)
+    if (!site || (request.method !== 'GET' && request.method !== 'HEAD')) return false
+    const { portal, folder, content } = site
+    const below = folder === null ? segments : segments.slice(1)
+    const found = 'files' in content ? findFile(content.files, below, request) : undefined
     if ('files' in content && !found) return false
     if (!(await admit(request, response, portal))) return true
     if ('server' in content) content.server.relay(request, response)
@@ -109,8 +138,9 @@ export function createSiteHandler(
 /** Relays WebSockets that are not operations to a development server. */
 export function withSiteSockets(operations: UpgradeHandler, sites: Sites): UpgradeHandler {
   const serverOf = (request: Parameters<UpgradeHandler['accepts']>[0]): DevelopmentServer | undefined => {
-    if (sites.isClosed() || !isHandshake(request) || !readSegments(request.url ?? '')) return undefined
-    const content = sites.find(request)?.content
+    const segments = readSegments(request.url ?? '')
+    if (sites.isClosed() || !isHandshake(request) || !segments) return undefined
+    const content = sites.find(request, segments)?.content
     return content && 'server' in content ? content.server : undefined
   }
   return {
@@ -153,6 +183,10 @@ function readSegments(url: string): string[] | null {
   } catch {
     return null
   }
+}
+
+function escapeAttribute(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;')
 }
 
 /** A page of the application, such as `/wallets/5`, is index.html. A missing file is not: it has an extension. */

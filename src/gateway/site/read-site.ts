@@ -43,6 +43,13 @@ const scriptHash = /[-.](?=[\w-]*[A-Z0-9_-])[\w-]{8}\.(?:m?js|css)(?:\.map)?$/
 /** Images often have names like `logo-1024x768` or `hero-Desktop1`. A hash that does not match is revalidated. */
 const assetHash = /[-.](?=\w*\d[A-Za-z])(?=\w*[A-Z])\w{8}\.\w+$/
 
+interface PageRules {
+  /** Called for a page with inline parts that its policy blocks. */
+  onBlocked(page: string, blocked: readonly string[]): void
+  /** Returns the HTML to serve. Default: that of the file. */
+  adjustPage?(html: string): string
+}
+
 /**
  * Reads every file at start, so a request cannot reach the file system, and pages always match the hashes in their policy.
  * Throws an error without the name of the setting.
@@ -51,9 +58,11 @@ export function readSite(
   directory: string,
   csp: SitePolicy,
   socketOrigins: readonly string[],
-  onBlocked: (page: string, blocked: readonly string[]) => void,
+  { onBlocked, adjustPage }: PageRules,
 ): SiteFiles {
   const contents = readFiles(directory)
+  for (const [path, bytes] of contents)
+    if (adjustPage && path.endsWith('.html')) contents.set(path, Buffer.from(adjustPage(bytes.toString('utf8'))))
   if (!contents.has('index.html')) throw new Error(`${directory} has no index.html; build the front end first`)
   const withoutPage = buildContentPolicy(csp, noParts, socketOrigins)
   const policyOf = (path: string, bytes: Buffer): string => {
@@ -79,7 +88,7 @@ export function readSite(
   return files
 }
 
-function readFiles(directory: string): ReadonlyMap<string, Buffer> {
+function readFiles(directory: string): Map<string, Buffer> {
   const root = resolveFolder(directory)
   const paths = [...filePathsBelow(root)]
   let size = 0

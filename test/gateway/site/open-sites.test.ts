@@ -20,7 +20,7 @@ test('a site without host names has every host, and one with names only these', 
       portals.SYSTEM.site = { directory }
       portals.SYSTEM.hosts = hosts
     })
-    return openSites(settings, () => undefined).find({ headers: { host } })?.portal
+    return openSites(settings, () => undefined).find({ headers: { host } }, [])?.portal
   }
   for (const host of ['a.example', '127.0.0.1:8080', '[::1]:8080', undefined]) expect(portalOf([], host)).toBe('SYSTEM')
   expect([portalOf(['a.example'], 'A.example:80'), portalOf(['a.example'], 'b.example')]).toEqual(['SYSTEM', undefined])

@@ -9,7 +9,7 @@ import { siteOf } from '../../harness/site.ts'
 const index = '<!doctype html><title>app</title>'
 
 function read(directory: string, csp: SitePolicy = {}) {
-  return readSite(directory, csp, ['wss://portal.example'], () => undefined)
+  return readSite(directory, csp, ['wss://portal.example'], { onBlocked: () => undefined })
 }
 
 test('hidden files are not served, except below .well-known', () => {

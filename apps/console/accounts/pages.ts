@@ -1,0 +1,10 @@
+import type { AppPage } from '../../kit/pages.tsx'
+
+export const pages: readonly AppPage[] = [
+  {
+    path: '/accounts',
+    load: () => import('./accounts.tsx'),
+    permission: 'account:read',
+    entry: 'accounts.title',
+  },
+]

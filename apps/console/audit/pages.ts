@@ -1,0 +1,3 @@
+import type { AppPage } from '../../kit/pages.tsx'
+
+export const pages: readonly AppPage[] = []

@@ -1,0 +1,31 @@
+import { Route, Switch } from 'wouter'
+import { visitorPages } from '../kit/account/visitors.ts'
+import { Frame } from '../kit/frame.tsx'
+import { t } from '../kit/i18n.ts'
+import { entriesOf, Pages } from '../kit/pages.tsx'
+import { SessionGate } from '../kit/session.tsx'
+import { SignInPage } from '../kit/sign-in/page.tsx'
+import { ProviderCallback } from '../kit/sign-in/provider.tsx'
+import { Visitors } from '../kit/visitors.tsx'
+import { groups, pages } from './navigation.ts'
+
+/** The operator console. */
+export function Console() {
+  return (
+    <Switch>
+      <Route path="/sign-in/provider" component={ProviderCallback} />
+      {Visitors(visitorPages)}
+      <Route>
+        <SessionGate signedOut={<SignInPage name={t('console.name')} />}>
+          <Frame name={t('console.name')} navigation={navigation()}>
+            <Pages pages={pages} />
+          </Frame>
+        </SessionGate>
+      </Route>
+    </Switch>
+  )
+}
+
+function navigation() {
+  return groups.map(({ label, pages: own }) => ({ label: label && t(label), entries: entriesOf(own) }))
+}

@@ -1,0 +1,4 @@
+import { startApp } from '../kit/app.tsx'
+import { Console } from './console.tsx'
+
+await startApp('/console', <Console />)

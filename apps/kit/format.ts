@@ -1,0 +1,50 @@
+import { locale } from './i18n.ts'
+
+/**
+ * An amount in the form of the language, such as `1,234.50`, without its currency. The text stays exact, however long it is:
+ * Intl reads decimal texts without rounding (ECMA-402).
+ */
+export function formatAmount(amount: string): string {
+  if (!isDecimal(amount)) return amount
+  const digits = amount.split('.')[1]?.length ?? 0
+  return new Intl.NumberFormat(locale, { minimumFractionDigits: digits, maximumFractionDigits: digits }).format(amount)
+}
+
+export function formatMoney(amount: string, currency: string): string {
+  return `${formatAmount(amount)} ${currency}`
+}
+
+export function formatCount(count: number): string {
+  return new Intl.NumberFormat(locale).format(count)
+}
+
+/** A share such as 0.0123 as `1.23 %`, in the form of the language. */
+export function formatShare(share: number): string {
+  return new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 2 }).format(share)
+}
+
+/** `timeZone` is that of the workspace, or undefined for that of the browser. */
+export function formatTime(instant: string, timeZone?: string): string {
+  return new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short', timeZone }).format(
+    new Date(instant),
+  )
+}
+
+/** The age of an instant, such as `3 hours ago`. */
+export function formatAge(instant: string, now: number = Date.now()): string {
+  const seconds = Math.round((new Date(instant).getTime() - now) / 1_000)
+  const form = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' })
+  for (const [unit, length] of units)
+    if (Math.abs(seconds) >= length) return form.format(Math.trunc(seconds / length), unit)
+  return form.format(seconds, 'second')
+}
+
+const units = [
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+] as const
+
+function isDecimal(text: string): text is `${number}` {
+  return /^-?\d+(\.\d+)?$/.test(text)
+}

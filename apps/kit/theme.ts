@@ -1,0 +1,27 @@
+import { useState } from 'react'
+
+/** `system` follows the operating system. */
+export const themes = ['system', 'light', 'dark'] as const
+export type Theme = (typeof themes)[number]
+
+const storageKey = 'portico.theme'
+
+/** The theme with this name, or `system`. */
+export function theme(name: string | null): Theme {
+  return themes.find((each) => each === name) ?? 'system'
+}
+
+/** Applies the choice of the last visit. */
+export function applyTheme(chosen: Theme = theme(localStorage.getItem(storageKey))): void {
+  document.documentElement.dataset.theme = chosen
+}
+
+export function useTheme(): [Theme, (chosen: Theme) => void] {
+  const [chosen, setChosen] = useState(() => theme(localStorage.getItem(storageKey)))
+  const choose = (next: Theme): void => {
+    localStorage.setItem(storageKey, next)
+    applyTheme(next)
+    setChosen(next)
+  }
+  return [chosen, choose]
+}

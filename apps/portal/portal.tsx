@@ -1,0 +1,52 @@
+import { Redirect, Route, Switch } from 'wouter'
+import { visitorPages } from '../kit/account/visitors.ts'
+import { Frame } from '../kit/frame.tsx'
+import { t } from '../kit/i18n.ts'
+import { Page } from '../kit/page.tsx'
+import { entriesOf, Pages } from '../kit/pages.tsx'
+import { SessionGate } from '../kit/session.tsx'
+import { SignInPage } from '../kit/sign-in/page.tsx'
+import { ProviderCallback } from '../kit/sign-in/provider.tsx'
+import { Visitors } from '../kit/visitors.tsx'
+import { groups, pages } from './navigation.ts'
+import { useWorkspace, WorkspaceChoice, WorkspaceGate } from './workspace.tsx'
+
+/** The consumer portal. */
+export function Portal() {
+  return (
+    <Switch>
+      <Route path="/sign-in/provider" component={ProviderCallback} />
+      {Visitors(visitorPages)}
+      <Route>
+        <SessionGate signedOut={<SignInPage name={t('portal.name')} />}>
+          <WorkspaceGate none={<Page title={t('portal.noWorkspace')}>{null}</Page>}>
+            <Workspace />
+          </WorkspaceGate>
+        </SessionGate>
+      </Route>
+    </Switch>
+  )
+}
+
+/** A second gate reads the permissions in the workspace. */
+function Workspace() {
+  const { workspace } = useWorkspace()
+  return (
+    <SessionGate workspaceId={workspace.workspaceBizId} signedOut={null}>
+      <Frame name={t('portal.name')} navigation={navigation()} head={<WorkspaceChoice />}>
+        <Switch>
+          <Route path="/">
+            <Redirect href="/wallets" replace />
+          </Route>
+          <Route>
+            <Pages pages={pages} />
+          </Route>
+        </Switch>
+      </Frame>
+    </SessionGate>
+  )
+}
+
+function navigation() {
+  return groups.map(({ label, pages: own }) => ({ label: label && t(label), entries: entriesOf(own) }))
+}

@@ -1,0 +1,43 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import * as z from 'zod'
+import { needs } from '../../harness/needs.ts'
+import { chromiumPath } from '../chromium.ts'
+import { type App, type AppWorld, inspect, startAppWorld } from './world.ts'
+
+/** An account that sees every page. */
+const accounts: Record<App, string> = { console: 'operator@demo.test', portal: 'owner@demo.test' }
+
+const Navigation = z.object({ pages: z.array(z.object({ path: z.string() })) })
+
+/** The paths without parameters. Stories in the other files visit the other pages. */
+async function pathsOf(app: App): Promise<string[]> {
+  const { pages } = Navigation.parse(await import(`../../../apps/${app}/navigation.ts`))
+  return pages.map(({ path }) => path).filter((path) => !path.includes(':'))
+}
+
+describe('the applications in Chromium', needs(chromiumPath, 'Chromium is not installed'), () => {
+  let world: AppWorld
+  beforeAll(async () => {
+    world = await startAppWorld()
+  })
+  afterAll(() => world?.stop())
+
+  test.each(['console', 'portal'] as const)('%s: a visitor sees the sign-in page', async (app) => {
+    const visitor = await world.visit(app, '/anywhere')
+    expect(await visitor.page.getByRole('heading', { level: 1 }).textContent()).toBe('Sign in')
+    await inspect(visitor, `${app}-sign-in`)
+    await visitor.context.close()
+  })
+
+  test.each(['console', 'portal'] as const)(
+    '%s: every page is accessible, fits both widths and logs nothing',
+    async (app) => {
+      const visitor = await world.signIn(app, accounts[app])
+      for (const path of await pathsOf(app)) {
+        await visitor.page.goto(`${world.url}/${app}${path}`)
+        await inspect(visitor, `${app}${path.replaceAll('/', '-')}`)
+      }
+      await visitor.context.close()
+    },
+  )
+})
