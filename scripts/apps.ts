@@ -134,7 +134,7 @@ function textModules(texts: Record<Locale, Record<string, string>>): Plugin {
   }
 }
 
-/** The entry with what it imports at once. */
+/** The entry with its static imports. */
 function firstView(main: OutputChunk, chunks: readonly OutputChunk[]): OutputChunk[] {
   const found = new Set([main])
   for (const { imports } of found) for (const each of chunks) if (imports.includes(each.fileName)) found.add(each)

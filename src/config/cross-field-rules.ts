@@ -1,5 +1,5 @@
-import { hash } from 'node:crypto'
 import { codedFamilies } from '../contract/index.ts'
+import { hasAppCode } from './portals.ts'
 import { providerErrors } from './providers/rules.ts'
 import type { Settings } from './schema.ts'
 import { isHttps } from './values.ts'
@@ -49,9 +49,10 @@ function isBelow(host: string, domain: string): boolean {
   return host === domain || host.endsWith(`.${domain}`)
 }
 
-function appErrors({ portals }: Settings): string[] {
-  return Object.entries(portals).flatMap(([name, { app, accessCodes }]) =>
-    app && !accessCodes.includes(hash('sha256', app.accessCode))
+/** The development profile has the codes of development, which a file may replace: then it serves no application. */
+function appErrors({ profile, portals }: Settings): string[] {
+  return Object.entries(portals).flatMap(([name, portal]) =>
+    profile === 'production' && portal.app && !hasAppCode(portal)
       ? [`portals.${name}.app.accessCode: must be the plain text of one of portals.${name}.accessCodes`]
       : [],
   )

@@ -24,6 +24,7 @@ export { tlsFileErrors } from './environment/tls-files.ts'
 export type { LogField, StreamSettings } from './infrastructure.ts'
 export { ConfigurationError, compareWithProduction, loadConfiguration } from './load.ts'
 export {
+  hasAppCode,
   type LimitRule,
   limitsOf,
   type PortalConfiguration,

@@ -264,6 +264,11 @@ export interface PortalLimits {
 
 type Limits = { limits: z.output<typeof limitSettings>; portals: z.output<typeof portalSettings> }
 
+/** Whether the gateway would accept the calls of the application. */
+export function hasAppCode({ app, accessCodes }: Pick<PortalConfiguration, 'app' | 'accessCodes'>): boolean {
+  return app !== null && accessCodes.includes(hash('sha256', app.accessCode))
+}
+
 export function rateGroupErrors({ limits, portals }: Limits, known: ReadonlySet<string>): string[] {
   const places: [path: string, groups: readonly string[]][] = [
     ['limits.groups', Object.keys(limits.groups)],

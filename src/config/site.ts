@@ -74,7 +74,7 @@ export const appSettings = z
   })
   .nullable()
   .describe(
-    'The application of Portico for this portal: the consumer portal below `/portal`, or the operator console below `/console`. `null` serves none.',
+    'The application of Portico for this portal: the consumer portal below `/portal`, or the operator console below `/console`. `null` serves none. In development, an application with another code than `accessCodes` is not served.',
   )
 
 export type SitePolicy = NonNullable<z.output<typeof csp>>

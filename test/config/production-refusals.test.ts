@@ -57,6 +57,17 @@ describe('production', () => {
     expect(errorsOf(accepting, { PORTICO_SECRET_KEY, SMTP_URL })).toEqual([])
   })
 
+  test('serves an application only with the plain text of an access code, and none by default', () => {
+    const serving = (accessCode: string) => ({
+      portals: { ...settings.portals, CONSUMER: { ...codes(hash('sha256', 'a code')), app: { accessCode } } },
+    })
+    expect(errorsOf({ ...settings, ...serving('a code') }, variables)).toEqual([])
+    expect(errorsOf({ ...settings, ...serving('another code') }, variables)).toEqual([
+      'portals.CONSUMER.app.accessCode: must be the plain text of one of portals.CONSUMER.accessCodes',
+    ])
+    expect(load(settings, variables).portals.CONSUMER.app).toBeNull()
+  })
+
   test('accepts own exchange rates, and has none by default', () => {
     const rates = [{ source: 'USD', target: 'EUR', rate: '0.9216' }]
     expect(errorsOf({ ...settings, money: { exchange: { rates } } }, variables)).toEqual([])

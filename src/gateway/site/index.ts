@@ -4,7 +4,7 @@
  * policies, `send-file.ts` responds. Depends on the configuration and on http/.
  */
 import type { Request, RequestHandler, Response } from 'express'
-import { type Configuration, ConfigurationError, inPackage, type SitePolicy } from '../../config/index.ts'
+import { type Configuration, ConfigurationError, hasAppCode, inPackage, type SitePolicy } from '../../config/index.ts'
 import { messageOf, type Portal, portals } from '../../kernel/index.ts'
 import { closeIfBodyUnread } from '../http/connection.ts'
 import { buildSecurityHeaders } from '../http/security-headers.ts'
@@ -79,7 +79,7 @@ export function openSites(
   }
   const openApp = (portal: Portal): Site[] => {
     const { app, hosts } = settings.portals[portal]
-    if (app === null) return []
+    if (app === null || !hasAppCode(settings.portals[portal])) return []
     const folder = apps[portal]
     const page = { accessCode: app.accessCode, edgeHeaders: settings.profile === 'development' }
     try {

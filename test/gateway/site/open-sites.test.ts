@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { openSites } from '../../../src/gateway/site/index.ts'
 import { testSettings } from '../../harness/settings.ts'
@@ -25,4 +26,50 @@ test('a site without host names has every host, and one with names only these', 
   for (const host of ['a.example', '127.0.0.1:8080', '[::1]:8080', undefined]) expect(portalOf([], host)).toBe('SYSTEM')
   expect([portalOf(['a.example'], 'A.example:80'), portalOf(['a.example'], 'b.example')]).toEqual(['SYSTEM', undefined])
   expect([portalOf(['a.example'], undefined), portalOf(['a.example'], '')]).toEqual([undefined, undefined])
+})
+
+const apps = {
+  SYSTEM: { folder: 'console', accessCode: 'system-dev' },
+  CONSUMER: { folder: 'portal', accessCode: 'consumer-dev' },
+} as const
+
+test.each(Object.entries(apps))(
+  'the application of %s precedes its site, on the host names of the portal',
+  (name, app) => {
+    const { folder, accessCode } = app
+    const settings = testSettings({}, ({ portals }) => {
+      Object.assign(portals[name === 'SYSTEM' ? 'SYSTEM' : 'CONSUMER'], { app: { accessCode }, hosts: ['a.example'] })
+      portals[name === 'SYSTEM' ? 'CONSUMER' : 'SYSTEM'].site = { directory: siteOf({ 'index.html': '' }) }
+    })
+    const sites = openSites(settings, () => undefined)
+    const find = (host: string, ...segments: string[]) => sites.find({ headers: { host } }, segments)
+    expect(find('a.example', folder, 'wallets')).toMatchObject({ portal: name, folder })
+    expect(find('a.example', 'other')).toMatchObject({ folder: null })
+    expect(find('b.example', folder)).toMatchObject({ folder: null })
+    expect(sites.isEmpty).toBe(false)
+  },
+)
+
+test('the page of an application contains its access code, and scripts only as files', () => {
+  const settings = testSettings({}, ({ portals }) => {
+    portals.SYSTEM.accessCodes = [hash('sha256', 'a "quoted" <code> & more')]
+    portals.SYSTEM.app = { accessCode: 'a "quoted" <code> & more' }
+  })
+  const content = openSites(settings, () => expect.fail()).find({ headers: {} }, ['console'])?.content
+  const page = content && 'files' in content ? content.files.get('index.html') : undefined
+  const html = page?.identity.bytes.toString() ?? ''
+  expect(html).toContain('a \\&quot;quoted\\&quot; &lt;code> &amp; more')
+  expect(html).not.toContain('%')
+  expect(page?.policy).toContain("script-src 'self';")
+  expect(page?.policy).toContain("require-trusted-types-for 'script'")
+})
+
+test('an application that is not served leaves its paths to the site', () => {
+  const settings = testSettings({}, ({ portals }) => {
+    portals.CONSUMER.app = null
+    portals.SYSTEM.app = { accessCode: 'no code of the portal' }
+  })
+  const sites = openSites(settings, () => undefined)
+  expect(['portal', 'console'].map((folder) => sites.find({ headers: {} }, [folder]))).toEqual([undefined, undefined])
+  expect(sites.isEmpty).toBe(true)
 })
