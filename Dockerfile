@@ -17,9 +17,11 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY bin ./bin
-COPY scripts/build.ts ./scripts/build.ts
+COPY tsconfig.json tsconfig.client.json LICENSE ./
+COPY scripts ./scripts
 COPY src ./src
-RUN node scripts/build.ts release
+COPY apps ./apps
+RUN node scripts/build.ts release && node scripts/apps.ts
 
 # The base image without build tools: it has Node and no package manager.
 FROM ${BASE} AS runtime
@@ -34,6 +36,7 @@ COPY config ./config
 COPY bin ./bin
 COPY docs/examples.json ./docs/examples.json
 COPY --from=build /app/build ./build
+COPY --from=build /app/dist/apps ./dist/apps
 # Compile the build once: the server starts faster and uses less memory. Import all parts, because cli.js alone would not
 # load every store and upstream. Node looks for the cache under the user id that runs it. It belongs to root, so that the
 # server cannot change it.

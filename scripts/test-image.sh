@@ -50,9 +50,9 @@ fi
 log "building $image"
 context="$work/context"
 rm -rf "$context" && mkdir -p "$context"
-cp -r Dockerfile .dockerignore package.json package-lock.json bin src assets config "$context"
-mkdir "$context/scripts" "$context/docs"
-cp scripts/build.ts "$context/scripts"
+cp -r Dockerfile .dockerignore package.json package-lock.json tsconfig.json tsconfig.client.json LICENSE "$context"
+cp -r bin scripts src apps assets config "$context"
+mkdir "$context/docs"
 cp docs/examples.json "$context/docs"
 buildah build -q --pull-never --format docker --build-arg "BASE=$base" --network host --layers=false -t "$image" "$context" >/dev/null
 

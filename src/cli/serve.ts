@@ -2,8 +2,15 @@ import { exit } from 'node:process'
 import type { Logger } from 'pino'
 import { isRole, type Role } from '../compose/index.ts'
 import { placesOf } from '../compose/store.ts'
-import { type Configuration, ConfigurationError, loadConfiguration, settingsThatNeedRestart } from '../config/index.ts'
-import { messageOf } from '../kernel/index.ts'
+import {
+  type Configuration,
+  ConfigurationError,
+  hasAppCode,
+  loadConfiguration,
+  settingsThatNeedRestart,
+} from '../config/index.ts'
+import { appFolders } from '../gateway/index.ts'
+import { messageOf, type Portal, portals } from '../kernel/index.ts'
 import { type Running, startServer } from '../main.ts'
 import { createLogger } from '../platform/telemetry/index.ts'
 import { developmentAccounts, developmentPassword } from '../seed/development.ts'
@@ -106,11 +113,16 @@ function onUncaughtException(report: (error: Error) => void): { first: Promise<E
   return { first, remove: () => process.off('uncaughtException', listener) }
 }
 
+const appNames: Readonly<Record<Portal, string>> = { CONSUMER: 'Portal', SYSTEM: 'Console' }
+
 /** For people, on standard error: standard output holds only the log. */
 function bannerOf(settings: Configuration, { port, operationsPort }: Running): string {
   const url = `http://${settings.listen.host}:${port}`
   const operations = `http://${settings.listen.operationsHost ?? settings.listen.host}:${operationsPort}`
   const lines = [
+    ...portals.flatMap((portal) =>
+      hasAppCode(settings.portals[portal]) ? [[appNames[portal], `${url}/${appFolders[portal]}`]] : [],
+    ),
     ['Portico', url],
     ...(settings.reference.enabled ? [['Docs', `${url}/docs`]] : []),
     ['Mail', settings.smtpUrl ? placesOf(settings).mail : `${operations}/mail`],

@@ -43,7 +43,7 @@ export { type AllowedOrigins, createAllowedOrigins, publicUrlsOf } from './pipel
 export { createRouter, type PrefixRoute } from './pipeline/router.ts'
 export { createSessionCookies, type SessionCookies } from './pipeline/session-cookie.ts'
 export * from './pipeline/stages/index.ts'
-export { createSiteHandler, openSites, type Sites, withSiteSockets } from './site/index.ts'
+export { appFolders, createSiteHandler, openSites, type Sites, withSiteSockets } from './site/index.ts'
 export type { ClosedSocket } from './sockets/relay.ts'
 export { relaySocketsStage } from './sockets/relay-stage.ts'
 

@@ -70,7 +70,7 @@ describe('serve into a pipe', () => {
       domains: { default: 'in-process' },
     })
     expect(lines.filter((line) => !line.startsWith('{')).map((line) => line.trim().split(' ')[0])).toEqual([
-      ...['Portico', 'Docs', 'Mail', 'Accounts', 'Password', 'Store'],
+      ...['Portal', 'Console', 'Portico', 'Docs', 'Mail', 'Accounts', 'Password', 'Store'],
     ])
   })
 })

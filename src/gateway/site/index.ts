@@ -40,8 +40,8 @@ export interface BlockedParts {
   blocked: readonly string[]
 }
 
-/** The folders of dist/apps, and the paths below which they are served. */
-const apps: Readonly<Record<Portal, string>> = { CONSUMER: 'portal', SYSTEM: 'console' }
+/** The folders of dist/apps, and the first segments of the paths below which they are served. */
+export const appFolders: Readonly<Record<Portal, string>> = { CONSUMER: 'portal', SYSTEM: 'console' }
 
 /** The inline content of the applications, which only have files. */
 const appPolicy: SitePolicy = { trustedTypes: true }
@@ -80,7 +80,7 @@ export function openSites(
   const openApp = (portal: Portal): Site[] => {
     const { app, hosts } = settings.portals[portal]
     if (app === null || !hasAppCode(settings.portals[portal])) return []
-    const folder = apps[portal]
+    const folder = appFolders[portal]
     const page = { accessCode: app.accessCode, edgeHeaders: settings.profile === 'development' }
     try {
       const files = readSite(inPackage(`dist/apps/${folder}`), appPolicy, socketOrigins(settings, portal), {
