@@ -1,0 +1,75 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import manifest from '../../package.json' with { type: 'json' }
+import { locales, readTexts } from '../../scripts/apps.ts'
+import { root } from '../harness/settings.ts'
+
+const files = globSync('apps/**/*.{ts,tsx}', { cwd: root })
+  .sort()
+  .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
+const apps = ['console', 'portal'] as const
+
+/** What the applications import besides their own files. */
+const packages = new Set(['portal-client', 'portico-client', 'texts', ...Object.keys(manifest.devDependencies)])
+
+function importsOf(text: string): string[] {
+  return [...text.matchAll(/(?:from|import\(?)\s*'([^']+)'/g)].map(([, name = '']) => name)
+}
+
+function packageOf(name: string): string {
+  return name.startsWith('@') ? name.split('/').slice(0, 2).join('/') : (name.split(/[/:]/)[0] ?? '')
+}
+
+/** Keys in single quotes that name a group of texts. */
+function keysIn(text: string, groups: ReadonlySet<string>): string[] {
+  return [...text.matchAll(/'([\w-]+)\.([\w]+)'/g)]
+    .filter(([, group = '']) => groups.has(group))
+    .map(([, group, key]) => `${group}.${key}`)
+}
+
+describe('the applications', () => {
+  test('use the public interface only: their own files, the client and packages', () => {
+    const foreign = files.flatMap(({ path, text }) => {
+      const folder = path.split('/')[1]
+      return importsOf(text)
+        .filter((name) => {
+          if (!name.startsWith('.')) return name !== 'i18next' && !packages.has(packageOf(name))
+          const target = join(path, '..', name)
+          return !target.startsWith(`apps/${folder}/`) && !target.startsWith('apps/kit/')
+        })
+        .map((name) => `${path}: ${name}`)
+    })
+    expect(foreign).toEqual([])
+  })
+
+  test('insert no HTML from texts', () => {
+    const found = files.filter(({ text }) => /dangerouslySetInnerHTML|innerHTML|insertAdjacentHTML/.test(text))
+    expect(found.map(({ path }) => path)).toEqual([])
+  })
+
+  test.each(apps)('%s: every text that the code names exists, and every text is used', (app) => {
+    const texts = readTexts(app).en
+    const groups = new Set(Object.keys(texts).map((key) => key.split('.')[0] ?? ''))
+    const own = files.filter(({ path }) => path.startsWith(`apps/${app}/`) || path.startsWith('apps/kit/'))
+    const used = new Set(own.flatMap(({ text }) => keysIn(text, groups)))
+    const known = Object.keys(texts)
+    expect([...used].filter((key) => !known.some((each) => each === key || each.startsWith(`${key}_`)))).toEqual([])
+    const code = own.map(({ text }) => text).join('\n')
+    // A template names several, such as `kit.theme_${each}`.
+    const isUsed = (key: string): boolean =>
+      used.has(key) || used.has(key.replace(/_\w+$/, '')) || code.includes(`\`${key.replace(/(?<=_)\w+$/, '')}\${`)
+    expect(known.filter((key) => !isUsed(key))).toEqual([])
+  })
+
+  test.each(apps)('%s: every language has the same values in a text', (app) => {
+    const texts = readTexts(app)
+    const valuesOf = (text: string) => [...text.matchAll(/\{\{(\w+)\}\}/g)].map(([, name]) => name).sort()
+    const different = Object.entries(texts.en).flatMap(([key, english]) =>
+      locales
+        .filter((locale) => valuesOf(texts[locale][key] ?? '').join() !== valuesOf(english).join())
+        .map((locale) => `${key} in ${locale}`),
+    )
+    expect(different).toEqual([])
+  })
+})
