@@ -42,7 +42,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/{e2e,faults,browser,generators,growth,package}/**', '**/node_modules/**'],
+          exclude: ['test/{e2e,faults,browser,generators,growth,keycloak,package}/**', '**/node_modules/**'],
           // Files share the loaded modules of their worker. Loading them for each file takes half as long again.
           isolate: false,
         },
@@ -73,6 +73,15 @@ export default defineConfig({
           globalSetup: ['test/generators/gateway.ts'],
           // They install and run tools of other languages. On an idle machine with two cores, all take three minutes.
           testTimeout: 600_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'keycloak',
+          include: ['test/keycloak/**/*.test.ts'],
+          globalSetup: ['test/keycloak/global-setup.ts'],
+          provide: { topology: 'embedded' },
         },
       },
       {

@@ -85,6 +85,11 @@ export const documented: Documented[] = [
     begins: 'scim() {',
     notRun: 'it needs an identity provider and a key: test/e2e/scim-guide.test.ts runs it',
   },
+  {
+    file: 'docs/guides/keycloak.md',
+    begins: 'openssl req -x509',
+    notRun: 'test/keycloak runs it, and signs in with the key that it makes',
+  },
   { file: 'docs/guides/export-the-audit-log.md', begins: 'echo "whsec_', prints: /^whsec_[A-Za-z0-9+/]{43}=$/m },
   ...['   pg_dump', 'portico audit verify', '   pg_restore', '   portico migrate'].map((begins) => ({
     file: 'docs/guides/backup-and-restore.md',
