@@ -22,6 +22,9 @@ const address = ['--http-enabled=true', '--http-host=127.0.0.1', '--http-port=0'
 const javaOptions =
   '-Xms128m -Xmx512m -XX:MaxMetaspaceSize=256m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+ExitOnOutOfMemoryError'
 
+/** On an idle machine, a start takes eight seconds. */
+const startMs = 180_000
+
 /** Undefined without `KEYCLOAK_HOME` or Java. */
 export async function startKeycloak(): Promise<KeycloakServer | undefined> {
   const program = join(process.env.KEYCLOAK_HOME ?? '', 'bin/kc.sh')
@@ -49,6 +52,7 @@ export async function startKeycloak(): Promise<KeycloakServer | undefined> {
     signal('SIGTERM')
     await hasExited
   }
+  const limit = setTimeout(kill, startMs)
   let output = ''
   const url = await new Promise<string>((resolve, reject) => {
     const collect = (chunk: Buffer): void => {
@@ -60,7 +64,7 @@ export async function startKeycloak(): Promise<KeycloakServer | undefined> {
     child.stderr.on('data', collect)
     child.once('error', reject)
     child.once('exit', () => reject(new Error(`Keycloak did not start:\n${output}`)))
-  })
+  }).finally(() => clearTimeout(limit))
   return { url, administrator, stop }
 }
 
