@@ -104,14 +104,14 @@ export interface PrefixPlacement {
 
 export interface BackendPorts extends Omit<RoutesPorts, 'inProcess'> {
   prefixes: readonly PrefixPlacement[]
-  /** The gateway always serves identity itself. */
-  identity: HandlerTable
+  /** Of the domains that the gateway always serves itself, such as identity. */
+  ofGateway: HandlerTable
   domains: HandlerTable
 }
 
 export async function createBackends(ports: BackendPorts): Promise<Backends> {
   const maxReplyBytes = ({ id }: Operation): number => maxReplyBytesOf(ports.settings, domainOf(id))
-  const identity = createInProcessBackend(ports.identity, maxReplyBytes)
+  const ofGateway = createInProcessBackend(ports.ofGateway, maxReplyBytes)
   const inProcess = createInProcessBackend(ports.domains, maxReplyBytes)
   const prefixes = await openPrefixes(ports)
   const { assertion, streams } = ports.settings
@@ -130,7 +130,7 @@ export async function createBackends(ports: BackendPorts): Promise<Backends> {
       const prefix = prefixes.get(id)
       if (prefix) return prefix
       const domain = domainOf(id)
-      return ports.catalogue.isRoutable(domain) ? routes.backendOf(domain) : identity
+      return ports.catalogue.isRoutable(domain) ? routes.backendOf(domain) : ofGateway
     },
     replace: (settings) => {
       const replaced = replacement.then(() => replaceRoutes(settings))

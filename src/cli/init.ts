@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { loadConfigured } from '../compose/extensions.ts'
 import { migrateStore } from '../compose/migrations.ts'
 import { loadConfiguration } from '../config/index.ts'
-import { identityContracts } from '../contract/index.ts'
+import { gatewayContracts } from '../contract/index.ts'
 import type { OpenDatabase } from '../database/index.ts'
 import { camelCase, skeletonOf } from '../documents/index.ts'
 import { describeError, isRecord } from '../kernel/index.ts'
@@ -46,7 +46,7 @@ export const init: Command = {
     if (existsSync(to)) throw new UsageError(`--to: ${to} exists already`)
     const openApi = readOpenApi(source)
     const domain = options.domain ?? domainOfTitle(titleOf(openApi))
-    if (Object.hasOwn(identityContracts, domain) || domains.some(({ name }) => name === domain))
+    if (Object.hasOwn(gatewayContracts, domain) || domains.some(({ name }) => name === domain))
       throw new UsageError(`--domain: the gateway has a domain ${domain} already; give another name`)
     const { document, open } = skeletonOf(openApi, domain)
     writeFileSync(to, dump(document, { lineWidth: 120, noRefs: true }))

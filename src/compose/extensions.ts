@@ -13,7 +13,7 @@ import {
   settingsAt,
   withRateGroups,
 } from '../config/index.ts'
-import { type Catalogue, identityContracts, joinWith } from '../contract/index.ts'
+import { type Catalogue, gatewayContracts, joinWith } from '../contract/index.ts'
 import type { SchemaOwner } from '../database/index.ts'
 import {
   bankSwitch,
@@ -41,7 +41,7 @@ import { orderOwners, sharedOwners } from './migrations.ts'
 
 /** Owners that are not domains. */
 const otherOwners: readonly string[] = [
-  ...Object.keys(identityContracts),
+  ...Object.keys(gatewayContracts),
   ...sharedOwners,
   'kernel',
   'pipeline',

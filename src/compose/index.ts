@@ -15,11 +15,13 @@ import {
   createHttpServer,
   createParseErrorLog,
   createReactionLog,
+  createTraffic,
   loadTracing,
   OpenStreams,
   openSites,
   type Tracing,
 } from '../gateway/index.ts'
+import type { HandlerTable } from '../kernel/index.ts'
 import { faultReport } from '../platform/dependency-log.ts'
 import { replicaName } from '../platform/runtime/index.ts'
 import {
@@ -52,7 +54,7 @@ import { composeIdentity, purposePorts, ticketOperations } from './identity.ts'
 import { openInfrastructure, type ProcessPorts } from './infrastructure.ts'
 import { type JobPace, type RunJob, startJobs } from './jobs.ts'
 import { findSplitLedger, splitLedgerWarning, watchLedger } from './ledger.ts'
-import { composeOperations } from './operations/index.ts'
+import { composeObservations, composeOperations, composeReplicas } from './operations/index.ts'
 import { operationsBelow, passThroughOf } from './pass-through.ts'
 import { buildPipeline, createDraining, type Parts, portalApp, withChannelSessionMetrics } from './portal.ts'
 import { assertNoSeededAccounts, composeSeed } from './seed.ts'
@@ -105,7 +107,9 @@ export async function compose(
     if (isGateway) await reportWeakenedRules(settings, loaded.domains, infrastructure, logger)
   } else if (isGateway) await composeSeed(catalogue, infrastructure, identity, domains)
   const tracing = settings.tracing.enabled ? await loadTracing() : null
-  const backends = await buildBackends(parts, tracing)
+  const replicas = composeReplicas(parts, building)
+  const observations = composeObservations(parts, replicas)
+  const backends = await buildBackends(parts, observations, tracing)
   building.defer(() => backends.close())
   const streams = createStreams(parts)
   const pipeline = buildPipeline(parts, backends, streams, tracing)
@@ -114,12 +118,14 @@ export async function compose(
   building.defer(() => explain.close())
   const reactions = createReactionLog(infrastructure.clock, settings.explain, isDevelopment)
   building.defer(() => reactions.close())
+  const traffic = createTraffic(infrastructure.clock)
   const sequencer = await startSequencer({ ...parts, registry: metrics.registry }, building)
   const { app, upgrades } = portalApp(parts, pipeline, tracing, (finished) => {
     explain.record(finished)
+    traffic.record(finished)
     if (finished.call && finished.call.method !== 'GET') sequencer.wake()
   })
-  const unserved = findUnserved(parts)
+  const unserved = findUnserved(parts, observations)
   if (isGateway) warnOfSplitLedger(loaded, settings, logger)
   const ledgerReadiness = watchLedger({
     ledger: domains.ledger,
@@ -130,10 +136,12 @@ export async function compose(
   const draining = createDraining()
   const operations = composeOperations({
     ...parts,
+    replicas,
     probes: [...infrastructure.probes, { name: 'ledger', check: ledgerReadiness.check }],
     isDraining: draining.isDraining,
     explain: (id) => [...explain.explain(id), ...reactions.explain(id)],
-    stack: building,
+    requests: explain,
+    traffic,
   })
   const runJob = await startJobs(
     { ...parts, registry: metrics.registry, sources: sequencer.sources, onReaction: reactions.record, spans, pace },
@@ -283,11 +291,13 @@ function createMetricsOfParts({ settings, infrastructure, logger, metrics, ident
   createDiskMetrics(metrics.registry, usesDisk ? () => freeBytes(settings.dataDirectory) : null)
 }
 
-function buildBackends(parts: Parts, tracing: Tracing | null) {
+function buildBackends(parts: Parts, observations: HandlerTable, tracing: Tracing | null) {
   const { isGateway, catalogue, settings, infrastructure, logger, metrics, perimeter } = parts
   const { identity, domains, passThrough } = parts
   return createBackends({
-    identity: isGateway ? withChannelSessionMetrics(identity.handlers, perimeter) : new Map(),
+    ofGateway: isGateway
+      ? new Map([...withChannelSessionMetrics(identity.handlers, perimeter), ...observations])
+      : new Map(),
     domains: domains.handlers,
     settings: withLocalBackends(isGateway, settings),
     signer: identity.signer,
@@ -320,10 +330,13 @@ function createStreams({ isGateway, settings, infrastructure, metrics, perimeter
   })
 }
 
-function findUnserved({ isGateway, catalogue, settings, logger, identity, domains }: Parts): string[] {
+function findUnserved(
+  { isGateway, catalogue, settings, logger, identity, domains }: Parts,
+  observations: HandlerTable,
+): string[] {
   const unserved = catalogue.operations
     .map(({ id }) => id)
-    .filter((id) => !identity.handlers.has(id) && !domains.handlers.has(id))
+    .filter((id) => ![identity.handlers, observations, domains.handlers].some((handlers) => handlers.has(id)))
   const withoutBackend = isGateway ? findUnservedOperations(catalogue, unserved, settings) : unserved
   if (withoutBackend.length > 0) logger.warn({ operations: withoutBackend }, 'operations without a handler or backend')
   return unserved

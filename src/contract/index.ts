@@ -9,18 +9,18 @@ import * as kernel from '../kernel/coded-values.ts'
 import { DeclarationErrors } from '../kernel/index.ts'
 import * as ledger from '../ledger/contract.ts'
 import { type Catalogue, type Contracts, type JoinedCatalogue, joinContracts } from './catalogue.ts'
-import { bankingContracts as callable, identityContracts, resources } from './resources.ts'
+import { bankingContracts as callable, gatewayContracts, identityContracts, resources } from './resources.ts'
 
 export type { Catalogue } from './catalogue.ts'
-export { identityContracts, resources } from './resources.ts'
+export { gatewayContracts, identityContracts, resources } from './resources.ts'
 
 /** `resources.ts` lacks those that the typed client does not call. */
 export const bankingContracts = { ...callable, provisioning }
 
 export function joinWith(domains: Contracts): JoinedCatalogue {
   const off = Object.entries(bankingContracts).filter(([name]) => !Object.hasOwn(domains, name))
-  const all = { ...identityContracts, ...domains }
-  return joinContracts({ kernel, ledger }, all, { off: Object.fromEntries(off), ofGateway: identityContracts })
+  const all = { ...identityContracts, ...domains, observations: gatewayContracts.observations }
+  return joinContracts({ kernel, ledger }, all, { off: Object.fromEntries(off), ofGateway: gatewayContracts })
 }
 
 /** Throws DeclarationErrors. */

@@ -22,6 +22,7 @@ import * as webhooks from '../banking/webhooks/contract.ts'
 import * as withdrawalChannels from '../banking/withdrawal-channels/contract.ts'
 import * as withdrawals from '../banking/withdrawals/contract.ts'
 import * as workspaces from '../banking/workspaces/contract.ts'
+import * as observations from '../gateway/observations/contract.ts'
 import * as browserSessions from '../identity/browser-sessions/contract.ts'
 import * as ipWhitelist from '../identity/ip-whitelist/contract.ts'
 import * as auth from '../identity/login/contract.ts'
@@ -47,6 +48,9 @@ export const identityContracts = {
   secureChannel,
 }
 
+/** The gateway serves these domains itself. */
+export const gatewayContracts = { ...identityContracts, observations }
+
 /** First what a new user needs, operators last. */
 export const bankingContracts = {
   profile,
@@ -71,4 +75,4 @@ export const bankingContracts = {
   proposals,
 }
 
-export const resources = { ...identityContracts, ...bankingContracts }
+export const resources = { ...identityContracts, ...bankingContracts, observations }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type LoadedDomain, toContract } from '../api/domain.ts'
 import { codesOf, rateGroupsOf } from '../contract/catalogue.ts'
-import { identityContracts } from '../contract/index.ts'
+import { gatewayContracts } from '../contract/index.ts'
 import { collectPermissions, marksOf, type PermissionRow } from '../contract/permissions.ts'
 import { type Operation, operationsIn, pipelineCodes, type RateRules } from '../kernel/index.ts'
 import * as ledger from '../ledger/contract.ts'
@@ -35,7 +35,7 @@ export function declarationsOf(
   domains: readonly LoadedDomain[] = [],
   isOff: (domain: LoadedDomain) => boolean = () => false,
 ): GatewayDeclarations {
-  const shared = { pipeline: { codes: pipelineCodes }, ledger, ...identityContracts }
+  const shared = { pipeline: { codes: pipelineCodes }, ledger, ...gatewayContracts }
   const owners: Owner[] = [
     ...Object.entries(shared).map(([name, contract]) => ({ name, contract, isOff: false })),
     ...domains.map((domain, index) => ({

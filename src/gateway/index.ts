@@ -6,6 +6,7 @@
  * - `http/` converts requests and responses.
  * - `pipeline/` contains the `Call`, the router, and the stages.
  * - `observability/` contains the request log, explain and traces.
+ * - `observations/` contains the operations that show them to operators.
  * - `sockets/` relays WebSockets.
  * - `site/` serves the front ends of the portals.
  * - `operations/` contains the operations listener and the public reference pages.
@@ -18,7 +19,7 @@ export { createRequestHandler } from './http/request-handler.ts'
 export { createResponseWriter } from './http/response-writer.ts'
 export { buildSecurityHeaders } from './http/security-headers.ts'
 export { createHttpServer } from './http/server.ts'
-export { createExplainLog } from './observability/explain.ts'
+export { createExplainLog, type ExplainLog } from './observability/explain.ts'
 export { createReactionLog, type ReactionRun } from './observability/reactions.ts'
 export {
   createPageLog,
@@ -27,6 +28,9 @@ export {
   type FinishedRequest,
   type LogSettings,
 } from './observability/request-log.ts'
+export { createTraffic, type Traffic } from './observability/traffic.ts'
+export { type ObservedQueue, observationHandlers, questions } from './observations/handlers.ts'
+export { RequestFilter, selectRequests } from './observations/requests.ts'
 export type { DemoSignIn } from './operations/demo-sign-in.ts'
 export { createOperationsApp } from './operations/operations-app.ts'
 export type { Probe } from './operations/probes.ts'

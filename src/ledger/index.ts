@@ -25,6 +25,7 @@ export {
   viewerOf,
 } from './order-view.ts'
 export type { Flow, FlowQuery, Posting } from './reads/flows-store.ts'
+export { countWaitingOrders } from './reads/orders-store.ts'
 export { type OrderQuery, toListParameters, toOrderQuery } from './reads/queries.ts'
 export type { Balance, Wallet } from './reads/wallets-store.ts'
 export { verifyRecentChanges } from './recent-integrity-store.ts'

@@ -1,11 +1,11 @@
-import { type Clock, type Durations, type Ids, type Instant, isRecord, minutes } from '../kernel/index.ts'
+import { type Clock, type Durations, type Ids, type Instant, isRecord, minutes, Refusal } from '../kernel/index.ts'
 import type { PubSub } from './pubsub.ts'
 
 /** The processes of a deployment that share Redis. Without it, a process knows only itself. */
 export interface Replicas {
   /** Answers a question of any replica. One function per question. */
   answer(question: string, work: Answer): void
-  /** Asks all replicas, this one included. Throws an Error if too many questions wait. */
+  /** Asks all replicas, this one included. Throws SYSTEM.UNAVAILABLE if too many questions wait. */
   gather(question: string, argument: string): Promise<Gathered>
   /** Tells the other replicas that this one ends on purpose. */
   close(): void
@@ -125,7 +125,8 @@ export function joinReplicas(name: string, { deployment, pubsub, clock, duration
   return {
     answer: (question, work) => void questions.set(question, work),
     gather: async (question, argument) => {
-      if (waiting.size >= maxWaiting) throw new Error('too many questions to the replicas wait')
+      if (waiting.size >= maxWaiting)
+        throw new Refusal('SYSTEM.UNAVAILABLE', { internal: 'too many questions to the replicas wait', retryAfter: 1 })
       const id: string = ids.next()
       const complete = Promise.withResolvers<void>()
       const answers: Waiting['answers'] = new Map()

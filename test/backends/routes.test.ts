@@ -138,7 +138,7 @@ function startHere(registry = new Registry(), sign = async (_: { ttlMs: number }
   return createBackends({
     prefixes: [],
     catalogue: bankingCatalogue,
-    identity: new Map(),
+    ofGateway: new Map(),
     domains: new Map(),
     settings: { ...testSettings({}), assertion, backends: { default: 'in-process' } },
     signer: { sign },

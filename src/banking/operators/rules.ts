@@ -56,7 +56,7 @@ export const operatorRoles: Record<string, (permission: Permission) => boolean> 
   settler: withDuties((permission) => /:(settle|reveal)$/.test(permission)),
 } satisfies Record<OperatorRole, (permission: Permission) => boolean>
 
-/** Every role can read everything. */
+/** Every role can read everything, and observe the gateway. */
 function withDuties(selects: (permission: Permission) => boolean) {
-  return (permission: Permission): boolean => permission.endsWith(':read') || selects(permission)
+  return (permission: Permission): boolean => /:(read|observe)$/.test(permission) || selects(permission)
 }

@@ -1,6 +1,6 @@
 import { declaredBy, domain } from '../../api/domain.ts'
 import type { Tx } from '../../database/index.ts'
-import { days, type HandlerTable, minutes, type Words } from '../../kernel/index.ts'
+import { days, type HandlerTable, type Instant, minutes, type Words } from '../../kernel/index.ts'
 import type { EventMapper } from '../../platform/events/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
 import * as contract from './contract.ts'
@@ -12,6 +12,7 @@ import { applyProviderRights, type ProviderRights } from './provider-rights.ts'
 import { proposalSettings } from './rules.ts'
 import { migrations } from './schema.ts'
 import type { ProposalPorts } from './service.ts'
+import { countPending } from './store.ts'
 
 /*
  * Decisions that need two operators: the permissions of operators, a new owner of a workspace without one, and the
@@ -33,11 +34,13 @@ export interface Proposals {
   mailJobs: JobKind[]
   /** Removes what an identity provider no longer gives an operator, and proposes what it newly gives. */
   applyProviderRights(tx: Tx, rights: ProviderRights): Promise<void>
+  /** Proposals that wait for a second operator. `since` is the time of the oldest one. */
+  countPending(): Promise<{ waiting: number; since: Instant | null }>
 }
 
 declare module '../../api/ports.ts' {
   interface DomainServices {
-    proposals: Pick<Proposals, 'applyProviderRights'>
+    proposals: Pick<Proposals, 'applyProviderRights' | 'countPending'>
   }
 }
 
@@ -48,6 +51,7 @@ export function createProposals(ports: ProposalsPorts): Proposals {
     jobs: [{ name: scheduledJob, attempts: 1, everyMs: minutes(1), work: (_, facts) => runScheduled(ports, facts) }],
     mailJobs: [noticeMailJob(ports)],
     applyProviderRights: (tx, rights) => applyProviderRights(ports, tx, rights),
+    countPending: () => countPending(ports.database, ports.clock.now()),
   }
 }
 
@@ -82,7 +86,7 @@ export default domain({
     'words',
   ],
   create: ({ use, sessions, permissions, factors, identityProviders, ledger, ...ports }) => {
-    const { mailJobs, applyProviderRights, ...parts } = createProposals({
+    const { mailJobs, applyProviderRights, countPending, ...parts } = createProposals({
       ...ports,
       factors,
       invite: identityProviders.invite,
@@ -92,6 +96,6 @@ export default domain({
       assertDifferentPerson: (tx, one, other) => ledger.within(tx).assertDifferentPerson(one, other),
       onSessionsEnded: sessions.invalidate,
     })
-    return { ...parts, gatewayJobs: mailJobs, service: { applyProviderRights } }
+    return { ...parts, gatewayJobs: mailJobs, service: { applyProviderRights, countPending } }
   },
 })

@@ -307,6 +307,19 @@ export interface ProposalQuery extends PageRequest {
   sortOrder: 'asc' | 'desc'
 }
 
+/** Without those whose time limit has passed. */
+export function countPending(database: Database, at: Instant): Promise<{ waiting: number; since: Instant | null }> {
+  return database
+    .selectFrom('operator_proposals')
+    .where(sql<boolean>`status = 'PENDING'`)
+    .where(validAt('createdAt', 'expiresAt', at))
+    .select([
+      (eb) => eb.fn.countAll<number>().as('waiting'),
+      (eb) => eb.fn.min<Instant | null>('createdAt').as('since'),
+    ])
+    .executeTakeFirstOrThrow()
+}
+
 const proposalSort = { createdAt: 'p.createdAt', updatedAt: 'p.updatedAt' } as const
 
 /** The status filter sees a pending proposal after its time limit as EXPIRED. */

@@ -6,7 +6,14 @@ import { z } from 'zod'
 import { declaredBy, domain } from '../../api/domain.ts'
 import { positive } from '../../config/values.ts'
 import type { Tx } from '../../database/index.ts'
-import { bizId, type HandlerTable, type RecoveredAccount, type Words, type WorkspaceId } from '../../kernel/index.ts'
+import {
+  bizId,
+  type HandlerTable,
+  type Instant,
+  type RecoveredAccount,
+  type Words,
+  type WorkspaceId,
+} from '../../kernel/index.ts'
 import type { EventMapper } from '../../platform/events/index.ts'
 import * as contract from './contract.ts'
 import { channelEvents } from './events.ts'
@@ -14,7 +21,7 @@ import { createHandlers } from './handlers.ts'
 import { defaultNetworks, networksSetting } from './networks.ts'
 import { keyedColumns, migrations } from './schema.ts'
 import { type ChannelsPorts, findPayoutChannel, type PayoutChannel, suspendChannels } from './service.ts'
-import { deleteChannels, readAnyChannel, readChannel } from './store.ts'
+import { countUnverified, deleteChannels, readAnyChannel, readChannel } from './store.ts'
 
 export interface WithdrawalChannels {
   handlers: HandlerTable
@@ -23,6 +30,8 @@ export interface WithdrawalChannels {
   channelOf(workspace: WorkspaceId, channel: string): Promise<PayoutChannel | undefined>
   /** A null workspace selects any workspace, for operators. */
   maskedAccountOf(workspace: WorkspaceId | null, channel: string): Promise<string | undefined>
+  /** Channels of all workspaces that wait for verification. `since` is the creation of the oldest one. */
+  countUnverified(): Promise<{ waiting: number; since: Instant | null }>
   clean(tx: Tx, reset: { workspaceId: WorkspaceId }): Promise<void>
   /** Affects only new channels of a recovered account. */
   suspend(tx: Tx, account: RecoveredAccount): Promise<number>
@@ -38,6 +47,7 @@ export function createWithdrawalChannels(ports: ChannelsPorts & { words: Words }
       return (await found)?.maskedAccount
     },
     channelOf: (workspace, id) => findPayoutChannel(ports, { workspace, channel: bizId<'withdrawalChannel'>(id) }),
+    countUnverified: () => countUnverified(ports.database),
     clean: (tx, { workspaceId }) => deleteChannels(tx, workspaceId),
     suspend: (tx, account) => suspendChannels(ports, tx, account),
   }
@@ -53,7 +63,7 @@ declare module '../../api/notices.ts' {
 
 declare module '../../api/ports.ts' {
   interface DomainServices {
-    withdrawalChannels: Pick<WithdrawalChannels, 'channelOf' | 'maskedAccountOf'>
+    withdrawalChannels: Pick<WithdrawalChannels, 'channelOf' | 'countUnverified' | 'maskedAccountOf'>
   }
 }
 
@@ -90,7 +100,7 @@ export default domain({
   ],
   create: ({ use, accounts, sessions, settings: { maxChannelsPerWorkspace, networks }, ...ports }) => {
     const { memberships, notices } = use('members')
-    const { handlers, events, clean, suspend, channelOf, maskedAccountOf } = createWithdrawalChannels({
+    const { handlers, events, clean, suspend, ...service } = createWithdrawalChannels({
       ...ports,
       members: memberships,
       notices,
@@ -99,7 +109,6 @@ export default domain({
       maxPerWorkspace: maxChannelsPerWorkspace,
       suspendYoungerThanMs: accounts.suspicionWindowMs,
     })
-    const service = { channelOf, maskedAccountOf }
     return { handlers, events, service, onSandboxReset: clean, onAccountRecovered: suspend }
   },
 })

@@ -148,6 +148,18 @@ export type ListedChannel = Channel & { workspaceKind: WorkspaceKind }
 const workspaceKindOfChannel = sql<WorkspaceKind>`(SELECT workspace_kind FROM workspaces w
   WHERE w.biz_id = withdrawal_channels.workspace_biz_id)`
 
+/** Of all workspaces, for operators. */
+export function countUnverified(database: Database): Promise<{ waiting: number; since: Instant | null }> {
+  return database
+    .selectFrom('withdrawal_channels')
+    .where('channelStatus', '=', 'PENDING_VERIFICATION')
+    .select([
+      (eb) => eb.fn.countAll<number>().as('waiting'),
+      (eb) => eb.fn.min<Instant | null>('createdAt').as('since'),
+    ])
+    .executeTakeFirstOrThrow()
+}
+
 /** For operators: covers all workspaces. */
 export function listAllChannels(database: Database, query: ChannelQuery): Promise<Page<ListedChannel>> {
   const { workspace, workspaceKind, from, to, sortBy, sortOrder } = query

@@ -3,7 +3,9 @@ import { Recent } from './recent.ts'
 import type { FinishedRequest } from './request-log.ts'
 
 /** Contains nothing that the client sent except its ids, unless the message of a thrown error does. */
-interface Decision {
+export interface Decision {
+  /** Orders the requests of a replica that arrived in the same millisecond. */
+  sequence: number
   requestId: string
   idempotencyKey: string | null
   at: Instant
@@ -35,7 +37,7 @@ interface StageVerdict {
   ms?: number
 }
 
-interface Explanation extends Omit<Decision, 'at' | 'stageIndex' | 'startedAt' | 'endedAt' | 'stageEnds'> {
+interface Explanation extends Omit<Decision, 'sequence' | 'at' | 'stageIndex' | 'startedAt' | 'endedAt' | 'stageEnds'> {
   at: string
   stages: StageVerdict[]
 }
@@ -44,6 +46,8 @@ export interface ExplainLog {
   record(finished: FinishedRequest): void
   /** By request id or idempotency key, newest first. A client may use an id more than once. */
   explain(id: string): Explanation[]
+  /** Newest first. */
+  find(matches: (decision: Decision) => boolean): Decision[]
   close(): void
 }
 
@@ -55,24 +59,32 @@ export function createExplainLog(
   includesErrors: boolean,
 ): ExplainLog {
   const recent = new Recent<Decision>(clock, limits)
+  // Replicas start at different times, so their requests get different numbers.
+  let sequence: number = clock.now()
   return {
-    record: (finished) => recent.add(toDecision(finished, clock, includesErrors)),
+    record: (finished) => {
+      sequence += 1
+      recent.add(toDecision(finished, sequence, clock, includesErrors))
+    },
     explain: (id) => recent.find((each) => isNamed(each, id)).map((decision) => toExplanation(decision, stageNames)),
+    find: (matches) => recent.find(matches).sort((a, b) => b.at - a.at || b.sequence - a.sequence),
     close: () => recent.close(),
   }
 }
 
-function isNamed({ requestId, idempotencyKey }: Decision, id: string): boolean {
+export function isNamed({ requestId, idempotencyKey }: Decision, id: string): boolean {
   return requestId === id || idempotencyKey === id
 }
 
 function toDecision(
   { requestId, call, refusal, status, ms }: FinishedRequest,
+  sequence: number,
   clock: Clock,
   includesErrors: boolean,
 ): Decision {
   const endedAt = performance.now()
   return {
+    sequence,
     requestId,
     idempotencyKey: call?.idempotencyKey ?? null,
     at: call?.receivedAt ?? clock.now(),
@@ -98,7 +110,14 @@ function roundMs(ms: number): number {
 }
 
 function toExplanation(decision: Decision, names: readonly string[]): Explanation {
-  const { stageIndex: _index, startedAt: _start, endedAt: _end, stageEnds: _ends, ...facts } = decision
+  const {
+    sequence: _sequence,
+    stageIndex: _index,
+    startedAt: _start,
+    endedAt: _end,
+    stageEnds: _ends,
+    ...facts
+  } = decision
   return { ...facts, at: toIso(decision.at), stages: toVerdicts(decision, names) }
 }
 

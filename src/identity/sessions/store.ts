@@ -14,6 +14,7 @@ import {
   type Instant,
   type Permission,
   type Portal,
+  portals,
   type SessionId,
   toDate,
 } from '../../kernel/index.ts'
@@ -259,6 +260,19 @@ export function listActiveSessions(
     .orderBy('loginAt', 'desc')
     .orderBy('bizId', 'desc')
     .execute()
+}
+
+/** Of each portal. */
+export async function countOpenSessions(database: Database, now: Instant): Promise<ReadonlyMap<Portal, number>> {
+  const counts = await database
+    .selectFrom('sessions')
+    .select(['portal', (eb) => eb.fn.countAll<number>().as('open')])
+    .where('portal', 'in', portals)
+    .where('endedAt', 'is', null)
+    .where(isUnexpired(now))
+    .groupBy('portal')
+    .execute()
+  return new Map(portals.map((portal) => [portal, counts.find((each) => each.portal === portal)?.open ?? 0]))
 }
 
 export interface SessionConfiguration {

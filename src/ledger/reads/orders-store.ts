@@ -82,6 +82,26 @@ export async function listOrders(database: Database, query: OrderQuery): Promise
   return toPage(orders, await readTotal(sets, orders.length, query), query)
 }
 
+/**
+ * Counts the orders of all workspaces in a status that waits for an operator, from an index. An order whose time limit has
+ * passed counts until the job has ended it.
+ */
+export async function countWaitingOrders(
+  database: Database,
+  { type, status }: { type: OrderType; status: string },
+): Promise<{ waiting: number; since: Instant | null }> {
+  return database
+    .selectFrom('orders')
+    .where('orderType', '=', type)
+    .where('status', '=', status)
+    .where(isNotCompleted)
+    .select([
+      (eb) => eb.fn.countAll<number>().as('waiting'),
+      (eb) => eb.fn.min<Instant | null>('createdAt').as('since'),
+    ])
+    .executeTakeFirstOrThrow()
+}
+
 /** ISO 8601 timestamps in UTC with milliseconds sort by time, so they can be compared as text. */
 export async function listDueOrders(database: Database, query: DueQuery): Promise<OrderId[]> {
   const { type, status, at, workspace, limit } = query
