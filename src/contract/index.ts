@@ -9,7 +9,7 @@ import * as kernel from '../kernel/coded-values.ts'
 import { DeclarationErrors } from '../kernel/index.ts'
 import * as ledger from '../ledger/contract.ts'
 import { type Catalogue, type Contracts, type JoinedCatalogue, joinContracts } from './catalogue.ts'
-import { bankingContracts as callable, gatewayContracts, identityContracts, resources } from './resources.ts'
+import { bankingContracts as callable, gatewayContracts, identityContracts } from './resources.ts'
 
 export type { Catalogue } from './catalogue.ts'
 export { gatewayContracts, identityContracts, resources } from './resources.ts'
@@ -30,7 +30,7 @@ export function catalogueWith(domains: Contracts): Catalogue {
   return catalogue
 }
 
-export const bankingCatalogue: Catalogue = catalogueWith({ ...resources, provisioning })
+export const bankingCatalogue: Catalogue = catalogueWith(bankingContracts)
 
 export const {
   operations: catalogue,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { bankingContracts, catalogue, identityContracts } from '../../src/contract/index.ts'
+import { bankingContracts, catalogue, gatewayContracts, identityContracts } from '../../src/contract/index.ts'
 import { observedErrors } from '../../src/contract/observed-errors.ts'
 import { listRefusals } from '../../src/contract/policies.ts'
 import { domainOf, type Operation, operationsIn, pathParamNames } from '../../src/kernel/index.ts'
@@ -33,7 +33,7 @@ describe.each(everyRow)('$method $path', ({ method, path, workspace, observed })
   })
 })
 
-const contracts = { ...identityContracts, ...bankingContracts }
+const contracts = { ...identityContracts, ...bankingContracts, observations: gatewayContracts.observations }
 
 describe('the catalogue', () => {
   it('has the parameter names of the interface on the web chain', () => {

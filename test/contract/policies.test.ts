@@ -86,6 +86,7 @@ describe('policies', () => {
       'file:delete': ['files.delete'],
       'file:read': ['files.download', 'files.link', 'files.read'],
       'file:upload': ['files.upload'],
+      'gateway:observe': ['observations.listRequests', 'observations.readOverview', 'observations.readRequest'],
       'invitation:manage': ['invitations.cancel', 'invitations.confirm', 'invitations.create'],
       'invitation:read': ['invitations.list'],
       'ledger:read': ['operators.ledgerInvariants', 'operators.orderPostings'],
@@ -255,7 +256,7 @@ describe('policies', () => {
     ])
     const powers = codesThat('operator', 'isPower')
     const others = permissionTable.operator.map(({ code }) => code).filter((code) => !powers.includes(code))
-    expect(others.filter((code) => !code.endsWith(':read'))).toEqual([])
+    expect(others.filter((code) => !/:(read|observe)$/.test(code))).toEqual([])
   })
 
   it('the operations that require step-up', () => {

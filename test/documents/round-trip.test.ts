@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type LoadedDomain, toContract } from '../../src/api/domain.ts'
-import { bankingCatalogue, catalogueWith, identityContracts } from '../../src/contract/index.ts'
+import { bankingCatalogue, catalogueWith, gatewayContracts } from '../../src/contract/index.ts'
 import { anonymous } from '../../src/contract/policies.ts'
 import { readDocument } from '../../src/documents/index.ts'
 import { isRecord, operationsIn } from '../../src/kernel/index.ts'
@@ -35,13 +35,13 @@ describe.each([
   })
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-  test('contains every operation except those of identity, which every gateway has', () => {
-    const identity = Object.values(identityContracts).flatMap((contract) =>
+  test('contains every operation except those that every gateway has', () => {
+    const ofGateway = Object.values(gatewayContracts).flatMap((contract) =>
       operationsIn(contract).map(([, { id }]) => id),
     )
     const read = domains.flatMap(({ operations }) => Object.values(operations).map(({ id }) => id))
     const documented = bankingCatalogue.operations.filter(({ protocol }) => protocol === undefined)
-    const expected = documented.map(({ id }) => id).filter((id) => !identity.includes(id))
+    const expected = documented.map(({ id }) => id).filter((id) => !ofGateway.includes(id))
     expect(read.toSorted()).toEqual(expected.toSorted())
   })
 

@@ -28,7 +28,8 @@ export const operatorQueues = [
 export type OperatorQueue = (typeof operatorQueues)[number]
 
 const maxPageSize = 200
-const requestId = text(255)
+/** A request id, or an idempotency key: visible characters of ASCII, and spaces. */
+const requestId = z.string().regex(/^[ -~]{1,255}$/)
 
 const request = {
   replica: z.string().meta({ description: 'The gateway that decided.' }),
@@ -140,14 +141,14 @@ const Replica = z.object({
   uptimeSeconds: z.int(),
   readiness: z.enum(['ready', 'unready', 'draining']),
   checks: z
-    .array(z.object({ name: z.string(), state: z.string() }))
-    .meta({ description: 'The state of each dependency: `ok`, `read-only`, `degraded` or `failed`.' }),
+    .array(z.object({ name: z.string(), result: z.string() }))
+    .meta({ description: 'The result for each dependency: `ok`, `read-only`, `degraded` or `failed`.' }),
 })
 
 const Circuit = z.object({
   replica: z.string(),
   backend: z.string(),
-  state: z.string().meta({ description: '`closed`, `half open` or `open`.' }),
+  circuit: z.string().meta({ description: '`closed`, `half open` or `open`.' }),
 })
 
 const LedgerState = z.object({

@@ -40,11 +40,11 @@ export function toStateViews({ replicas, missing, shared }: Status) {
   return {
     replicas: replicas.map(({ replica, version, role, startedAt, uptimeSeconds, readiness, checks }) => ({
       ...{ replica, version, role, startedAt, uptimeSeconds, readiness },
-      checks: Object.entries(checks).map(([name, state]) => ({ name, state })),
+      checks: Object.entries(checks).map(([name, result]) => ({ name, result })),
     })),
     missing,
     circuits: replicas.flatMap(({ replica, backends }) =>
-      Object.entries(backends).map(([backend, state]) => ({ replica, backend, state })),
+      Object.entries(backends).map(([backend, circuit]) => ({ replica, backend, circuit })),
     ),
     ledger: shared.ledger,
     audit: {

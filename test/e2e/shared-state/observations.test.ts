@@ -175,7 +175,7 @@ describe('observations', needsStore(), () => {
     expect(overview.replicas[0]).toMatchObject({
       readiness: 'ready',
       version: expect.stringMatching(/^\d+\.\d+\.\d+/),
-      checks: expect.arrayContaining([{ name: 'store', state: 'ok' }]),
+      checks: expect.arrayContaining([{ name: 'store', result: 'ok' }]),
     })
     expect(overview.sessions).toEqual([
       { portal: 'CONSUMER', open: expect.any(Number) },
@@ -194,7 +194,7 @@ describe('observations', needsStore(), () => {
     ])
   })
 
-  test.runIf(isDistributed)('observations 200: a replica that is gone is named', async () => {
+  test('observations 200: a replica that is gone is named', needsStore('distributed'), async () => {
     const { redisUrl } = portico.settings
     const { pathname, port } = new URL(redisUrl?.reveal() ?? '')
     const message = { deployment: pathname, from: randomUUID(), name: 'gone-1', kind: 'here' }
