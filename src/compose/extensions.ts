@@ -98,11 +98,12 @@ export function catalogueOf(domains: readonly LoadedDomain[]): Catalogue {
 
 export function withDomainLimits<Settings extends Pick<Configuration, 'limits' | 'portals'>>(
   settings: Settings,
-  { rateGroups: declared, operatorPermissions }: Pick<Catalogue, 'rateGroups' | 'operatorPermissions'>,
+  catalogue: Pick<Catalogue, 'rateGroups' | 'operatorPermissions' | 'workspacePermissions'>,
 ): Settings {
+  const declared = catalogue.rateGroups
   const errors = [
     ...rateGroupErrors(settings, new Set([...rateGroups, ...declared.keys()])),
-    ...requiredPasskeyErrors(settings, operatorPermissions),
+    ...requiredPasskeyErrors(settings, catalogue),
   ]
   if (errors.length > 0) throw new ConfigurationError(errors)
   return withRateGroups(settings, Object.fromEntries(declared))

@@ -219,6 +219,7 @@ export async function composeParts(
     purposes: purposePorts(operations, infrastructure.database, () => domains),
     suspendCredentials: (tx, account) => domains.hooks.accountRecovered(tx, account),
     permissionsOfRole: (role) => catalogue.operatorPermissions.filter((code) => operatorRoles[role]?.(code)),
+    holdPayouts: async (tx, held) => domains.service('members')?.memberships.holdPayouts(tx, held),
     applyProviderRights: (tx, rights) => domains.requireService('proposals').applyProviderRights(tx, rights),
   })
   const domains = await composeDomains(loaded.domains, {

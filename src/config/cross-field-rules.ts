@@ -34,10 +34,8 @@ export function crossFieldErrors(settings: Settings): string[] {
 function passkeyErrors({ portals }: Settings): string[] {
   return Object.entries(portals).flatMap(([name, { mfa, passkeys }]) => {
     const errors: string[] = []
-    if (name === 'CONSUMER' && mfa.required.passkey !== 'none')
-      errors.push('portals.CONSUMER.mfa.required.passkey: must be none, because consumers have no operator permissions')
-    if (name === 'SYSTEM' && mfa.required.passkey !== 'none' && !passkeys)
-      errors.push('portals.SYSTEM.mfa.required.passkey: needs portals.SYSTEM.passkeys')
+    if (mfa.required.passkey !== 'none' && !passkeys)
+      errors.push(`portals.${name}.mfa.required.passkey: needs portals.${name}.passkeys`)
     // Browsers look for related origins on the host of the relying party.
     if (passkeys && !passkeys.origins.some((origin) => isBelow(new URL(origin).hostname, passkeys.rpId)))
       errors.push(`portals.${name}.passkeys.origins: must contain an origin of ${passkeys.rpId} or of a subdomain`)

@@ -86,10 +86,10 @@ const requiredFactors = z
         error: '`none`, `all`, or a list of permissions',
       })
       .describe(
-        'Which operations need a passkey. `none` requires none. A list of permissions requires a session that was started with a passkey, and a step-up with one, for operations with these permissions. `all` requires it for every operation of an account with permissions, except for the registration of its first passkey.',
+        'Which operations need a passkey. `none` requires none. A list of permissions requires a session that was started with a passkey, and a step-up with one, for operations with these permissions. On CONSUMER, they are permissions of workspace roles. `all` requires it for every operation, except those with which a person secures the account or registers its first passkey. On SYSTEM, `all` applies to accounts with permissions.',
       ),
   })
-  .describe('Factors that operators must use. The setting has no effect on CONSUMER.')
+  .describe('Factors that people must use. They need `passkeys` of the portal.')
 
 const portal = z.strictObject({
   accessCodes: z
@@ -284,13 +284,21 @@ export function rateGroupErrors({ limits, portals }: Limits, known: ReadonlySet<
   )
 }
 
-/** `known` are the permissions of operators. */
-export function requiredPasskeyErrors({ portals }: Pick<Limits, 'portals'>, known: readonly string[]): string[] {
-  const { passkey } = portals.SYSTEM.mfa.required
-  if (typeof passkey === 'string') return []
-  return passkey
-    .filter((code) => !known.includes(code))
-    .map((code) => `portals.SYSTEM.mfa.required.passkey: no permission of operators has the code ${code}; correct it`)
+/** `known` are the permissions of workspace roles and of operators. */
+export function requiredPasskeyErrors(
+  { portals }: Pick<Limits, 'portals'>,
+  known: { workspacePermissions: readonly string[]; operatorPermissions: readonly string[] },
+): string[] {
+  const unknownOf = (portal: Portal, codes: readonly string[], owners: string) => {
+    const { passkey } = portals[portal].mfa.required
+    const unknown = typeof passkey === 'string' ? [] : passkey.filter((code) => !codes.includes(code))
+    const field = `portals.${portal}.mfa.required.passkey`
+    return unknown.map((code) => `${field}: no permission of ${owners} has the code ${code}; correct it`)
+  }
+  return [
+    ...unknownOf('CONSUMER', known.workspacePermissions, 'workspace roles'),
+    ...unknownOf('SYSTEM', known.operatorPermissions, 'operators'),
+  ]
 }
 
 export function withRateGroups<Settings extends Pick<Limits, 'limits'>>(

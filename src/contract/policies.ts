@@ -1,5 +1,14 @@
 import * as z from 'zod'
-import { type Chain, type ChainId, type Code, chains, type Operation, type Policy } from '../kernel/index.ts'
+import {
+  type Chain,
+  type ChainId,
+  type Code,
+  chains,
+  domainOf,
+  needsApiKey,
+  type Operation,
+  type Policy,
+} from '../kernel/index.ts'
 import { observedErrors } from './observed-errors.ts'
 
 /*
@@ -106,7 +115,7 @@ export function listImpliedRefusals(operation: Operation, chainId: ChainId): Cod
     [operation.startsBrowserSession === true, ['ACCESS.ORIGIN_NOT_ALLOWED']],
     [policy.workspace !== 'none', ['ACCESS.WORKSPACE_REQUIRED', 'ACCESS.PERMISSION_DENIED', 'WORKSPACE.NOT_ACTIVE']],
     [policy.permission !== null, ['ACCESS.PERMISSION_DENIED']],
-    [policy.permission !== null && policy.workspace === 'none', ['ACCESS.PASSKEY_REQUIRED']],
+    [needsMoreThanSession(operation) && !needsApiKey(chains[chainId]), ['ACCESS.PASSKEY_REQUIRED']],
     [policy.stepUp !== false, ['ACCESS.STEP_UP_REQUIRED']],
     [policy.idempotent, ['REQUEST.IN_PROGRESS', 'REQUEST.ID_REUSED']],
     [operation.reply === 'socket', ['ACCESS.ORIGIN_NOT_ALLOWED', 'REQUEST.UPGRADE_REQUIRED']],
@@ -124,6 +133,22 @@ export function listRefusals(operation: Operation, chainId: ChainId): Code[] {
       ...(observed ? [observed.code] : []),
     ]),
   ]
+}
+
+const securityDomains: ReadonlySet<string> = new Set([
+  'auth',
+  'browserSessions',
+  'ipWhitelist',
+  'mfa',
+  'passkeys',
+  'password',
+  'providers',
+  'sessions',
+])
+
+/** Whether an operation of an account manages its sign-in, its sessions and its factors. */
+export function securesAccount({ id }: Pick<Operation, 'id'>): boolean {
+  return securityDomains.has(domainOf(id))
 }
 
 const declaredCodes = new WeakMap<Operation, ReadonlySet<Code>>()
@@ -165,4 +190,9 @@ export function codeForMalformedParam({ malformedParam, refuses }: Operation): C
   return (
     malformedParam ?? (refuses.includes('RESOURCE.NOT_FOUND') ? 'RESOURCE.NOT_FOUND' : 'VALIDATION.INVALID_PARAMETER')
   )
+}
+
+/** A session without a passkey is enough to secure an account, even with `mfa.required.passkey: all`. */
+function needsMoreThanSession({ policy, ...operation }: Operation): boolean {
+  return policy.permission !== null || (policy.caller === 'account' && !securesAccount(operation))
 }

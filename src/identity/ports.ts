@@ -43,10 +43,17 @@ export type ApplyProviderRights = (
   rights: { accountId: AccountId; to: readonly Permission[]; reason: string; at: Instant },
 ) => Promise<void>
 
+/** Runs in the transaction that registers the first passkey of a consumer, with which the account gains permissions. */
+export type HoldPayouts = (
+  tx: Tx,
+  held: { accountId: AccountId; gained: 'all' | readonly string[]; at: Instant },
+) => Promise<void>
+
 export interface IdentityHooks {
   openWorkspace: OpenOwnWorkspace
   suspendCredentials: SuspendCredentials
   applyProviderRights: ApplyProviderRights
+  holdPayouts: HoldPayouts
   /** Of operators. */
   permissionsOfRole(role: string): readonly Permission[]
   purposes: PurposePorts

@@ -1,4 +1,5 @@
 import type { Code, InvalidField } from './codes.ts'
+import type { WorkspaceAccess } from './request.ts'
 import { wholeSeconds } from './scalars.ts'
 
 /** For the RateLimit response headers. */
@@ -77,6 +78,21 @@ export function conflict(internal: string, field?: string): Refusal {
 /** Returns ACCESS.PERMISSION_DENIED. */
 export function denied(internal: string): Refusal {
   return new Refusal('ACCESS.PERMISSION_DENIED', { internal })
+}
+
+/** Returns ACCESS.PASSKEY_REQUIRED. */
+export function passkeyRequired(internal: string): Refusal {
+  return new Refusal('ACCESS.PASSKEY_REQUIRED', { internal })
+}
+
+/** Throws ACCESS.PERMISSION_DENIED, or ACCESS.PASSKEY_REQUIRED if a session that was started with a passkey is allowed. */
+export function assertAllowed(
+  access: WorkspaceAccess,
+  isAllowed: (access: Omit<WorkspaceAccess, 'withPasskey'>) => boolean,
+  internal: string,
+): void {
+  if (isAllowed(access)) return
+  throw access.withPasskey && isAllowed(access.withPasskey) ? passkeyRequired(internal) : denied(internal)
 }
 
 /** Throws the refusal without a value. Default: RESOURCE.NOT_FOUND. */

@@ -16,6 +16,11 @@ export interface Caller {
   permissions: ReadonlySet<Permission>
   /** Permissions that the account has, and this session lacks because it was not started with a passkey. */
   withheld?: ReadonlySet<Permission>
+  /**
+   * The permissions that every workspace withholds from this session because it was not started with a passkey. With
+   * `all`, the session can only secure its account.
+   */
+  withheldByWorkspaces?: 'all' | ReadonlySet<string>
   /** The keyed digest of the browser's session cookie, if the request has one. */
   cookieDigest?: Uint8Array
 }
@@ -25,6 +30,8 @@ export interface WorkspaceAccess {
   id: WorkspaceId
   isOwner: boolean
   permissions: ReadonlySet<Permission>
+  /** The member's access in a session that was started with a passkey, if this session has less. */
+  withPasskey?: Omit<WorkspaceAccess, 'withPasskey'>
 }
 
 export interface Idempotency {

@@ -116,6 +116,7 @@ export async function harness(
     findTicketOperation: () => undefined,
     suspendCredentials: async () => ({}),
     applyProviderRights: async () => undefined,
+    holdPayouts: async () => undefined,
     permissionsOfRole: () => [],
     countOpening: () => undefined,
     isCountry: (code) => code === 'DE' || code === 'US',

@@ -1,9 +1,9 @@
 import type { DomainPorts } from '../../api/domain.ts'
 import type { Database } from '../../database/index.ts'
 import {
+  assertAllowed,
   assertFound,
   conflict,
-  denied,
   type Ids,
   type Page,
   type Permission,
@@ -35,9 +35,10 @@ const listPermissions: Record<ExportType, Permission | null> = {
 }
 
 /** Called when an export is created and when it is downloaded. */
-export function assertListPermission(type: ExportType, { permissions }: WorkspaceAccess): void {
+export function assertListPermission(type: ExportType, access: WorkspaceAccess): void {
   const required = listPermissions[type]
-  if (required !== null && !permissions.has(required)) throw denied(`the caller lacks ${required}`)
+  if (required !== null)
+    assertAllowed(access, ({ permissions }) => permissions.has(required), `the caller lacks ${required}`)
 }
 
 export interface ExportPorts {

@@ -49,6 +49,20 @@ export async function holdMembersOf(
     .execute()
 }
 
+/** In every workspace of the account. */
+export async function holdPayoutsOf(
+  tx: Tx,
+  accountId: AccountId,
+  payouts: readonly Permission[],
+  at: Instant,
+): Promise<void> {
+  await tx
+    .updateTable('memberships')
+    .set({ payoutsSince: withPayoutsSince(payouts, at) })
+    .where('accountBizId', '=', accountId)
+    .execute()
+}
+
 /**
  * Records that a member has added permissions to a role. Repeated additions keep one row per member of the role, unless
  * the grantor or the member has been given other permissions in between.

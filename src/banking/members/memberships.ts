@@ -3,6 +3,7 @@ import type { Grant } from '../../contract/permissions.ts'
 import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
+  assertAllowed,
   assertSteppedUp,
   type Caller,
   conflict,
@@ -17,7 +18,7 @@ import {
   type WorkspaceStatus,
   wholeSeconds,
 } from '../../kernel/index.ts'
-import { type Gain, holdMembersOf, recordGrowth } from './hold-store.ts'
+import { type Gain, holdMembersOf, holdPayoutsOf, recordGrowth } from './hold-store.ts'
 import { addMembership, type NewMembership, removeMembership, setRole } from './membership-store.ts'
 import { isSuspect, restoreMembership } from './recovery-store.ts'
 import { type AccessRules, gainedAt, holdRemaining, isEnterable, isWidened, mayActAsOwner, mayGrant } from './rules.ts'
@@ -166,6 +167,19 @@ export class Memberships {
     if (remainingMs > 0 && !(await isExempt())) throw payoutHold(remainingMs)
   }
 
+  /**
+   * Call when an account registers its first passkey, which may be a thief's. Holds those of the permissions that pay
+   * out, in every workspace of the account.
+   */
+  async holdPayouts(
+    tx: Tx,
+    { accountId, gained, at }: { accountId: AccountId; gained: 'all' | readonly string[]; at: Instant },
+  ): Promise<void> {
+    const all = this.#ports.rules.payoutsOf({ roleType: 'OWNER', permissionCodes: [] })
+    const payouts = gained === 'all' ? all : all.filter((code) => gained.includes(code))
+    if (payouts.length > 0) await holdPayoutsOf(tx, accountId, payouts, at)
+  }
+
   /** Whether the holder of `access` has the permissions of a grant. */
   mayGrant(access: WorkspaceAccess, grant: Grant): boolean {
     return mayGrant(access, grant)
@@ -174,10 +188,11 @@ export class Memberships {
   /**
    * Giving a power needs what using it needs. Every command that gives permissions to a member, a role, an invitation or
    * an API key calls this. Throws ACCESS.PERMISSION_DENIED if the caller lacks a permission of the grant,
-   * ACCESS.STEP_UP_REQUIRED if the grant holds a power, and ACCESS.PAYOUT_HOLD if the caller cannot pay out yet.
+   * ACCESS.PASSKEY_REQUIRED if only the session does, ACCESS.STEP_UP_REQUIRED if the grant holds a power, and
+   * ACCESS.PAYOUT_HOLD if the caller cannot pay out yet.
    */
   async assertMayGrant(tx: Tx, { caller, access, at }: Grantor, grant: Grant): Promise<void> {
-    if (!mayGrant(access, grant)) throw denied('the caller lacks a permission of the grant')
+    assertAllowed(access, (each) => mayGrant(each, grant), 'the caller lacks a permission of the grant')
     this.assertSteppedUpFor({ caller, at }, grant)
     const payouts = this.#ports.rules.payoutsOf(grant)
     const member = { accountId: caller.accountId, workspaceId: access.id }

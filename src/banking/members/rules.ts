@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Grant, PermissionRow } from '../../contract/permissions.ts'
 import {
+  type Caller,
   type Instant,
   type Permission,
   type RoleType,
@@ -48,7 +49,10 @@ export function mayActAsOwner(policyConfig: unknown): boolean {
 }
 
 /** Nobody grants what they lack. */
-export function mayGrant(access: WorkspaceAccess, { roleType, permissionCodes }: Grant): boolean {
+export function mayGrant(
+  access: Pick<WorkspaceAccess, 'isOwner' | 'permissions'>,
+  { roleType, permissionCodes }: Grant,
+): boolean {
   const held: ReadonlySet<string> = access.permissions
   return roleType === 'OWNER' ? access.isOwner : permissionCodes.every((code) => held.has(code))
 }
@@ -124,6 +128,13 @@ export class AccessRules {
     const permissions = parseLimits(policyConfig).readOnly ? held.intersection(this.#reads) : held
     return { id: workspaceId, isOwner, permissions }
   }
+}
+
+/** A session that lacks a permission does not act as an owner: owners give every permission. */
+export function withhold(access: WorkspaceAccess, { withheldByWorkspaces: withheld }: Caller): WorkspaceAccess {
+  if (withheld === undefined) return access
+  const permissions = withheld === 'all' ? new Set<Permission>() : access.permissions.difference(withheld)
+  return { id: access.id, isOwner: false, permissions, withPasskey: access }
 }
 
 /** Invalid limits count as the strictest ones. */

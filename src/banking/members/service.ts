@@ -19,7 +19,7 @@ import {
 import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
 import { makeDefault, type PolicyConfig, setLimits } from './membership-store.ts'
 import type { Memberships } from './memberships.ts'
-import { type AccessRules, findDefault, isDefaultEligible, isEnterable } from './rules.ts'
+import { type AccessRules, findDefault, isDefaultEligible, isEnterable, withhold } from './rules.ts'
 import {
   firstMembershipOf,
   listMembers as listMemberRows,
@@ -163,7 +163,7 @@ export async function enterWorkspace(
   const membership = await (workspaceId === null
     ? readDefault(database, caller)
     : findByWorkspace(database, caller, workspaceId))
-  return accessOf(rules, membership)
+  return accessOf(rules, membership, caller)
 }
 
 /** Like `enterWorkspace`, for open streams: the look-ups of one moment share a statement. */
@@ -179,8 +179,9 @@ export class StreamAccess {
     })
   }
 
-  async enter({ accountId }: Caller, workspaceId: WorkspaceId): Promise<WorkspaceAccess> {
-    return accessOf(this.#rules, await this.#memberships.load({ accountId, workspaceId }))
+  async enter(caller: Caller, workspaceId: WorkspaceId): Promise<WorkspaceAccess> {
+    const { accountId } = caller
+    return accessOf(this.#rules, await this.#memberships.load({ accountId, workspaceId }), caller)
   }
 }
 
@@ -188,10 +189,10 @@ function nameOf({ accountId, workspaceId }: MembershipKey): string {
   return `${accountId} ${workspaceId}`
 }
 
-function accessOf(rules: AccessRules, membership: MembershipRow | undefined): WorkspaceAccess {
+function accessOf(rules: AccessRules, membership: MembershipRow | undefined, caller: Caller): WorkspaceAccess {
   if (!membership) throw denied('not a member of this workspace')
   if (!isEnterable(membership)) throw denied('the membership does not allow entering the workspace')
-  return rules.accessOf(membership)
+  return withhold(rules.accessOf(membership), caller)
 }
 
 function findByWorkspace(database: Database, caller: Caller, id: string): Promise<MembershipRow | undefined> {

@@ -1,9 +1,10 @@
 import type { OwnerNoticeKind } from '../../api/notices.ts'
 import type { Grant } from '../../contract/permissions.ts'
-import { denied, type Permission, type RoleType, type WorkspaceAccess } from '../../kernel/index.ts'
+import { assertAllowed, denied, type Permission, type RoleType, type WorkspaceAccess } from '../../kernel/index.ts'
 
 export function assertMayReassign(access: WorkspaceAccess, current: RoleType): void {
-  if (current === 'OWNER' && !access.isOwner) throw denied('only an owner can change or remove an owner')
+  if (current !== 'OWNER') return
+  assertAllowed(access, ({ isOwner }) => isOwner, 'only an owner can change or remove an owner')
 }
 
 export function assertCustom({ roleType }: { roleType: RoleType }): void {

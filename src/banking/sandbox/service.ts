@@ -3,6 +3,7 @@ import { expiryOf } from '../../contract/ledger/life-cycle.ts'
 import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
+  assertAllowed,
   denied,
   type Instant,
   type Money,
@@ -55,7 +56,7 @@ export async function resetSandbox(
   { transaction, ledger, members, cleaners }: SandboxPorts,
   { auditContext, access }: SandboxContext,
 ): Promise<void> {
-  if (!access.isOwner) throw denied('only an owner can reset a sandbox')
+  assertAllowed(access, ({ isOwner }) => isOwner, 'only an owner can reset a sandbox')
   await transaction(async (tx) => {
     const workspace = await members.assertAccess(tx, auditContext.accountId, access)
     if (workspace.kind !== 'SANDBOX') throw denied('not a sandbox')

@@ -1,5 +1,11 @@
 import type { DomainPorts } from '../../api/domain.ts'
-import { assertReadableEvents, type ReadableEvents } from '../../contract/events/readers.ts'
+import {
+  assertNoneWithheld,
+  assertReadableEvents,
+  memberReader,
+  operatorReader,
+  type ReadableEvents,
+} from '../../contract/events/readers.ts'
 import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
@@ -39,7 +45,6 @@ import {
   assertNotDisabledByOperator,
   assertStatus,
   previousSecretMs,
-  readerOf,
   statusChanges,
   type WebhookCommand,
   type WebhookSettings,
@@ -313,10 +318,10 @@ function assertReadable(
   requested: readonly string[],
   { access, caller }: WebhookContext,
 ): void {
-  // The list is `*` alone, or has no `*`.
-  if (requested.includes(allTypes)) return
-  const reader = readerOf(access?.id ?? null, (access ?? caller).permissions)
-  assertReadableEvents(eventTypes, requested, reader, (index) => `eventTypes.${index}`)
+  const reader = access ? memberReader(access) : operatorReader(caller)
+  // The list is `*` alone, or has no `*`. Deliveries do not depend on the session.
+  if (requested.includes(allTypes)) assertNoneWithheld(eventTypes, reader)
+  else assertReadableEvents(eventTypes, requested, reader, (index) => `eventTypes.${index}`)
 }
 
 function assertReceiver({ receivers }: WebhookServicePorts, url: string): void {

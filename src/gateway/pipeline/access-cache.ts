@@ -54,7 +54,12 @@ export function invalidateAccess(cache: Pick<AccessCache, 'invalidate'>, stage: 
   }
 }
 
-/** No header value produces the key of the default workspace. An empty header counts as a workspace id. */
-function keyOf({ accountId }: Caller, workspaceId: string | null): string {
-  return workspaceId === null ? accountId : `${accountId} ${workspaceId}`
+/**
+ * No header value produces the key of the default workspace. An empty header counts as a workspace id. Sessions of an
+ * account differ in what is withheld from them.
+ */
+function keyOf({ accountId, withheldByWorkspaces: withheld }: Caller, workspaceId: string | null): string {
+  const codes = withheld === 'all' ? withheld : withheld && [...withheld].join()
+  const account = codes === undefined ? accountId : `${codes} ${accountId}`
+  return workspaceId === null ? account : `${account} ${workspaceId}`
 }

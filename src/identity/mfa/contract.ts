@@ -176,7 +176,12 @@ export const createStepUpPasskeyOptions = operation({
   policy: verification,
   body: z.strictObject({ purpose: StepUpPurpose.optional() }).optional(),
   reply: RequestOptions,
-  refuses: [...purposeRefusals, 'AUTH.PASSKEYS_NOT_AVAILABLE', 'AUTH.MFA_METHOD_NOT_ALLOWED'],
+  refuses: [
+    ...purposeRefusals,
+    'AUTH.PASSKEYS_NOT_AVAILABLE',
+    'AUTH.MFA_METHOD_NOT_ALLOWED',
+    'ACCESS.PASSKEY_REQUIRED',
+  ],
 })
 
 export const stepUp = operation({

@@ -15,6 +15,7 @@ import {
   type OrderId,
   type Purpose,
   parseMoney,
+  passkeyRequired,
   portalOfChain,
   type RoleId,
   type WalletId,
@@ -54,8 +55,8 @@ export interface ConfirmedCommand {
 }
 
 /**
- * Checks a purpose like the command that it names. Throws VALIDATION.INVALID_PARAMETER, ACCESS.PERMISSION_DENIED or
- * WORKSPACE.NOT_ACTIVE.
+ * Checks a purpose like the command that it names. Throws VALIDATION.INVALID_PARAMETER, ACCESS.PERMISSION_DENIED,
+ * ACCESS.PASSKEY_REQUIRED or WORKSPACE.NOT_ACTIVE.
  */
 export async function parsePurpose(
   ports: PurposePorts,
@@ -68,7 +69,7 @@ export async function parsePurpose(
   const fields = parseFields(operation, given)
   const named = workspaceBizId === undefined ? null : bizId<'workspace'>(workspaceBizId)
   const access = isOfWorkspace ? await ports.enter(caller, named, operation) : null
-  assertPermission(operation, access?.permissions ?? caller.permissions)
+  assertPermission(operation, access ?? caller, access?.withPasskey?.permissions ?? caller.withheld)
   const workspaceId = access?.id ?? null
   return { operation, workspaceId, fields, digest: digestOfPurpose(canonicalPurpose(operation, workspaceId, fields)) }
 }
@@ -128,8 +129,13 @@ function parseFields(operation: Operation, given: Record<string, unknown>): Reco
   )
 }
 
-function assertPermission({ policy: { permission } }: Operation, rights: WorkspaceAccess['permissions']): void {
-  if (permission !== null && !rights.has(permission)) throw denied(`lacks ${permission}`)
+function assertPermission(
+  { policy: { permission } }: Operation,
+  { permissions }: Pick<Caller, 'permissions'>,
+  withPasskey: Caller['withheld'],
+): void {
+  if (permission === null || permissions.has(permission)) return
+  throw withPasskey?.has(permission) ? passkeyRequired(`lacks ${permission}`) : denied(`lacks ${permission}`)
 }
 
 /** Reads names and amounts from the store, so that the mail contains no free text of the client. */

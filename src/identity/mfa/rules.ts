@@ -8,7 +8,7 @@ import {
   Refusal,
 } from '../../kernel/index.ts'
 import type { Account } from '../accounts/store.ts'
-import { permissionsOfPasskey } from '../sessions/rules.ts'
+import { needsPasskey } from '../sessions/rules.ts'
 import type { IdentitySettings } from '../settings.ts'
 import type { Passkey } from '../webauthn/store.ts'
 import type { MfaMethod } from './contract.ts'
@@ -49,15 +49,28 @@ export function usablePasskeys(
 export function mustSignInByPasskey(settings: PortalSettings, account: PortalAccount, passkeys: readonly Passkey[]) {
   return (
     settings.portals[account.portal].mfa.required.passkey === 'all' &&
-    permissionsOfPasskey(settings, account).length > 0 &&
+    needsPasskey(settings, account) &&
     usablePasskeys(settings, account.portal, passkeys).length > 0
   )
 }
 
 /**
+ * Whether an account that needs a passkey has none. A consumer with a suspended one has to be recovered: otherwise, a
+ * thief could copy a passkey in order to replace it.
+ */
+export function isPasskeyMissing(
+  settings: PortalSettings,
+  account: PortalAccount,
+  passkeys: readonly Passkey[],
+): boolean {
+  if (!needsPasskey(settings, account)) return false
+  return (account.portal === 'CONSUMER' ? passkeys : usablePasskeys(settings, account.portal, passkeys)).length === 0
+}
+
+/**
  * Throws ACCESS.PASSKEY_REQUIRED for a step-up by another factor, if the operation has a permission that needs a passkey,
- * or changes the passkeys of an account with such a permission. Such an account registers its first passkey with another
- * factor and an enrollment link.
+ * gives permissions to other members or to API keys, or changes the passkeys of an account that needs one. Such an account
+ * registers its first passkey with another factor.
  */
 export function assertStepUpFactor(
   settings: PortalSettings,
@@ -66,14 +79,13 @@ export function assertStepUpFactor(
   method: MfaMethod | 'PROVIDER',
   operation: Pick<Operation, 'id' | 'policy'> | null,
 ): void {
-  const permissions = permissionsOfPasskey(settings, account)
-  if (method === 'PASSKEY' || permissions.length === 0) return
-  const isFirst = usablePasskeys(settings, account.portal, passkeys).length === 0
-  if (isFirst && (operation === null || domainOf(operation.id) === 'passkeys')) return
-  const isCovered =
-    operation !== null && operation.policy.permission !== null && permissions.includes(operation.policy.permission)
-  const isAll = settings.portals[account.portal].mfa.required.passkey === 'all'
-  if (operation === null || isAll || isCovered || domainOf(operation.id) === 'passkeys')
+  if (method === 'PASSKEY' || !needsPasskey(settings, account)) return
+  const changesPasskeys = operation === null || domainOf(operation.id) === 'passkeys'
+  if (changesPasskeys && isPasskeyMissing(settings, account, passkeys)) return
+  const { passkey: required } = settings.portals[account.portal].mfa.required
+  const permission = operation?.policy.permission ?? null
+  const isCovered = required === 'all' || (permission !== null && required.includes(permission))
+  if (changesPasskeys || isCovered || givesPermissions(operation))
     throw new Refusal('ACCESS.PASSKEY_REQUIRED', { internal: `the step-up was by ${method}` })
 }
 
@@ -97,4 +109,10 @@ export function isProtective(
 
 function decides(permission: Permission): boolean {
   return /:(approve|confirm|verify|settle|manage)$/.test(permission)
+}
+
+/** In a workspace. Its purpose does not say which ones. */
+function givesPermissions({ id, policy }: Pick<Operation, 'id' | 'policy'>): boolean {
+  if (policy.workspace === 'none' || policy.permission === null) return false
+  return policy.changesRights || domainOf(id) === 'invitations'
 }

@@ -2,16 +2,15 @@ import type { Tx } from '../../database/index.ts'
 import { type Instant, Refusal } from '../../kernel/index.ts'
 import { firstOf } from '../../platform/crypto/index.ts'
 import type { Account } from '../accounts/store.ts'
-import { usablePasskeys } from '../mfa/rules.ts'
+import { isPasskeyMissing } from '../mfa/rules.ts'
 import type { MfaPorts } from '../mfa/service.ts'
 import { cancelPasswordTokens, findTokenAccount, insertPasswordToken, spendPasswordToken } from '../passwords/store.ts'
 import type { IdentityPorts } from '../ports.ts'
-import { permissionsOfPasskey } from '../sessions/rules.ts'
 import { assertOpaqueToken, mintToken } from '../tokens/rules.ts'
 import type { Passkey } from '../webauthn/store.ts'
 
 /*
- * The first passkey of an account that needs one. A phisher with a password and a code could otherwise enroll
+ * The first passkey of an operator who needs one. A phisher with a password and a code could otherwise enroll
  * a passkey, and would then have the permissions that the passkey protects. The token comes from an administrator of
  * the host, and not by mail.
  */
@@ -67,10 +66,7 @@ export async function spendEnrollment(
 }
 
 function needsEnrollment(settings: MfaPorts['settings'], account: Account, existing: readonly Passkey[]): boolean {
-  return (
-    permissionsOfPasskey(settings, account).length > 0 &&
-    usablePasskeys(settings, account.portal, existing).length === 0
-  )
+  return account.portal === 'SYSTEM' && isPasskeyMissing(settings, account, existing)
 }
 
 function missing(how: string): Refusal {

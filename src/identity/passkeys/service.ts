@@ -1,16 +1,16 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
-import { conflict, type Instant, notFound, Refusal, type RequestContext } from '../../kernel/index.ts'
+import { conflict, type Instant, notFound, passkeyRequired, Refusal, type RequestContext } from '../../kernel/index.ts'
 import { type AuditContext, auditContextOf, recordRefusal, recordSuccess } from '../../platform/audit/index.ts'
 import { lockOwnAccount, ownAccount } from '../accounts/service.ts'
 import type { Account } from '../accounts/store.ts'
 import { mfaMethod } from '../mfa/contract.ts'
 import { keepFormerPasskey } from '../mfa/recovery/young.ts'
-import { allowsMailCodes, usablePasskeys } from '../mfa/rules.ts'
+import { allowsMailCodes, isPasskeyMissing, usablePasskeys } from '../mfa/rules.ts'
 import type { MfaPorts } from '../mfa/service.ts'
 import { lockOtp } from '../mfa/store.ts'
 import { queueNotice } from '../notices/service.ts'
 import type { CallerContext } from '../ports.ts'
-import { assertSession, permissionsOfPasskey } from '../sessions/rules.ts'
+import { assertSession, needsPasskey } from '../sessions/rules.ts'
 import { lockAccountOfSession } from '../sessions/service.ts'
 import { endPasskeySessions } from '../sessions/store.ts'
 import { challengeOf, createCreationOptions, type RegisteredFacts, verifyRegistration } from '../webauthn/ceremony.ts'
@@ -41,6 +41,7 @@ export async function startRegistration(
     const account = await lockAccountOfSession(tx, context.caller)
     const existing = await readPasskeys(tx, account)
     assertRoom(existing)
+    assertNoneSince(settings, account, existing, context.caller.steppedUpAt)
     const enrollmentDigest = await assertEnrollment(ports, tx, account, existing, enrollmentToken)
     const binding = { ...registrationBinding(session.portal, session.sessionId), enrollmentDigest }
     const challenge = await createChallenge(ports, tx, binding, context)
@@ -71,7 +72,9 @@ export async function registerPasskey(
       if (!spent) throw invalidPasskey('the challenge is unknown, expired or used')
       const existing = await readPasskeys(tx, account)
       assertRoom(existing)
+      assertNoneSince(settings, account, existing, spent.createdAt)
       await spendEnrollment(ports, tx, account, existing, spent.enrollmentDigest, now)
+      await holdIfFirst(ports, tx, account, existing, now)
       return addPasskey(ports, tx, account, { facts, label, now }, auditContextOf(context), context)
     })
   } catch (error) {
@@ -166,6 +169,30 @@ function assertRoom(existing: readonly Passkey[]): void {
   if (existing.length >= maxPasskeys) throw conflict(`the account has ${maxPasskeys} passkeys`)
 }
 
+/** Otherwise, a thief could step up with a code before the owner registers a first passkey, and add another one later. */
+function assertNoneSince(
+  settings: MfaPorts['settings'],
+  account: Account,
+  existing: readonly Passkey[],
+  allowedAt: Instant | null,
+): void {
+  if (needsPasskey(settings, account) && existing.some(({ createdAt }) => allowedAt === null || createdAt > allowedAt))
+    throw passkeyRequired('a passkey was registered after the step-up')
+}
+
+/** Another factor was enough to register it. A consumer gains the permissions that need a passkey. */
+async function holdIfFirst(
+  { holdPayouts, settings }: Pick<MfaPorts, 'holdPayouts' | 'settings'>,
+  tx: Tx,
+  account: Account,
+  existing: readonly Passkey[],
+  at: Instant,
+): Promise<void> {
+  const { passkey: gained } = settings.portals[account.portal].mfa.required
+  if (account.portal !== 'CONSUMER' || gained === 'none' || !isPasskeyMissing(settings, account, existing)) return
+  await holdPayouts(tx, { accountId: account.id, gained, at })
+}
+
 /** Otherwise, the account could not sign in again, or not use its permissions. */
 async function assertRemovable(
   { settings }: MfaPorts,
@@ -178,7 +205,6 @@ async function assertRemovable(
   if (removed.suspendedAt !== null || usablePasskeys(settings, account.portal, rest).length > 0) return
   const otp = await lockOtp(tx, account.portal, account.id)
   const canSignIn = Boolean(otp?.secret) || allowsMailCodes(settings, account, { otp, passkeys: rest })
-  const needsPasskey = permissionsOfPasskey(settings, account).length > 0
-  if (needsPasskey || !canSignIn)
+  if (needsPasskey(settings, account) || !canSignIn)
     throw new Refusal('AUTH.AUTHENTICATOR_REQUIRED', { internal: 'the last passkey of an account that needs one' })
 }

@@ -22,7 +22,7 @@ import type { AccessClaims } from '../tokens/rules.ts'
 import type { VerifiedTokens } from '../tokens/verified-tokens.ts'
 import { recordActivity } from './activity-store.ts'
 import { readReplacedAt, readSessionIdOfCookie } from './cookie-store.ts'
-import { hasExpired, isEqual, permissionsOfPasskey, resistsPhishing } from './rules.ts'
+import { hasExpired, isEqual, permissionsOfPasskey, resistsPhishing, withheldByWorkspaces } from './rules.ts'
 import type { SessionPorts } from './service.ts'
 import { endSession, type OpenSession } from './store.ts'
 
@@ -235,7 +235,9 @@ function isEqualText(a: string, b: string): boolean {
 function toCaller(session: OpenSession, settings: IdentitySettings): Caller {
   const { binding } = settings.mfa
   const { operatorPermissions: all } = session
-  const withheld = resistsPhishing(session.signedInBy) ? [] : permissionsOfPasskey(settings, session)
+  const isWeak = !resistsPhishing(session.signedInBy)
+  const withheld = isWeak ? permissionsOfPasskey(settings, session) : []
+  const byWorkspaces = isWeak && session.portal === 'CONSUMER' ? withheldByWorkspaces(settings) : undefined
   const held = withheld.length === 0 ? all : all.filter((each) => !withheld.includes(each))
   return {
     accountId: session.accountId,
@@ -246,5 +248,6 @@ function toCaller(session: OpenSession, settings: IdentitySettings): Caller {
     steppedUpAt: binding === 'session' ? session.steppedUpAt : null,
     permissions: held.length === 0 ? noPermissions : new Set(held),
     ...(withheld.length > 0 && { withheld: new Set(withheld) }),
+    ...(byWorkspaces && { withheldByWorkspaces: byWorkspaces }),
   }
 }

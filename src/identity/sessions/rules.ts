@@ -39,6 +39,22 @@ export function hasExpired({ lastActivityAt, idleExpiresAt, expiresAt }: Session
   return expiresAt <= now || !isValidAt({ from: lastActivityAt, until: idleExpiresAt }, now)
 }
 
+/** The permissions that every workspace withholds from a consumer’s session that was not started with a passkey. */
+export function withheldByWorkspaces({ portals }: Pick<IdentitySettings, 'portals'>): Caller['withheldByWorkspaces'] {
+  const { passkey } = portals.CONSUMER.mfa.required
+  return passkey === 'none' ? undefined : passkey === 'all' ? passkey : new Set(passkey)
+}
+
+/** Whether `mfa.required` holds an account to passkeys. Every consumer can have permissions in a workspace. */
+export function needsPasskey(
+  settings: Pick<IdentitySettings, 'portals'>,
+  account: { portal: Portal; operatorPermissions: readonly Permission[] },
+): boolean {
+  return account.portal === 'CONSUMER'
+    ? settings.portals.CONSUMER.mfa.required.passkey !== 'none'
+    : permissionsOfPasskey(settings, account).length > 0
+}
+
 const none: readonly Permission[] = []
 
 /** The permissions of an operator that need a passkey, according to `portals.<portal>.mfa.required`. */

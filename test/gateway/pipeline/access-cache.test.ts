@@ -47,6 +47,21 @@ test('a pending lookup of an empty X-Workspace-Id does not affect the default wo
   expect(none).toMatchObject({ status: 'fulfilled', value: standard })
 })
 
+test('a session does not get the cached rights of a session from which other permissions are withheld', async () => {
+  const asked: unknown[] = []
+  const enter = async ({ withheldByWorkspaces }: Caller) => {
+    asked.push(withheldByWorkspaces)
+    return standard
+  }
+  const ports = { enter, stay: enter, identify: enter }
+  const access = createAccessCache(ports, { now: () => toInstant(0) }, { leaseMs: 250, shared: false })
+  const withheld = ['all', new Set(['wallet:read']), new Set(['transfer:create'])] as const
+  const callers = [caller, ...withheld.map((withheldByWorkspaces) => ({ ...caller, withheldByWorkspaces }))]
+  for (const each of [...callers, ...callers])
+    for (const workspaceId of [null, standard.id]) await access.enter(each, workspaceId)
+  expect(asked).toEqual([undefined, undefined, ...withheld.flatMap((each) => [each, each])])
+})
+
 describe('cached rights', () => {
   const remembering = (leaseMs: number, shared: boolean) => {
     const at = { ms: 0, lookups: 0 }

@@ -6,6 +6,7 @@ import type { Tables } from '../../../src/database/tables.ts'
 import * as auth from '../../../src/identity/login/contract.ts'
 import { createStepUpPasskeyOptions, stepUp } from '../../../src/identity/mfa/contract.ts'
 import * as passkeys from '../../../src/identity/passkeys/contract.ts'
+import type { IdentityPorts } from '../../../src/identity/ports.ts'
 import type { IdentitySettings } from '../../../src/identity/settings.ts'
 import type { AccountId, Caller, Operation, Permission, Portal, RequestContext } from '../../../src/kernel/index.ts'
 import { type Ceremony, SoftwareAuthenticator } from '../../harness/authenticator.ts'
@@ -34,7 +35,10 @@ export interface Person {
 let people = 0
 
 /** A harness with passkeys, and what people do with it. */
-export async function passkeyWorld(change: (settings: IdentitySettings) => void = () => {}) {
+export async function passkeyWorld(
+  change: (settings: IdentitySettings) => void = () => {},
+  changePorts: (ports: IdentityPorts) => void = () => {},
+) {
   const { pglite, close } = await migratedPglite()
   const statements: string[] = []
   const trace: TraceStatement = (text, send) => {
@@ -47,7 +51,7 @@ export async function passkeyWorld(change: (settings: IdentitySettings) => void 
     for (const portal of Object.values(settings.portals)) portal.codeSends.limit = 1_000
     change(settings)
   }
-  const at: Harness = await harness(configure, () => {}, { database, close })
+  const at: Harness = await harness(configure, changePorts, { database, close })
   const contextOf = (portal: Portal, more: Partial<RequestContext> = {}) =>
     createRequestContext(at.clock, { portal, ...more })
   const run = <O extends Operation>(

@@ -36,6 +36,7 @@ const identity = await composeIdentity(settings, beyond, {
   findTicketOperation: () => undefined,
   suspendCredentials: unused,
   applyProviderRights: unused,
+  holdPayouts: unused,
   permissionsOfRole: () => [],
   purposes: purposePorts(bankingCatalogue.operations, opened.database, () => domains),
 })

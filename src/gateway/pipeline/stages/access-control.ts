@@ -1,5 +1,6 @@
 import type { Configuration } from '../../../config/index.ts'
 import { headers } from '../../../contract/headers.ts'
+import { securesAccount } from '../../../contract/policies.ts'
 import {
   type AccountId,
   assertSteppedUp,
@@ -11,6 +12,7 @@ import {
   type Operation,
   type Permission,
   type Portal,
+  passkeyRequired,
   Refusal,
   thenSync,
   type WorkspaceAccess,
@@ -267,11 +269,16 @@ function assertSameWorkspace({ workspace }: Call, requested: string | null): voi
     throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the API key belongs to another workspace' })
 }
 
-function assertPermission({ operation: { policy }, workspace, caller }: Call): void {
-  if (policy.permission === null) return
-  const rights = policy.workspace === 'none' ? caller?.permissions : workspace?.permissions
-  if (rights?.has(policy.permission)) return
-  if (policy.workspace === 'none' && caller?.withheld?.has(policy.permission))
-    throw new Refusal('ACCESS.PASSKEY_REQUIRED', { internal: `${policy.permission} needs a sign-in with a passkey` })
+function assertPermission({ operation, workspace, caller }: Call): void {
+  const { policy } = operation
+  if (policy.permission === null) {
+    if (caller?.withheldByWorkspaces === 'all' && !securesAccount(operation))
+      throw passkeyRequired(`${operation.id} needs a sign-in with a passkey`)
+    return
+  }
+  const isOfAccount = policy.workspace === 'none'
+  if ((isOfAccount ? caller : workspace)?.permissions.has(policy.permission)) return
+  if ((isOfAccount ? caller?.withheld : workspace?.withPasskey?.permissions)?.has(policy.permission))
+    throw passkeyRequired(`${policy.permission} needs a sign-in with a passkey`)
   throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: `lacks ${policy.permission}` })
 }
