@@ -92,6 +92,22 @@ describe('mfa.required.passkey of consumers, with permissions', () => {
     expect(withheldFrom(await world.callerOf(renewed))).toEqual(listed)
   })
 
+  test.each(['EMAIL', 'OTP', 'BACKUP_CODE', 'PROVIDER', null] as const)(
+    'workspaces withhold the permissions from a session that was started by %s',
+    async (signedInBy) => {
+      const person = await world.person()
+      await world.register(person)
+      const session = await world.enter(person)
+      await world.at.ports.database
+        .updateTable('sessions')
+        .set({ signedInBy })
+        .where('accountBizId', '=', person.id)
+        .execute()
+      world.at.clock.advance(2_000)
+      expect(withheldFrom(await world.callerOf(session))).toEqual(listed)
+    },
+  )
+
   test('auth.loginComplete 200: a passkey after the password is enough', async () => {
     const person = await world.person()
     await world.register(person)
