@@ -131,8 +131,9 @@ export const refusalTexts: Readonly<Record<Code, RefusalText>> = {
   },
   'ACCESS.PASSKEY_REQUIRED': {
     cause:
-      'The portal requires a passkey for this operation (`mfa.required.passkey`), and the session or the step-up used another factor.',
-    action: 'Sign in with a passkey, and step up with one.',
+      'The portal requires a passkey for this operation (`mfa.required.passkey`), and the session or the step-up used another factor. A passkey that is not enrolled does not count.',
+    action:
+      'Sign in with an enrolled passkey, and step up with one. For the first one, an administrator runs `portico operator passkey`.',
   },
   'AUTH.PROVIDER_REFUSED': {
     cause:

@@ -13,7 +13,7 @@ import { cookies, loginHistory, sessionEvents, sessionKeys, sessions, signInMeth
 import { stepUps } from './step-ups/schema.ts'
 import { tickets } from './tickets/schema.ts'
 import { tokens } from './tokens/schema.ts'
-import { passkeys } from './webauthn/schema.ts'
+import { enrolledPasskeys, passkeys } from './webauthn/schema.ts'
 
 /** Tables that others reference must come first. */
 export const migrations = [
@@ -43,4 +43,5 @@ export const migrations = [
   sqlMigration('011-passkeys', [...passkeys, ...enrollments]),
   sqlMigration('012-identity-providers', providers),
   sqlMigration('013-session-keys', sessionKeys),
+  sqlMigration('014-enrolled-passkeys', enrolledPasskeys),
 ]

@@ -150,6 +150,8 @@ async function finish(
   if (!proof) throw new Refusal('AUTH.CODE_INVALID')
   const { providerId, providerSid, providerToken } = login.attempt
   const provider = providerId === null ? null : { providerId, providerSid, providerToken }
-  const facts = { ...client, signedInBy: factor.method, passkeyId: proof.passkey, isNewDevice, provider }
+  const enrolledPasskey = passkeys.some(({ id: passkeyId, isEnrolled }) => isEnrolled && passkeyId === proof.passkey)
+  const factorFacts = { signedInBy: factor.method, passkeyId: proof.passkey, enrolledPasskey }
+  const facts = { ...client, ...factorFacts, isNewDevice, provider }
   return startLogin(ports, tx, account, facts, [lockout.clear(subject)], context, now)
 }

@@ -3,7 +3,7 @@ import { Refusal, type RequestContext } from '../../kernel/index.ts'
 import { type Account, accountLocked, accountOfPasskey } from '../accounts/store.ts'
 import { findSignInDevice } from '../devices/service.ts'
 import { recordDevice } from '../devices/store.ts'
-import { usablePasskeys } from '../mfa/rules.ts'
+import { offeredPasskeys } from '../mfa/rules.ts'
 import { challengeOf, createRequestOptions, type VerifiedAssertion, verifyAssertion } from '../webauthn/ceremony.ts'
 import { type ChallengeDigests, pendingChallenge, spendChallenge } from '../webauthn/challenge-store.ts'
 import { createChallenge, digestsOf, signInBinding } from '../webauthn/challenges.ts'
@@ -33,7 +33,7 @@ export async function createSignInOptions(
     return createRequestOptions(passkeys, challenge)
   }
   const login = await findLogin(ports, sessionId, context, clock.now())
-  const allowed = usablePasskeys(settings, portal, login.passkeys)
+  const allowed = offeredPasskeys(settings, login.account, login.passkeys)
   if (allowed.length === 0) throw new Refusal('AUTH.MFA_METHOD_NOT_ALLOWED', { internal: 'the account has no passkey' })
   const challenge = await createChallenge(ports, database, signInBinding(portal, login.digest), context)
   return createRequestOptions(passkeys, challenge, allowed)
@@ -119,7 +119,8 @@ async function finish(
   if (needsProvider(settings, account)) throw invalidPasskey('the account signs in at its identity provider')
   if (!spent) throw invalidPasskey('the challenge was used concurrently')
   if (!isUsed) throw invalidPasskey('the passkey was used or changed concurrently')
-  const facts = { ...client, signedInBy: 'PASSKEY', passkeyId: passkey.id, isNewDevice } as const
+  const { id: passkeyId, isEnrolled: enrolledPasskey } = passkey
+  const facts = { ...client, signedInBy: 'PASSKEY', passkeyId, enrolledPasskey, isNewDevice } as const
   const subject = lockout.loginSubject(portal, account.email, device.known)
   return startLogin(ports, tx, account, facts, [lockout.clear(subject)], context, now)
 }

@@ -10,7 +10,7 @@ import type { LoginPorts } from './service.ts'
 
 /* The end of every sign-in. */
 
-export type SessionClient = Omit<NewSession, 'signedInBy' | 'provider'>
+export type SessionClient = Omit<NewSession, 'signedInBy' | 'enrolledPasskey' | 'provider'>
 
 export interface StartedLogin extends StartedSession {
   accountId: AccountId

@@ -8,10 +8,12 @@ import {
   Refusal,
 } from '../../kernel/index.ts'
 import type { Account } from '../accounts/store.ts'
-import { needsPasskey } from '../sessions/rules.ts'
+import { countsAsRequired, needsPasskey } from '../sessions/rules.ts'
 import type { IdentitySettings } from '../settings.ts'
+import { toBase64url } from '../webauthn/encoding.ts'
 import type { Passkey } from '../webauthn/store.ts'
 import type { MfaMethod } from './contract.ts'
+import type { PresentedFactor } from './presented.ts'
 import type { OtpFactor } from './store.ts'
 
 export interface StrongFactors {
@@ -45,17 +47,37 @@ export function usablePasskeys(
   return portals[portal].passkeys ? passkeys.filter(({ suspendedAt }) => suspendedAt === null) : []
 }
 
+/** The passkeys that give the permissions of `mfa.required.passkey`. A phisher can have registered the others. */
+export function countedPasskeys(settings: PortalSettings, portal: Portal, passkeys: readonly Passkey[]) {
+  return usablePasskeys(settings, portal, passkeys).filter(({ isEnrolled }) => countsAsRequired(portal, isEnrolled))
+}
+
+/** The passkeys that a browser is asked for: if the account needs one that counts, only those. */
+export function offeredPasskeys(settings: PortalSettings, account: PortalAccount, passkeys: readonly Passkey[]) {
+  const counted = countedPasskeys(settings, account.portal, passkeys)
+  const needsCounted = needsPasskey(settings, account) && counted.length > 0
+  return needsCounted ? counted : usablePasskeys(settings, account.portal, passkeys)
+}
+
 /** Whether only a passkey completes a sign-in. Without one, the account signs in without its permissions. */
 export function mustSignInByPasskey(settings: PortalSettings, account: PortalAccount, passkeys: readonly Passkey[]) {
   return (
     settings.portals[account.portal].mfa.required.passkey === 'all' &&
     needsPasskey(settings, account) &&
-    usablePasskeys(settings, account.portal, passkeys).length > 0
+    countedPasskeys(settings, account.portal, passkeys).length > 0
   )
 }
 
+export type StepUpMethod = MfaMethod | 'PROVIDER' | 'UNENROLLED_PASSKEY'
+
+export function stepUpMethodOf(portal: Portal, factor: PresentedFactor, passkeys: readonly Passkey[]): StepUpMethod {
+  if (factor.method !== 'PASSKEY') return factor.method
+  const passkey = passkeys.find(({ credentialId }) => toBase64url(credentialId) === factor.credential.id)
+  return countsAsRequired(portal, passkey?.isEnrolled ?? false) ? 'PASSKEY' : 'UNENROLLED_PASSKEY'
+}
+
 /**
- * Whether an account that needs a passkey has none. A consumer with a suspended one has to be recovered: otherwise, a
+ * Whether an account that needs a passkey has none that counts. A consumer with a suspended one has to be recovered: otherwise, a
  * thief could copy a passkey in order to replace it.
  */
 export function isPasskeyMissing(
@@ -64,19 +86,19 @@ export function isPasskeyMissing(
   passkeys: readonly Passkey[],
 ): boolean {
   if (!needsPasskey(settings, account)) return false
-  return (account.portal === 'CONSUMER' ? passkeys : usablePasskeys(settings, account.portal, passkeys)).length === 0
+  return (account.portal === 'CONSUMER' ? passkeys : countedPasskeys(settings, account.portal, passkeys)).length === 0
 }
 
 /**
  * Throws ACCESS.PASSKEY_REQUIRED for a step-up by another factor, if the operation has a permission that needs a passkey,
  * gives permissions to other members or to API keys, or changes the passkeys of an account that needs one. Such an account
- * registers its first passkey with another factor.
+ * registers the first passkey that counts with another factor, and an operator also with an enrollment token.
  */
 export function assertStepUpFactor(
   settings: PortalSettings,
   account: PortalAccount,
   passkeys: readonly Passkey[],
-  method: MfaMethod | 'PROVIDER',
+  method: StepUpMethod,
   operation: Pick<Operation, 'id' | 'policy'> | null,
 ): void {
   if (method === 'PASSKEY' || !needsPasskey(settings, account)) return

@@ -34,7 +34,9 @@ import {
   allowsMailCodes,
   assertStepUpFactor,
   mustSignInByPasskey,
+  offeredPasskeys,
   type StrongFactors,
+  stepUpMethodOf,
   usablePasskeys,
 } from './rules.ts'
 import { type BackupCodeCounts, backupCodeCounts, type OtpFactor, otpOf } from './store.ts'
@@ -136,7 +138,7 @@ export async function createStepUpOptions(
   const passkeys = passkeySettings(settings, session.portal)
   const purpose = await requestedPurpose(ports, requested, context.caller)
   const stored = await readPasskeys(database, { portal: session.portal, id: session.accountId })
-  const allowed = usablePasskeys(settings, session.portal, stored)
+  const allowed = offeredPasskeys(settings, await ownAccount(database, context.caller), stored)
   if (allowed.length === 0) throw new Refusal('AUTH.MFA_METHOD_NOT_ALLOWED', { internal: 'the account has no passkey' })
   const stepUp = { ...session, purposeDigest: purpose?.digest ?? null }
   return createRequestOptions(passkeys, await createStepUpChallenge(ports, database, stepUp, context), allowed)
@@ -161,13 +163,9 @@ export async function stepUp(
     const now = ports.clock.now()
     const account = await ownAccount(tx, context.caller)
     const { portal, id } = account
-    assertStepUpFactor(
-      ports.settings,
-      account,
-      await run(tx, whereOffered(ports.settings, portal, passkeysOf(account))),
-      factor.method,
-      operation,
-    )
+    const passkeys = await run(tx, whereOffered(ports.settings, portal, passkeysOf(account)))
+    const method = stepUpMethodOf(portal, factor, passkeys)
+    assertStepUpFactor(ports.settings, account, passkeys, method, operation)
     const owner = { portal, id, code: stepUpCodeOwner(session, purpose, mfa), challenge }
     const verify = await run(tx, factorOf(ports, owner, factor, context, now))
     const proof = await verify(tx, account)

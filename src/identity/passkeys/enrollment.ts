@@ -5,14 +5,17 @@ import type { Account } from '../accounts/store.ts'
 import { isPasskeyMissing } from '../mfa/rules.ts'
 import type { MfaPorts } from '../mfa/service.ts'
 import { cancelPasswordTokens, findTokenAccount, insertPasswordToken, spendPasswordToken } from '../passwords/store.ts'
-import type { IdentityPorts } from '../ports.ts'
+import type { CallerContext, IdentityPorts } from '../ports.ts'
+import { assertSession, permissionsOfPasskey, resistsPhishing } from '../sessions/rules.ts'
+import { readOpenSession } from '../sessions/store.ts'
 import { assertOpaqueToken, mintToken } from '../tokens/rules.ts'
 import type { Passkey } from '../webauthn/store.ts'
 
 /*
- * The first passkey of an operator who needs one. A phisher with a password and a code could otherwise enroll
- * a passkey, and would then have the permissions that the passkey protects. The token comes from an administrator of
- * the host, and not by mail.
+ * Enrolled passkeys give operators the permissions of `mfa.required.passkey`. A phisher with a password and a code could
+ * otherwise register a passkey, and would then have these permissions, or get them with the next grant. A token enrolls
+ * the first one. It comes from an administrator of the host, and not by mail. A session of an enrolled passkey enrolls
+ * further ones.
  */
 
 type EnrollmentPorts = Pick<MfaPorts, 'clock' | 'digest' | 'settings'>
@@ -31,44 +34,68 @@ export async function createEnrollment(
   return token
 }
 
-/** Returns the digest of the token, or null if the account needs none. Throws ACCESS.PASSKEY_REQUIRED. */
+/**
+ * Returns the digest of the token, or null without one. An operator can use a token before getting the permissions.
+ * Throws ACCESS.PASSKEY_REQUIRED.
+ */
 export async function assertEnrollment(
-  { clock, digest, settings }: EnrollmentPorts,
+  ports: EnrollmentPorts,
   tx: Tx,
   account: Account,
   existing: readonly Passkey[],
   token: string | undefined,
+  context: CallerContext,
 ): Promise<Uint8Array | null> {
-  if (!needsEnrollment(settings, account, existing)) return null
-  if (token === undefined) throw missing('without an enrollment token')
+  if (token === undefined) {
+    await assertEnrolls(ports, tx, account, existing, context)
+    return null
+  }
+  const { clock, digest } = ports
   assertOpaqueToken(token)
   const { portal, id } = account
   const found = await firstOf(digest.candidates('password-token', token), async (each) => {
     const owner = await findTokenAccount(tx, { portal, purpose: 'PASSKEY', digest: each }, clock.now())
     return owner === id ? each : undefined
   })
-  if (!found) throw missing('with an enrollment token that is unknown, expired or used')
+  if (!found) throw missing('an enrollment token is unknown, expired or used')
   return found
 }
 
-/** A token registers one passkey, even if the account has another one meanwhile. */
+/** Returns whether the new passkey is enrolled. A token enrolls one passkey. Throws ACCESS.PASSKEY_REQUIRED. */
 export async function spendEnrollment(
-  { settings }: EnrollmentPorts,
+  ports: EnrollmentPorts,
   tx: Tx,
   account: Account,
   existing: readonly Passkey[],
   digest: Uint8Array | null,
-  now: Instant,
-): Promise<void> {
-  if (digest === null && !needsEnrollment(settings, account, existing)) return
-  const key = digest && ({ portal: account.portal, purpose: 'PASSKEY', digest } as const)
-  if (!key || !(await spendPasswordToken(tx, key, now))) throw missing('with an enrollment token that was used')
+  context: CallerContext,
+): Promise<boolean> {
+  if (digest === null) return assertEnrolls(ports, tx, account, existing, context)
+  const key = { portal: account.portal, purpose: 'PASSKEY', digest } as const
+  if (!(await spendPasswordToken(tx, key, ports.clock.now()))) throw missing('the enrollment token was used')
+  return true
 }
 
-function needsEnrollment(settings: MfaPorts['settings'], account: Account, existing: readonly Passkey[]): boolean {
-  return account.portal === 'SYSTEM' && isPasskeyMissing(settings, account, existing)
+/**
+ * Whether a session without a token enrolls a passkey. Without permissions that need one, any step-up registers it, and it
+ * does not count.
+ */
+async function assertEnrolls(
+  { settings }: EnrollmentPorts,
+  tx: Tx,
+  account: Account,
+  existing: readonly Passkey[],
+  { caller }: CallerContext,
+): Promise<boolean> {
+  if (permissionsOfPasskey(settings, account).length === 0) return false
+  if (isPasskeyMissing(settings, account, existing))
+    throw missing('the first passkey of an operator who needs one lacks an enrollment token')
+  const { portal, sessionId } = assertSession(caller)
+  const session = await readOpenSession(tx, portal, sessionId)
+  if (!session || !resistsPhishing(session)) throw missing('the session was not started with an enrolled passkey')
+  return true
 }
 
-function missing(how: string): Refusal {
-  return new Refusal('ACCESS.PASSKEY_REQUIRED', { internal: `the first passkey of an operator ${how}` })
+function missing(internal: string): Refusal {
+  return new Refusal('ACCESS.PASSKEY_REQUIRED', { internal })
 }

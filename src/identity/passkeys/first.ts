@@ -65,7 +65,7 @@ export async function registerFirstPasskey(
       const account = await lockRegistered(ports, tx, key, found)
       if (!(await takeChallenge(tx, bindingOf(key), digestsOf(ports, challenge, context), now)))
         throw invalidPasskey('the challenge is unknown, expired or used')
-      const named = { facts, label: labelOf(ports, name, context), now }
+      const named = { facts, label: labelOf(ports, name, context), isEnrolled: false, now }
       return addPasskey(ports, tx, account, named, auditContext, context)
     })
   } catch (error) {

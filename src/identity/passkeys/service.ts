@@ -5,7 +5,7 @@ import { lockOwnAccount, ownAccount } from '../accounts/service.ts'
 import type { Account } from '../accounts/store.ts'
 import { mfaMethod } from '../mfa/contract.ts'
 import { keepFormerPasskey } from '../mfa/recovery/young.ts'
-import { allowsMailCodes, isPasskeyMissing, usablePasskeys } from '../mfa/rules.ts'
+import { allowsMailCodes, countedPasskeys, isPasskeyMissing, usablePasskeys } from '../mfa/rules.ts'
 import type { MfaPorts } from '../mfa/service.ts'
 import { lockOtp } from '../mfa/store.ts'
 import { queueNotice } from '../notices/service.ts'
@@ -42,11 +42,13 @@ export async function startRegistration(
     const existing = await readPasskeys(tx, account)
     assertRoom(existing)
     assertNoneSince(settings, account, existing, context.caller.steppedUpAt)
-    const enrollmentDigest = await assertEnrollment(ports, tx, account, existing, enrollmentToken)
+    const enrollmentDigest = await assertEnrollment(ports, tx, account, existing, enrollmentToken, context)
     const binding = { ...registrationBinding(session.portal, session.sessionId), enrollmentDigest }
     const challenge = await createChallenge(ports, tx, binding, context)
     await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: account.id })
-    return createCreationOptions(passkeys, account, { challenge, issuer: settings.mfa.issuer, existing })
+    // A device can replace a passkey that does not count by one that does.
+    const excluded = enrollmentDigest === null ? existing : existing.filter(({ isEnrolled }) => isEnrolled)
+    return createCreationOptions(passkeys, account, { challenge, issuer: settings.mfa.issuer, existing: excluded })
   })
 }
 
@@ -72,10 +74,11 @@ export async function registerPasskey(
       if (!spent) throw invalidPasskey('the challenge is unknown, expired or used')
       const existing = await readPasskeys(tx, account)
       assertRoom(existing)
-      assertNoneSince(settings, account, existing, spent.createdAt)
-      await spendEnrollment(ports, tx, account, existing, spent.enrollmentDigest, now)
+      const { createdAt, enrollmentDigest } = spent
+      assertNoneSince(settings, account, existing, createdAt)
+      const isEnrolled = await spendEnrollment(ports, tx, account, existing, enrollmentDigest, context)
       await holdIfFirst(ports, tx, account, existing, now)
-      return addPasskey(ports, tx, account, { facts, label, now }, auditContextOf(context), context)
+      return addPasskey(ports, tx, account, { facts, label, isEnrolled, now }, auditContextOf(context), context)
     })
   } catch (error) {
     if (error instanceof Refusal && error.code === 'AUTH.PASSKEY_INVALID') {
@@ -97,6 +100,7 @@ export function labelOf(
 interface VerifiedPasskey {
   facts: RegisteredFacts
   label: string
+  isEnrolled: boolean
   now: Instant
 }
 
@@ -105,15 +109,15 @@ export async function addPasskey(
   { ids }: Pick<MfaPorts, 'ids'>,
   tx: Tx,
   account: Account,
-  { facts, label, now }: VerifiedPasskey,
+  { facts, label, isEnrolled, now }: VerifiedPasskey,
   auditContext: AuditContext,
   context: RequestContext,
 ): Promise<Passkey> {
-  const owner = { id: ids.next(), portal: account.portal, accountId: account.id, name: label }
+  const owner = { id: ids.next(), portal: account.portal, accountId: account.id, name: label, isEnrolled }
   if (!(await insertPasskey(tx, { ...facts, ...owner }, now))) throw conflict('the portal already has the credential')
   const { aaguid, deviceType } = facts
   const key = { credentialId: toBase64url(facts.credentialId), publicKey: toBase64url(facts.publicKey) }
-  const detail = { passkey: owner.id, ...key, aaguid, deviceType }
+  const detail = { passkey: owner.id, ...key, aaguid, deviceType, isEnrolled }
   await recordSuccess(tx, auditContext, { workspaceId: null, targetId: account.id, detail })
   await queueNotice(tx, ids, account, 'PASSKEY_ADDED', context, now)
   return { ...facts, ...owner, createdAt: now, lastUsedAt: null, suspendedAt: null }
@@ -201,10 +205,15 @@ async function assertRemovable(
   all: readonly Passkey[],
   removed: Passkey,
 ): Promise<void> {
+  const { portal, id } = account
   const rest = all.filter((each) => each !== removed)
-  if (removed.suspendedAt !== null || usablePasskeys(settings, account.portal, rest).length > 0) return
-  const otp = await lockOtp(tx, account.portal, account.id)
+  const isLast = (passkeys: readonly Passkey[], others: readonly Passkey[]) =>
+    passkeys.includes(removed) && others.length === 0
+  const isLastCounted = isLast(countedPasskeys(settings, portal, all), countedPasskeys(settings, portal, rest))
+  const mustKeep = isLastCounted && needsPasskey(settings, account)
+  if (!mustKeep && !isLast(usablePasskeys(settings, portal, all), usablePasskeys(settings, portal, rest))) return
+  const otp = await lockOtp(tx, portal, id)
   const canSignIn = Boolean(otp?.secret) || allowsMailCodes(settings, account, { otp, passkeys: rest })
-  if (needsPasskey(settings, account) || !canSignIn)
+  if (mustKeep || !canSignIn)
     throw new Refusal('AUTH.AUTHENTICATOR_REQUIRED', { internal: 'the last passkey of an account that needs one' })
 }

@@ -235,7 +235,7 @@ function isEqualText(a: string, b: string): boolean {
 function toCaller(session: OpenSession, settings: IdentitySettings): Caller {
   const { binding } = settings.mfa
   const { operatorPermissions: all } = session
-  const isWeak = !resistsPhishing(session.signedInBy)
+  const isWeak = !resistsPhishing(session)
   const withheld = isWeak ? permissionsOfPasskey(settings, session) : []
   const byWorkspaces = isWeak && session.portal === 'CONSUMER' ? withheldByWorkspaces(settings) : undefined
   const held = withheld.length === 0 ? all : all.filter((each) => !withheld.includes(each))

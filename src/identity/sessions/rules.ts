@@ -67,7 +67,21 @@ export function permissionsOfPasskey(
   return passkey === 'all' ? operatorPermissions : operatorPermissions.filter((each) => passkey.includes(each))
 }
 
-/** Whether a phisher cannot relay this sign-in. A session that is older than the column does not count. */
-export function resistsPhishing(signedInBy: SignInMethod | null): boolean {
-  return signedInBy === 'PASSKEY'
+interface SignIn {
+  portal: Portal
+  signedInBy: SignInMethod | null
+  enrolledPasskey: boolean
+}
+
+/**
+ * Whether a phisher cannot relay this sign-in, and cannot have registered the passkey. A session that is older than the
+ * columns does not count.
+ */
+export function resistsPhishing({ portal, signedInBy, enrolledPasskey }: SignIn): boolean {
+  return signedInBy === 'PASSKEY' && countsAsRequired(portal, enrolledPasskey)
+}
+
+/** Only operators have enrollment tokens. */
+export function countsAsRequired(portal: Portal, isEnrolled: boolean): boolean {
+  return portal !== 'SYSTEM' || isEnrolled
 }

@@ -1,3 +1,4 @@
+import type { Generated } from 'kysely'
 import type { NullableTimestamp, Timestamp } from '../../database/index.ts'
 import type { AccountId, Portal, SessionId } from '../../kernel/index.ts'
 import { recordChanges } from '../../platform/events/index.ts'
@@ -35,6 +36,8 @@ interface SessionsTable {
   keyThumbprint: string | null
   /** Null for a session that is older than the column. */
   signedInBy: SignInMethod | null
+  /** Whether the passkey of the sign-in was enrolled. */
+  enrolledPasskey: Generated<boolean>
   /** Of the session at an identity provider that authenticated the person. */
   providerId: string | null
   providerSid: string | null

@@ -160,6 +160,7 @@ type SessionKind = 'tokens' | 'cookie'
 export interface NewSession {
   kind: SessionKind
   signedInBy: SignInMethod
+  enrolledPasskey?: boolean
   /** The caller ends it after the sign-in, so it does not count towards the session limit. */
   replaced: SessionId | null
   provider?: ProviderSession | null
@@ -187,7 +188,7 @@ export function startSession(
   account: Account,
   { clientHash, clientIp, userAgent, keyProof }: RequestContext,
   now: Instant,
-  { kind, replaced, signedInBy, provider }: NewSession,
+  { kind, replaced, signedInBy, enrolledPasskey = false, provider }: NewSession,
 ): { started: StartedSession; statements: Statements<[SessionId[], ...unknown[]]> } {
   const { portal, id: accountId } = account
   const ending = {
@@ -208,7 +209,7 @@ export function startSession(
   const client = { clientDigest, clientIp, userAgent, cookieDigest, keyThumbprint }
   const { providerId = null, providerSid = null, providerToken = null } = provider ?? {}
   const atProvider = { providerId, providerSid, providerToken }
-  const session = { id: sessionId, portal, accountId, ...client, ...times, signedInBy, ...atProvider }
+  const session = { id: sessionId, portal, accountId, ...client, ...times, signedInBy, enrolledPasskey, ...atProvider }
   const first = { digest: digest('refresh-token', secret), portal, sessionId, parent: null, expiresAt }
   const statements = together([
     endOldestSessions(ending, now),

@@ -39,6 +39,8 @@ export interface OpenSession {
   /** Null for a session that has tokens. */
   cookieDigest: Uint8Array | null
   signedInBy: SignInMethod | null
+  /** Whether the passkey of the sign-in was enrolled. */
+  enrolledPasskey: boolean
   /** Null unless the client proves a key. */
   keyThumbprint: string | null
 }
@@ -57,6 +59,7 @@ const columns = [
   'sessions.clientDigest',
   'sessions.cookieDigest',
   'sessions.signedInBy',
+  'sessions.enrolledPasskey',
   'sessions.keyThumbprint',
 ] as const
 
@@ -150,6 +153,7 @@ export interface NewSession {
   cookieDigest: Uint8Array | null
   keyThumbprint: string | null
   signedInBy: SignInMethod
+  enrolledPasskey: boolean
   providerId: string | null
   providerSid: string | null
   providerToken: Uint8Array | null
@@ -184,6 +188,7 @@ const insertRow = statement((store, param: Param<InsertedSession>) =>
     cookieDigest: param('cookieDigest'),
     keyThumbprint: param('keyThumbprint'),
     signedInBy: param('signedInBy'),
+    enrolledPasskey: param('enrolledPasskey'),
     providerId: param('providerId'),
     providerSid: param('providerSid'),
     providerToken: param('providerToken'),

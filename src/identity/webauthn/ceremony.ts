@@ -69,7 +69,7 @@ export async function createRequestOptions(
   return { challenge: options.challenge, timeout: challengeMs, rpId, allowCredentials, userVerification: 'required' }
 }
 
-export type RegisteredFacts = Omit<NewPasskey, 'portal' | 'id' | 'accountId' | 'name'>
+export type RegisteredFacts = Omit<NewPasskey, 'portal' | 'id' | 'accountId' | 'name' | 'isEnrolled'>
 
 /** Throws AUTH.PASSKEY_INVALID. */
 export async function verifyRegistration(

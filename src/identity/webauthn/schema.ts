@@ -20,6 +20,8 @@ interface PasskeysTable {
   lastUsedAt: NullableTimestamp
   /** When a copy was noticed. */
   suspendedAt: NullableTimestamp
+  /** Whether it gives the permissions that need a passkey, see `isEnrolled`. */
+  enrolled: boolean
 }
 
 export type ChallengeKind = 'REGISTER' | 'SIGN_IN' | 'STEP_UP'
@@ -94,4 +96,10 @@ export const passkeys = [
   `ALTER TABLE former_factors DROP CONSTRAINT former_factors_method_check`,
   `ALTER TABLE former_factors ADD CONSTRAINT former_factors_method_check
     CHECK (method IN ('OTP', 'BACKUP_CODE', 'PASSKEY'))`,
+]
+
+/** Earlier passkeys and sessions do not count: nobody knows whether a token allowed their registration. */
+export const enrolledPasskeys = [
+  `ALTER TABLE passkeys ADD COLUMN enrolled boolean NOT NULL DEFAULT false`,
+  `ALTER TABLE sessions ADD COLUMN enrolled_passkey boolean NOT NULL DEFAULT false`,
 ]

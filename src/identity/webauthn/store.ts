@@ -28,6 +28,8 @@ export interface NewPasskey {
   deviceType: DeviceType
   backedUp: boolean
   name: string
+  /** Whether an enrollment token, or a session of an enrolled passkey, allowed the registration. */
+  isEnrolled: boolean
 }
 
 export interface Passkey extends NewPasskey {
@@ -56,6 +58,7 @@ const columns = [
   'createdAt',
   'lastUsedAt',
   'suspendedAt',
+  'enrolled as isEnrolled',
 ] as const
 
 const findOfAccount = statement((store, param: Param<{ portal: Portal; accountId: AccountId }>) =>
@@ -100,7 +103,11 @@ export function passkeyWithCredential(portal: Portal, credentialId: Uint8Array):
 }
 
 /** Returns false if the portal already has the credential. */
-export async function insertPasskey(tx: Tx, { id, accountId, ...passkey }: NewPasskey, at: Instant): Promise<boolean> {
+export async function insertPasskey(
+  tx: Tx,
+  { id, accountId, isEnrolled, ...passkey }: NewPasskey,
+  at: Instant,
+): Promise<boolean> {
   const inserted = await tx
     .insertInto('passkeys')
     .values({
@@ -110,6 +117,7 @@ export async function insertPasskey(tx: Tx, { id, accountId, ...passkey }: NewPa
       createdAt: toDate(at),
       lastUsedAt: null,
       suspendedAt: null,
+      enrolled: isEnrolled,
     })
     .onConflict((conflict) => conflict.columns(['portal', 'credentialId']).doNothing())
     .returning('bizId')

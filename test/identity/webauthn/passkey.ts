@@ -18,6 +18,7 @@ export function storedPasskey(facts: Pick<Passkey, 'credentialId' | 'publicKey'>
     createdAt: at,
     lastUsedAt: null,
     suspendedAt: null,
+    isEnrolled: false,
     ...facts,
   }
 }
