@@ -13,6 +13,7 @@ import type { CallerContext } from '../ports.ts'
 import { assertSession, needsPasskey } from '../sessions/rules.ts'
 import { lockAccountOfSession } from '../sessions/service.ts'
 import { endPasskeySessions } from '../sessions/store.ts'
+import { returnStepUp } from '../step-ups/returned.ts'
 import { challengeOf, createCreationOptions, type RegisteredFacts, verifyRegistration } from '../webauthn/ceremony.ts'
 import { takeChallenge } from '../webauthn/challenge-store.ts'
 import { createChallenge, digestsOf, registrationBinding } from '../webauthn/challenges.ts'
@@ -20,36 +21,27 @@ import type { CreationOptions, RegistrationCredential } from '../webauthn/contra
 import { invalidPasskey, toBase64url } from '../webauthn/encoding.ts'
 import { passkeySettings } from '../webauthn/factor.ts'
 import { deletePasskeys, insertPasskey, type Passkey, readPasskeys, updatePasskeyName } from '../webauthn/store.ts'
+import { createPasskeyOptions } from './contract.ts'
 import { assertEnrollment, spendEnrollment } from './enrollment.ts'
 
 const maxPasskeys = 10
 
 /**
- * The step-up of this command allows the registration, which the challenge binds to the session. Throws
- * AUTH.PASSKEYS_NOT_AVAILABLE, ACCESS.PASSKEY_REQUIRED, or STATE.CONFLICT if the account has the maximum number of
- * passkeys.
+ * The step-up of this command allows the registration, which the challenge binds to the session. A refusal, such as of a
+ * mistyped enrollment token, uses up no step-up. Throws AUTH.PASSKEYS_NOT_AVAILABLE, ACCESS.PASSKEY_REQUIRED, or
+ * STATE.CONFLICT if the account has the maximum number of passkeys.
  */
 export async function startRegistration(
   ports: MfaPorts,
   enrollmentToken: string | undefined,
   context: CallerContext,
 ): Promise<CreationOptions> {
-  const { database, settings } = ports
-  const session = assertSession(context.caller)
-  const passkeys = passkeySettings(settings, session.portal)
-  return inTransaction(database, async (tx) => {
-    const account = await lockAccountOfSession(tx, context.caller)
-    const existing = await readPasskeys(tx, account)
-    assertRoom(existing)
-    assertNoneSince(settings, account, existing, context.caller.steppedUpAt)
-    const enrollmentDigest = await assertEnrollment(ports, tx, account, existing, enrollmentToken, context)
-    const binding = { ...registrationBinding(session.portal, session.sessionId), enrollmentDigest }
-    const challenge = await createChallenge(ports, tx, binding, context)
-    await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: account.id })
-    // A device can replace a passkey that does not count by one that does.
-    const excluded = enrollmentDigest === null ? existing : existing.filter(({ isEnrolled }) => isEnrolled)
-    return createCreationOptions(passkeys, account, { challenge, issuer: settings.mfa.issuer, existing: excluded })
-  })
+  try {
+    return await createOptions(ports, enrollmentToken, context)
+  } catch (error) {
+    if (error instanceof Refusal) await returnStepUp(ports.database, createPasskeyOptions, context)
+    throw error
+  }
 }
 
 /** Throws AUTH.PASSKEY_INVALID, ACCESS.PASSKEY_REQUIRED, or STATE.CONFLICT for a credential that the portal has. */
@@ -167,6 +159,29 @@ export async function deletePasskey(ports: MfaPorts, passkeyId: string, context:
   })
   for (const id of ended) sessionCache.invalidate(id)
   return passkey
+}
+
+async function createOptions(
+  ports: MfaPorts,
+  enrollmentToken: string | undefined,
+  context: CallerContext,
+): Promise<CreationOptions> {
+  const { database, settings } = ports
+  const session = assertSession(context.caller)
+  const passkeys = passkeySettings(settings, session.portal)
+  return inTransaction(database, async (tx) => {
+    const account = await lockAccountOfSession(tx, context.caller)
+    const existing = await readPasskeys(tx, account)
+    assertRoom(existing)
+    assertNoneSince(settings, account, existing, context.caller.steppedUpAt)
+    const enrollmentDigest = await assertEnrollment(ports, tx, account, existing, enrollmentToken, context)
+    const binding = { ...registrationBinding(session.portal, session.sessionId), enrollmentDigest }
+    const challenge = await createChallenge(ports, tx, binding, context)
+    await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: account.id })
+    // A device can replace a passkey that does not count by one that does.
+    const excluded = enrollmentDigest === null ? existing : existing.filter(({ isEnrolled }) => isEnrolled)
+    return createCreationOptions(passkeys, account, { challenge, issuer: settings.mfa.issuer, existing: excluded })
+  })
 }
 
 function assertRoom(existing: readonly Passkey[]): void {

@@ -1,4 +1,4 @@
-import { type Database, type Tx, validAt } from '../../database/index.ts'
+import { type Database, type Tx, timestamptz, validAt } from '../../database/index.ts'
 import { type Instant, toDate } from '../../kernel/index.ts'
 import type { OwnSession } from '../sessions/rules.ts'
 
@@ -47,6 +47,29 @@ export async function spendStepUp(
     .returning('verifiedAt')
     .executeTakeFirst()
   return spent?.verifiedAt
+}
+
+/**
+ * Lets the step-up that was verified at this time be spent again. A newer one for the same purpose has another time. Returns
+ * whether it was spent.
+ */
+export async function releaseStepUp(
+  tx: Tx,
+  { portal, sessionId }: OwnSession,
+  purposeDigest: Uint8Array,
+  verifiedAt: Instant,
+): Promise<boolean> {
+  const released = await tx
+    .updateTable('step_ups')
+    .set({ spentBy: null })
+    .where('portal', '=', portal)
+    .where('sessionBizId', '=', sessionId)
+    .where('purposeDigest', '=', purposeDigest)
+    .where('verifiedAt', '=', timestamptz(verifiedAt))
+    .where('spentBy', 'is not', null)
+    .returning('sessionBizId')
+    .executeTakeFirst()
+  return released !== undefined
 }
 
 export interface RecentStepUp {

@@ -13,7 +13,7 @@ import {
   toldOf,
 } from '../../harness/identity.ts'
 import { type Portico, startPortico } from '../../harness/portico.ts'
-import { signIn } from '../../harness/sign-in.ts'
+import { codeIn, signIn, signInOnly } from '../../harness/sign-in.ts'
 
 const origin = 'http://localhost:8080'
 const invalid = [401, 'AUTH.PASSKEY_INVALID']
@@ -135,6 +135,40 @@ describe('passkeys', () => {
     // A phisher with the password and a code cannot register the first passkey.
     expect(refusal(await post('/security/passkeys/options'))).toEqual(required)
   })
+})
+
+test('passkeys.options 403: a wrong enrollment token does not use up the step-up', async () => {
+  const portico = await startPortico({
+    adjust: ({ login, mfa, portals }) => {
+      login.resendMs = 0
+      mfa.binding = 'purpose'
+      const passkeys = {
+        rpId: 'localhost',
+        origins: [origin],
+        userVerification: 'required',
+        attestation: 'none',
+      } as const
+      portals.SYSTEM.passkeys = { ...passkeys, origins: [origin] }
+      portals.SYSTEM.mfa.required = { passkey: ['operator:manage'] }
+    },
+  })
+  try {
+    const email = 'operator@demo.test'
+    const { accessToken: token } = await signInOnly(portico, email)
+    const post = (path: string, body: object) => portico.call('POST', `/web/v1/system${path}`, { token, body })
+    const options = (enrollmentToken: string) => post('/security/passkeys/options', { enrollmentToken })
+    const wrong = 'A'.repeat(43)
+    expect(refusal(await options(wrong))).toEqual([403, 'ACCESS.STEP_UP_REQUIRED'])
+    const purpose = { operationId: 'passkeys.options' }
+    data(await post('/security/step-up/send', { mfaMethod: 'EMAIL', purpose }))
+    const code = codeIn((await portico.mailTo(email, 'step-up-code')).text)
+    data(await post('/security/step-up', { mfaMethod: 'EMAIL', code, purpose }))
+    const required = [403, 'ACCESS.PASSKEY_REQUIRED']
+    for (let tries = 0; tries < 3; tries++) expect(refusal(await options(wrong))).toEqual(required)
+    expect(refusal(await post('/security/passkeys/options', {}))).toEqual(required)
+  } finally {
+    await portico.stop()
+  }
 })
 
 test('passkeys.options 403: a portal without passkeys', async () => {
