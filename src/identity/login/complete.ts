@@ -9,6 +9,7 @@ import type { PresentedFactor } from '../mfa/presented.ts'
 import { mustSignInByPasskey } from '../mfa/rules.ts'
 import { factorOf, failureOf, isWrongFactor, wrongFactor } from '../mfa/verify.ts'
 import { type LoginFailure, recordFailedLogin } from '../sessions/history-store.ts'
+import { spendKeyProof } from '../tokens/key-proof.ts'
 import { sessionNotFound } from '../tokens/rules.ts'
 import { signInBinding } from '../webauthn/challenges.ts'
 import { suspendingCopies } from '../webauthn/copies.ts'
@@ -30,7 +31,7 @@ export async function completeLogin(
 
 /**
  * Throws AUTH.SESSION_NOT_FOUND, AUTH.CODE_INVALID, AUTH.PASSKEY_INVALID, AUTH.MFA_METHOD_NOT_ALLOWED,
- * ACCESS.PASSKEY_REQUIRED, ACCESS.IP_NOT_ALLOWED or ACCESS.RATE_LIMITED.
+ * ACCESS.PASSKEY_REQUIRED, ACCESS.IP_NOT_ALLOWED, ACCESS.RATE_LIMITED, or what `spendKeyProof` throws.
  */
 export async function finishLogin(
   ports: LoginPorts,
@@ -43,6 +44,7 @@ export async function finishLogin(
   const subject = { accountId: account.id, method: factor.method }
   const finished = await recordingFailure(ports, subject, context, async () => {
     await ports.addressGuard.assertAllowed({ ...account, accountId: account.id }, context.clientIp)
+    await spendKeyProof(ports, context)
     return verifyAndFinish(ports, login, factor, context, client)
   })
   for (const id of finished.displaced) ports.sessionCache.invalidate(id)

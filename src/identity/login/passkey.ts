@@ -4,6 +4,7 @@ import { type Account, accountLocked, accountOfPasskey } from '../accounts/store
 import { findSignInDevice } from '../devices/service.ts'
 import { recordDevice } from '../devices/store.ts'
 import { offeredPasskeys } from '../mfa/rules.ts'
+import { spendKeyProof } from '../tokens/key-proof.ts'
 import { challengeOf, createRequestOptions, type VerifiedAssertion, verifyAssertion } from '../webauthn/ceremony.ts'
 import { type ChallengeDigests, pendingChallenge, spendChallenge } from '../webauthn/challenge-store.ts'
 import { createChallenge, digestsOf, signInBinding } from '../webauthn/challenges.ts'
@@ -52,7 +53,7 @@ export async function completeByPasskey(
 /**
  * Signs in without a name and a password. Until the signature is verified, unknown and known credentials take the same
  * statements and the same work. Throws AUTH.PASSKEY_INVALID for any reason, and, for a verified credential,
- * AUTH.PENDING_APPROVAL or ACCESS.IP_NOT_ALLOWED.
+ * AUTH.PENDING_APPROVAL, ACCESS.IP_NOT_ALLOWED, or what `spendKeyProof` throws.
  */
 export async function signInByPasskey(
   ports: LoginPorts,
@@ -83,6 +84,7 @@ export async function signInByPasskey(
     if (!passkey || !account) throw invalidPasskey('the credential is unknown')
     assertActive(account)
     await ports.addressGuard.assertAllowed({ ...account, accountId: account.id }, context.clientIp)
+    await spendKeyProof(ports, context)
     return inTransaction(database, (tx) => finish(ports, tx, { passkey, verified, digests }, account, context, client))
   })
   for (const id of started.displaced) ports.sessionCache.invalidate(id)

@@ -13,6 +13,7 @@ import { enabledMethods, factorsOf, type StoredFactors } from '../mfa/service.ts
 import { queueNotice } from '../notices/service.ts'
 import { recordFailedLogin } from '../sessions/history-store.ts'
 import type { ProviderSession } from '../sessions/store.ts'
+import { spendKeyProof } from '../tokens/key-proof.ts'
 import { createProvidedAccount } from './account.ts'
 import { finishAttempt, isAuthenticatedBy, type ProviderReply } from './attempts/service.ts'
 import type { ProviderPorts } from './ports.ts'
@@ -50,6 +51,7 @@ export async function finishProviderLogin(
   client: SessionClient,
 ): Promise<ProviderLogin> {
   const { directory, identity } = await finishAttempt(ports, 'SIGN_IN', reply, null, context)
+  await spendKeyProof(ports, context)
   const { login, changed } = await signIn(ports, directory, identity, context, client)
   // The account stays, for an operator to approve.
   if (login === null) throw new Refusal('AUTH.PENDING_APPROVAL')

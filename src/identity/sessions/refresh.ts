@@ -1,10 +1,11 @@
 import { commitWith, inTransaction, type LastStatements, type Tx } from '../../database/index.ts'
-import { addMs, areWithin, type Instant, invalid, type RequestContext } from '../../kernel/index.ts'
+import { addMs, areWithin, type Instant, type RequestContext } from '../../kernel/index.ts'
 import { recordRefusal, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
 import type { RequestProofs } from '../../platform/proofs/index.ts'
 import type { AddressGuard } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import type { AccessTokens } from '../tokens/jwt.ts'
+import { spendKeyProof } from '../tokens/key-proof.ts'
 import { assertOpaqueToken, mintToken, sessionNotFound } from '../tokens/rules.ts'
 import { insertRefreshToken, readSpentToken, spendRefreshToken } from '../tokens/store.ts'
 import { recordActivity } from './activity-store.ts'
@@ -48,8 +49,7 @@ export async function refreshTokens(
   const { session } = rotation
   ports.sessionCache.invalidate(session.id)
   if (rotation.kind === 'reused') throw sessionNotFound('the refresh token was used before: its session was ended')
-  const { keyProof } = context
-  if (keyProof && !(await ports.proofs.spend(keyProof.id))) throw invalid('dpop', 'the proof was used before')
+  await spendKeyProof(ports, context)
   const access = await ports.tokens.issue({
     portal: context.portal,
     accountId: session.accountId,

@@ -99,6 +99,15 @@ describe('a session that is bound to a key', needsStore(), () => {
     expect(asBearer.headers.get('www-authenticate')).toContain('DPoP error="invalid_token"')
   })
 
+  test('auth.loginComplete 400: a proof starts one session, also in parallel', async () => {
+    const proof = await prove('POST', `${chain}/auth/login/complete`)
+    const attempts = [await begin(portico, by, email), await begin(portico, by, email)]
+    const answers = await Promise.all(attempts.map((attempt) => complete(attempt, proof)))
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 400])
+    const refused = [400, 'VALIDATION.INVALID_PARAMETER']
+    expect(outcomeOf(await complete(await begin(portico, by, email), proof))).toEqual(refused)
+  })
+
   test('401 ACCESS.TOKEN_INVALID: the token of another session, which is not bound to a key', async () => {
     const { sessionId, code } = await begin(portico, by, email)
     const bearer = data(await by.post('/auth/login/complete', { sessionId, mfaMethod: 'EMAIL', code }))
