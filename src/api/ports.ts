@@ -61,6 +61,10 @@ export interface SessionsPort {
    * workspace before the account.
    */
   assertOpen(tx: Tx, caller: Caller): Promise<void>
+  /** Whether the caller's session was started with a passkey that counts for `mfa.required`. False for an API key. */
+  isByPasskey(tx: Tx, caller: Caller): Promise<boolean>
+  /** Those of an operator's permissions that need such a session. */
+  permissionsOfPasskey(permissions: readonly Permission[]): readonly Permission[]
   /** Removes ended sessions from this process's cache. Call this after the commit. */
   invalidate(ids: readonly SessionId[]): void
   /**

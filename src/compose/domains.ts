@@ -14,6 +14,8 @@ import {
   assertSessionOpen,
   endSessions,
   type Identity,
+  isSessionByPasskey,
+  permissionsOfPasskey,
   resetFactors,
 } from '../identity/index.ts'
 import { createHandlerTable, type HandlerTable, type Operation, parseLocale, type Suspended } from '../kernel/index.ts'
@@ -153,6 +155,9 @@ class DomainBuilder {
         stepUpMs: configuration.mfa.stepUpMs,
         end: sessionEnd(identity),
         assertOpen: assertSessionOpen,
+        isByPasskey: isSessionByPasskey,
+        permissionsOfPasskey: (operatorPermissions) =>
+          permissionsOfPasskey(configuration, { portal: 'SYSTEM', operatorPermissions }),
         invalidate: identity.invalidateSessions,
         createLink: identity.createLink,
         assertAddressAllowed: async (account, clientIp, isStreamOpen) => {

@@ -66,6 +66,8 @@ export interface DeliveryPorts {
     member: { accountId: AccountId; portal: Portal },
     workspaceId: WorkspaceId,
   ): Promise<ReadonlySet<Permission> | undefined>
+  /** The operators' permissions that need a session which was started with a passkey. */
+  permissionsOfPasskey(permissions: readonly Permission[]): readonly Permission[]
   onAttempt(outcome: DeliveryOutcome, failed?: FailedAttempt): void
 }
 
@@ -200,14 +202,18 @@ async function deliver(
  * the URL, so that nobody gets more data because a colleague replaces the secret or the types.
  */
 async function mayReceive(
-  { eventTypes, permissionsOf }: DeliveryPorts,
-  { workspaceBizId: scope, readers }: WebhookToSend,
+  { eventTypes, permissionsOf, permissionsOfPasskey }: DeliveryPorts,
+  { workspaceBizId: scope, readers, byPasskey }: WebhookToSend,
   type: string,
 ): Promise<boolean> {
   for (const { accountId, portal, accountStatus, operatorPermissions } of readers) {
     if (accountStatus !== 'ACTIVE') return false
+    // A phisher could otherwise set up a webhook, and await what only a session with a passkey may read.
+    const withheld = byPasskey ? [] : permissionsOfPasskey(operatorPermissions)
     const permissions =
-      scope === null ? new Set(operatorPermissions) : await permissionsOf({ accountId, portal }, scope)
+      scope === null
+        ? new Set(operatorPermissions.filter((each) => !withheld.includes(each)))
+        : await permissionsOf({ accountId, portal }, scope)
     // Who lost the right to manage webhooks no longer decides where data goes.
     if (!permissions?.has('webhook:manage')) return false
     if (type !== testType && !canReadEvent(eventTypes, type, readerOf(scope, permissions))) return false

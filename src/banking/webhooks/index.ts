@@ -122,6 +122,8 @@ export default domain({
       eventTypes: events.types,
       source: events.source,
       assertSessionOpen: sessions.assertOpen,
+      isByPasskey: sessions.isByPasskey,
+      permissionsOfPasskey: sessions.permissionsOfPasskey,
       stepUpMs: sessions.stepUpMs,
       onAttempt: (outcome, failed) => {
         for (const listener of listeners) listener(outcome)

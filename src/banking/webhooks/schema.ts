@@ -23,6 +23,8 @@ export interface WebhooksTable {
   /** Whose permissions decide what is sent: who created, changed or enabled the webhook, or replaced its secret, last. */
   actsFor: AccountId
   actsSince: Timestamp
+  /** Whether `urlSetBy` and `actsFor` used sessions that were started with a passkey that counts for `mfa.required`. */
+  byPasskey: Generated<boolean>
   /** The operator who disabled the webhook, until an operator allows it again. */
   operatorBizId: AccountId | null
   /** The first failed attempt since the last success. */
@@ -153,4 +155,5 @@ export const migrations = [
     END $$`,
     `CREATE TRIGGER webhooks_end AFTER DELETE ON memberships FOR EACH ROW EXECUTE FUNCTION webhooks_of_member()`,
   ]),
+  sqlMigration('002-by-passkey', [`ALTER TABLE webhooks ADD COLUMN by_passkey boolean NOT NULL DEFAULT false`]),
 ]

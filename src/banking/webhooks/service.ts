@@ -52,6 +52,7 @@ import {
 import {
   changeWebhook,
   countWebhooks,
+  type Decider,
   insertWebhook,
   type Scope,
   scopeOf,
@@ -78,6 +79,8 @@ export interface WebhookServicePorts {
   }
   /** Locks the caller's account. Throws ACCESS.TOKEN_INVALID if the caller's session has ended. */
   assertSessionOpen(tx: Tx, caller: Caller): Promise<void>
+  /** Whether the caller's session was started with a passkey that counts for `mfa.required`. */
+  isByPasskey(tx: Tx, caller: Caller): Promise<boolean>
   notices: NoticePorts['notices']
   /** The types that domains declare. */
   eventTypes: ReadableEvents
@@ -114,7 +117,7 @@ export function createWebhook(
   input: { url: string; eventTypes: string[]; description: string },
   context: WebhookContext,
 ): Promise<WithSecret> {
-  const { accountId, at } = context.auditContext
+  const { at } = context.auditContext
   const scope = scopeIn(context)
   assertReadable(ports, input.eventTypes, context)
   assertReceiver(ports, input.url)
@@ -122,9 +125,10 @@ export function createWebhook(
     await lockScope(ports, tx, context)
     if ((await countWebhooks(tx, scope)) >= ports.settings.maxPerWorkspace)
       throw conflict('the workspace has the maximum number of webhooks')
+    const by = await deciderIn(ports, tx, context)
     const bizId = ports.ids.next<'webhook'>()
     const { secret, secretSealed } = newSecret(ports, bizId)
-    const row = await insertWebhook(tx, { ...input, bizId, workspaceBizId: scope, secretSealed }, accountId, at)
+    const row = await insertWebhook(tx, { ...input, bizId, workspaceBizId: scope, secretSealed }, by, at)
     await record(ports, tx, row, context, {
       kind: 'WEBHOOK_CREATED',
       detail: { eventTypes: input.eventTypes.join(',') },
@@ -149,7 +153,7 @@ export function updateWebhook(
   { id, url, eventTypes, description }: WebhookUpdate,
   context: WebhookContext,
 ): Promise<WebhookRow> {
-  const { accountId, at } = context.auditContext
+  const { at } = context.auditContext
   if (url !== undefined) assertReceiver(ports, url)
   return ports.transaction(async (tx) => {
     const before = await lockWebhook(ports, tx, id, context)
@@ -158,7 +162,7 @@ export function updateWebhook(
       assertSteppedUp(context.caller, at, ports.stepUpMs)
       assertReadable(ports, eventTypes ?? before.eventTypes, context)
     }
-    const changes = { url, eventTypes, description, ...(movesData && { actsFor: accountId }) }
+    const changes = { url, eventTypes, description, ...(movesData && { actsFor: await deciderIn(ports, tx, context) }) }
     const row = await changeWebhook(tx, before, changes, at)
     await record(ports, tx, row, context, { kind: movesData ? 'WEBHOOK_CHANGED' : undefined })
     return row
@@ -167,13 +171,14 @@ export function updateWebhook(
 
 /** The previous secret also signs for `previousSecretMs`. */
 export function rotateSecret(ports: WebhookServicePorts, id: WebhookId, context: WebhookContext): Promise<WithSecret> {
-  const { accountId, at } = context.auditContext
+  const { at } = context.auditContext
   return ports.transaction(async (tx) => {
     const before = await lockWebhook(ports, tx, id, context)
     // Who knows the secret can forge events, so a recovery of the caller must reach the webhook.
     assertReadable(ports, before.eventTypes, context)
     const { secret, secretSealed: sealed } = newSecret(ports, id)
-    const changes = { secret: { sealed, previousUntil: addMs(at, previousSecretMs) }, actsFor: accountId }
+    const actsFor = await deciderIn(ports, tx, context)
+    const changes = { secret: { sealed, previousUntil: addMs(at, previousSecretMs) }, actsFor }
     const row = await changeWebhook(tx, before, changes, at)
     await record(ports, tx, row, context, { kind: 'WEBHOOK_SECRET_ROTATED' })
     return { row, secret }
@@ -203,7 +208,8 @@ export function changeWebhookStatus(
     }
     // Who enables a suspended webhook has checked its URL, whose person may be gone.
     const checked = before.webhookStatus === 'SUSPENDED' ? { url: before.url } : {}
-    const enabled = command === 'enable' ? { actsFor: accountId, failingSince: null, ...checked } : {}
+    const actsFor = await deciderIn(ports, tx, context)
+    const enabled = command === 'enable' ? { actsFor, failingSince: null, ...checked } : {}
     const row = await changeWebhook(tx, before, { webhookStatus: statusChanges[command].to, ...enabled }, at)
     await record(ports, tx, row, context, { kind: command === 'enable' ? 'WEBHOOK_ENABLED' : undefined })
     return row
@@ -312,7 +318,18 @@ function scopeIn({ access }: WebhookContext): Scope {
   return access?.id ?? null
 }
 
-/** Throws the refusals of `assertReadableEvents`. */
+async function deciderIn(
+  ports: WebhookServicePorts,
+  tx: Tx,
+  { caller, auditContext }: WebhookContext,
+): Promise<Decider> {
+  return { accountId: auditContext.accountId, byPasskey: await ports.isByPasskey(tx, caller) }
+}
+
+/**
+ * Throws the refusals of `assertReadableEvents`, and ACCESS.PASSKEY_REQUIRED if the operator can read a type, and the session
+ * cannot: nobody sends elsewhere what their session lacks.
+ */
 function assertReadable(
   { eventTypes }: Pick<WebhookServicePorts, 'eventTypes'>,
   requested: readonly string[],

@@ -74,7 +74,18 @@ export interface NewWebhook extends WebhookKey, Pick<WebhookRow, 'url' | 'descri
   secretSealed: Uint8Array
 }
 
-export function insertWebhook(tx: Tx, webhook: NewWebhook, by: AccountId, at: Instant): Promise<WebhookRow> {
+/** Who decides where the data of a webhook goes. */
+export interface Decider {
+  accountId: AccountId
+  byPasskey: boolean
+}
+
+export function insertWebhook(
+  tx: Tx,
+  webhook: NewWebhook,
+  { accountId: by, byPasskey }: Decider,
+  at: Instant,
+): Promise<WebhookRow> {
   const now = toDate(at)
   return tx
     .insertInto('webhooks')
@@ -87,6 +98,7 @@ export function insertWebhook(tx: Tx, webhook: NewWebhook, by: AccountId, at: In
       urlSetAt: now,
       actsFor: by,
       actsSince: now,
+      byPasskey,
       operatorBizId: null,
       runBizId: null,
       createdAt: now,
@@ -105,7 +117,7 @@ export interface WebhookChanges {
   failingSince?: null
   secret?: { sealed: Uint8Array; previousUntil: Instant }
   /** The person for whom the webhook acts from now on. */
-  actsFor?: AccountId
+  actsFor?: Decider
 }
 
 export function changeWebhook(
@@ -121,8 +133,12 @@ export function changeWebhook(
       ...changes,
       updatedAt: now,
       ...(url !== undefined && { url }),
-      ...(url !== undefined && actsFor && { urlSetBy: actsFor, urlSetAt: now }),
-      ...(actsFor && { actsFor, actsSince: now }),
+      ...(url !== undefined && actsFor && { urlSetBy: actsFor.accountId, urlSetAt: now }),
+      ...(actsFor && {
+        actsFor: actsFor.accountId,
+        actsSince: now,
+        byPasskey: url === undefined ? sql<boolean>`by_passkey AND ${actsFor.byPasskey}` : actsFor.byPasskey,
+      }),
       ...(secret && {
         previousSealed: sql<Uint8Array>`secret_sealed`,
         previousUntil: toDate(secret.previousUntil),
@@ -191,6 +207,7 @@ export async function webhookToSend(database: Database, scope: Scope, id: Webhoo
       'w.previousSealed',
       'w.previousUntil',
       'w.failingSince',
+      'w.byPasskey',
       'a.bizId as accountId',
       'a.portal',
       'a.accountStatus',

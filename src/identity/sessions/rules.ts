@@ -1,4 +1,5 @@
 import { timingSafeEqual } from 'node:crypto'
+import type { PortalConfiguration } from '../../config/index.ts'
 import { isValidAt } from '../../database/index.ts'
 import {
   type AccountId,
@@ -9,7 +10,6 @@ import {
   Refusal,
   type SessionId,
 } from '../../kernel/index.ts'
-import type { IdentitySettings } from '../settings.ts'
 import type { SignInMethod } from './schema.ts'
 
 export function isEqual(a: Uint8Array, b: Uint8Array): boolean {
@@ -39,15 +39,20 @@ export function hasExpired({ lastActivityAt, idleExpiresAt, expiresAt }: Session
   return expiresAt <= now || !isValidAt({ from: lastActivityAt, until: idleExpiresAt }, now)
 }
 
+/** The settings `mfa.required` of both portals. */
+interface RequiredFactors {
+  portals: Record<Portal, Pick<PortalConfiguration, 'mfa'>>
+}
+
 /** The permissions that every workspace withholds from a consumer’s session that was not started with a passkey. */
-export function withheldByWorkspaces({ portals }: Pick<IdentitySettings, 'portals'>): Caller['withheldByWorkspaces'] {
+export function withheldByWorkspaces({ portals }: RequiredFactors): Caller['withheldByWorkspaces'] {
   const { passkey } = portals.CONSUMER.mfa.required
   return passkey === 'none' ? undefined : passkey === 'all' ? passkey : new Set(passkey)
 }
 
 /** Whether `mfa.required` holds an account to passkeys. Every consumer can have permissions in a workspace. */
 export function needsPasskey(
-  settings: Pick<IdentitySettings, 'portals'>,
+  settings: RequiredFactors,
   account: { portal: Portal; operatorPermissions: readonly Permission[] },
 ): boolean {
   return account.portal === 'CONSUMER'
@@ -59,7 +64,7 @@ const none: readonly Permission[] = []
 
 /** The permissions of an operator that need a passkey, according to `portals.<portal>.mfa.required`. */
 export function permissionsOfPasskey(
-  { portals }: Pick<IdentitySettings, 'portals'>,
+  { portals }: RequiredFactors,
   { portal, operatorPermissions }: { portal: Portal; operatorPermissions: readonly Permission[] },
 ): readonly Permission[] {
   const { passkey } = portals[portal].mfa.required

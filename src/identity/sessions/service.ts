@@ -20,7 +20,7 @@ import type { CallerContext, IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { mintToken } from '../tokens/rules.ts'
 import { insertRefreshToken } from '../tokens/store.ts'
-import { assertSession } from './rules.ts'
+import { assertSession, resistsPhishing } from './rules.ts'
 import type { SessionEndReason, SignInMethod } from './schema.ts'
 import type { SessionCache } from './session-cache.ts'
 import {
@@ -152,6 +152,12 @@ export async function logout({ database, clock, sessionCache }: SessionPorts, co
   })
   sessionCache.invalidate(sessionId)
   return ended ? 1 : 0
+}
+
+/** Whether the session was started with a passkey that counts for `mfa.required`. False for an API key. */
+export async function isSessionByPasskey(tx: Tx, { portal, sessionId }: Caller): Promise<boolean> {
+  const session = sessionId === null ? undefined : await readOpenSession(tx, portal, sessionId)
+  return session !== undefined && resistsPhishing(session)
 }
 
 /** The client has either tokens or a cookie. */

@@ -2,7 +2,7 @@ import type { FailedAttempt } from '../../../src/banking/webhooks/deliver.ts'
 import { createWebhooks, type Webhooks } from '../../../src/banking/webhooks/index.ts'
 import { bankingCatalogue } from '../../../src/contract/index.ts'
 import { inTransaction } from '../../../src/database/index.ts'
-import { type AccountId, bizId, Refusal, toDate } from '../../../src/kernel/index.ts'
+import { type AccountId, bizId, type Permission, Refusal, toDate } from '../../../src/kernel/index.ts'
 import { createSecretBox } from '../../../src/platform/crypto/index.ts'
 import type { StoredEvent } from '../../../src/platform/events/index.ts'
 import { systemIds, systemRandomness } from '../../../src/platform/runtime/index.ts'
@@ -21,6 +21,10 @@ export interface TestWebhooks extends Webhooks {
   outcomes: string[]
   failed: FailedAttempt[]
   mails: string[]
+  /** Whether the session of callers was started with a passkey. */
+  byPasskey: boolean
+  /** What `mfa.required` protects. */
+  ofPasskey: Permission[]
   /** Tests change it. */
   respond: (message: Sent) => Partial<WebhookResponse> | Promise<Partial<WebhookResponse>>
   /** Records an event, as the sequencer does. */
@@ -47,6 +51,8 @@ export function createTestWebhooks(world: World): TestWebhooks {
     outcomes: [] as string[],
     failed: [] as FailedAttempt[],
     mails: [] as string[],
+    byPasskey: false,
+    ofPasskey: [] as Permission[],
     respond: (_message: Sent): Partial<WebhookResponse> | Promise<Partial<WebhookResponse>> => ({}),
   }
   const sender: WebhookSender = {
@@ -70,6 +76,8 @@ export function createTestWebhooks(world: World): TestWebhooks {
     notices: members.notices,
     words,
     assertSessionOpen: alwaysOpen,
+    isByPasskey: async () => state.byPasskey,
+    permissionsOfPasskey: (permissions) => permissions.filter((each) => state.ofPasskey.includes(each)),
     eventTypes: bankingCatalogue.events,
     source: 'https://portal.test',
     receivers: { allowLoopback: false, ownNames: ['portal.test'] },
