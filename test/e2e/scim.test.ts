@@ -25,6 +25,12 @@ describe('provisioning with SCIM', () => {
       },
     })
     const { id, meta } = created.body
+    for (const path of ['/Bulk', '/Unknown', '/Users/a/b']) {
+      const unknown = await entra.call('POST', path, {})
+      expect(unknown.headers.get('content-type'), path).toBe('application/scim+json')
+      const schemas = ['urn:ietf:params:scim:api:messages:2.0:Error']
+      expect(unknown, path).toMatchObject({ status: 404, body: { schemas, status: '404', code: 'ROUTE.NOT_FOUND' } })
+    }
     expect(created.headers.get('content-type')).toBe('application/scim+json')
     expect(created.headers.get('location')).toBe(meta.location)
     expect(await entra.call('GET', `/Users/${id}`)).toMatchObject({ status: 200, body: created.body })

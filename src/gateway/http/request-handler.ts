@@ -191,12 +191,17 @@ async function sendReply(
   }
 }
 
+const scimPrefix = `${chains.systemApi.prefix}/scim/`
+
 function toUnmatched(request: IncomingMessage): UnmatchedRequest & RefusalContext {
-  const chainId = findChain(splitUrl(request.url ?? '').path)
+  const { path } = splitUrl(request.url ?? '')
+  const chainId = findChain(path)
+  const isScim = path.startsWith(scimPrefix)
   const headers = new Headers(request)
   const locale = parseLocale(headers.informative(localeHeaderOf(chains[chainId])))
   const peer = request.socket.remoteAddress ?? ''
-  return { chainId, locale, limit: null, idempotencyKey: null, headers, peer, edgeTrusted: false, clientIp: peer }
+  const client = { headers, peer, edgeTrusted: false, clientIp: peer }
+  return { chainId, isScim, locale, limit: null, idempotencyKey: null, ...client }
 }
 
 /** The refusal of the address limit takes precedence. */

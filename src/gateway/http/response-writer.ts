@@ -36,7 +36,10 @@ export interface EnvelopeResponse {
 
 /** The properties have defaults if no operation was matched. */
 export type RefusalContext = Pick<Call, 'chainId' | 'locale' | 'limit' | 'idempotencyKey'> &
-  Partial<Pick<Call, 'operation'>>
+  Partial<Pick<Call, 'operation'>> & {
+    /** Whether the path is one of SCIM, although no operation was matched. */
+    isScim?: boolean
+  }
 
 export interface ResponseWriter {
   /** `data` is JSON text. */
@@ -194,7 +197,7 @@ function renderRefusal(
   if (hint !== '') headers.push('x-portico-hint', hint)
   // RFC 9110, 15.5.2 requires a challenge. For Bearer, browsers show no password prompt.
   if (status === 401) headers.push('www-authenticate', 'Bearer')
-  if (context.operation?.protocol === 'scim' && !includesField)
+  if ((context.isScim || context.operation?.protocol === 'scim') && !includesField)
     return { status, headers, body: JSON.stringify(scimError(refusal.code, status, message)), type: scimType }
   const body = refusalBody(catalogue, chainId, refusal, clock.now(), message, includesField ? field : undefined)
   return { status, headers, body }
