@@ -10,7 +10,7 @@ const files = globSync('apps/**/*.{ts,tsx}', { cwd: root })
   .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
 const apps = ['console', 'portal'] as const
 
-/** What the applications import besides their own files. */
+/** The imports that are not files of the applications. */
 const packages = new Set(['portal-client', 'portico-client', 'texts', ...Object.keys(manifest.devDependencies)])
 
 function importsOf(text: string): string[] {

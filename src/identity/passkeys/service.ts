@@ -188,14 +188,18 @@ function assertRoom(existing: readonly Passkey[]): void {
   if (existing.length >= maxPasskeys) throw conflict(`the account has ${maxPasskeys} passkeys`)
 }
 
-/** Otherwise, a thief could step up with a code before the owner registers a first passkey, and add another one later. */
+/**
+ * Otherwise, a thief could step up with a code before a consumer registers the first passkey, and add another one later.
+ * Operators need a token or a session of an enrolled passkey.
+ */
 function assertNoneSince(
   settings: MfaPorts['settings'],
   account: Account,
   existing: readonly Passkey[],
   allowedAt: Instant | null,
 ): void {
-  if (needsPasskey(settings, account) && existing.some(({ createdAt }) => allowedAt === null || createdAt > allowedAt))
+  if (account.portal !== 'CONSUMER' || !needsPasskey(settings, account)) return
+  if (existing.some(({ createdAt }) => allowedAt === null || createdAt > allowedAt))
     throw passkeyRequired('a passkey was registered after the step-up')
 }
 
