@@ -131,6 +131,8 @@ const ofProviders = [
 for (const each of ofProviders) otherIds.add(each)
 for (const each of ['PublicKey.keyId', 'StepUpPurpose.operationId', 'AuditLog.requestId', 'AuditLog.targetBizId'])
   otherIds.add(each)
+for (const each of ['ReadRequestReply.requestId', 'ReadRequestReply.traceId', 'RequestEntry.requestId'])
+  otherIds.add(each)
 /** A name in the configuration. */
 const isProviderId = (place: string) => place.endsWith('.providerId')
 

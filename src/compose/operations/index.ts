@@ -43,6 +43,8 @@ interface OperationsParts extends Parts {
 
 /** Of each replica. A client may use an id more than once. */
 const maxExplanations = 20
+/** On the index page. */
+const maxLastRequests = 50
 
 /** Until `composeOperations`, this process does not answer the questions of other replicas. */
 export function composeReplicas(
@@ -57,7 +59,9 @@ export function composeReplicas(
 
 export function composeOperations(parts: OperationsParts): ReturnType<typeof createOperationsApp> {
   const { replicas, infrastructure, settings, metrics, identity, logger, probes, isDraining } = parts
-  answerQuestions(parts)
+  const { self, isGateway, requests } = parts
+  const startedAt = infrastructure.clock.now()
+  answerQuestions(parts, startedAt)
   return createOperationsApp({
     probes,
     isDraining,
@@ -66,6 +70,13 @@ export function composeOperations(parts: OperationsParts): ReturnType<typeof cre
     status: () => readStatus(parts, replicas),
     jwks: identity.jwks,
     outbox: infrastructure.outbox && outboxPage(infrastructure.outbox),
+    index: {
+      ...self,
+      role: isGateway ? 'gateway' : 'domains',
+      startedAt,
+      links: isGateway && settings.reference.enabled ? [{ href: referenceUrl(settings), text: 'API reference' }] : [],
+      lastRequests: () => requests.find(() => true).slice(0, maxLastRequests),
+    },
     securityHeaders: buildSecurityHeaders(),
     allowedHosts: settings.listen.operationsAllowedHosts,
     logger,
@@ -89,14 +100,18 @@ function readStatus(parts: Pick<Parts, 'infrastructure' | 'domains' | 'metrics'>
   return gatherStatus(replicas, () => readShared(parts))
 }
 
-function answerQuestions(parts: OperationsParts): void {
+function referenceUrl({ publicUrl }: Parts['settings']): string {
+  return `${publicUrl.replace(/\/$/, '')}/docs`
+}
+
+function answerQuestions(parts: OperationsParts, startedAt: Instant): void {
   const { replicas, infrastructure, metrics, isGateway, domains, probes, isDraining, explain } = parts
   const { requests, traffic } = parts
   const { clock } = infrastructure
   const replica = {
     version: packageVersion(),
     role: isGateway ? ('gateway' as const) : ('domains' as const),
-    startedAt: clock.now(),
+    startedAt,
     probes,
     isDraining,
     registry: metrics.registry,

@@ -4,7 +4,7 @@ import type { FinishedRequest } from './request-log.ts'
 
 /** Contains nothing that the client sent except its ids, unless the message of a thrown error does. */
 export interface Decision {
-  /** Orders the requests of a replica that arrived in the same millisecond. */
+  /** Orders requests that arrived in the same millisecond. */
   sequence: number
   requestId: string
   idempotencyKey: string | null
@@ -59,8 +59,8 @@ export function createExplainLog(
   includesErrors: boolean,
 ): ExplainLog {
   const recent = new Recent<Decision>(clock, limits)
-  // Replicas start at different times, so their requests get different numbers.
-  let sequence: number = clock.now()
+  // Replicas start at different times, so the numbers of their requests differ. A cursor has up to 15 digits.
+  let sequence = (clock.now() % 1e8) * 1e7
   return {
     record: (finished) => {
       sequence += 1

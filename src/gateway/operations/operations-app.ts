@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import { createReadinessMetrics, type Metrics } from '../../platform/telemetry/index.ts'
 import { closeIfBodyUnread } from '../http/connection.ts'
 import { createHostCheck } from './allowed-hosts.ts'
+import { type IndexPageParts, indexPolicy, renderIndex } from './index-page.ts'
 import { openMetricsType, prefersOpenMetrics, toOpenMetrics } from './openmetrics.ts'
 import { type Probe, type ProbeResult, runProbe } from './probes.ts'
 import { shareRun } from './shared-run.ts'
@@ -25,6 +26,7 @@ export interface OperationsParts {
   status(): Promise<object>
   /** Null except in the development profile. */
   outbox: OutboxPage | null
+  index: IndexPageParts
   securityHeaders: Record<string, string>
   /** Names that clients can use in `Host`. */
   allowedHosts: readonly string[]
@@ -60,6 +62,12 @@ export function createOperationsApp(parts: OperationsParts): Express {
     if (isAllowedHost(request.headers.host)) next()
     else response.status(421).json({ status: 'failed' })
   })
+  app.get('/', async (_request, response) => {
+    const results = await checks.recent()
+    const paths = ['/health/ready', '/status', '/metrics', '/.well-known/jwks.json', ...(parts.outbox ? ['/mail'] : [])]
+    const state = { readiness: readinessOf(results, parts.isDraining()), checks: results, paths }
+    response.type('html').set('content-security-policy', indexPolicy).send(renderIndex(parts.index, state))
+  })
   app.get('/metrics', async ({ headers }, response) => {
     const { contentType, text, exemplars } = await parts.metrics.expose()
     if (prefersOpenMetrics(headers.accept ?? '')) response.type(openMetricsType).send(toOpenMetrics(text, exemplars))
@@ -85,13 +93,18 @@ function sendReadiness(
   showsReasons: boolean,
   response: Response,
 ): void {
-  const ready = !draining && results.every(({ state }) => state !== 'failed')
+  const readiness = readinessOf(results, draining)
   const failed = results.flatMap(({ name, reason }) => (reason === undefined ? [] : [[name, reason]]))
-  response.status(ready ? 200 : 503).json({
-    status: draining ? 'draining' : ready ? 'ready' : 'unready',
+  response.status(readiness === 'ready' ? 200 : 503).json({
+    status: readiness,
     checks: Object.fromEntries(results.map(({ name, state }) => [name, state])),
     ...(showsReasons && failed.length > 0 && { reasons: Object.fromEntries(failed) }),
   })
+}
+
+function readinessOf(results: readonly ProbeResult[], draining: boolean): 'ready' | 'unready' | 'draining' {
+  if (draining) return 'draining'
+  return results.every(({ state }) => state !== 'failed') ? 'ready' : 'unready'
 }
 
 function addOutbox(app: Express, outbox: OutboxPage): void {

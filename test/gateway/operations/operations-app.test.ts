@@ -1,6 +1,7 @@
 import request from 'supertest'
 import { afterEach, expect, test, vi } from 'vitest'
 import { buildSecurityHeaders, createOperationsApp, gatherStatus } from '../../../src/gateway/index.ts'
+import { toInstant } from '../../../src/kernel/index.ts'
 import { systemClock } from '../../../src/platform/runtime/index.ts'
 import { createMetrics } from '../../../src/platform/telemetry/index.ts'
 import { captureLog } from '../../harness/log.ts'
@@ -20,6 +21,14 @@ const parts: Parameters<typeof createOperationsApp>[0] = {
   explain: async () => ({ entries: [], missing: [] }),
   status: async () => ({}),
   outbox: null,
+  index: {
+    version: '1.2.3',
+    replica: 'gateway-1',
+    role: 'gateway',
+    startedAt: toInstant(0),
+    links: [{ href: 'https://portal.example/docs', text: 'API reference' }],
+    lastRequests: () => [],
+  },
   securityHeaders: buildSecurityHeaders(),
   allowedHosts: ['localhost', 'operations.internal'],
   logger: log.logger,
@@ -31,6 +40,7 @@ afterEach(() => {
 })
 
 test.each([
+  ['/', 200],
   ['/health/live', 200],
   ['/health/ready', 503],
   ['/metrics', 200],
@@ -49,7 +59,7 @@ test.each([
   expect(response.headers).not.toHaveProperty('x-powered-by')
   // Readiness shows the reason of a failed check, but no stack.
   expect(response.text).not.toMatch(
-    path === '/health/ready' ? /at .*\.ts:|node_modules/ : /planted|at .*\.ts:|node_modules/,
+    path === '/health/ready' || path === '/' ? /at .*\.ts:|node_modules/ : /planted|at .*\.ts:|node_modules/,
   )
 })
 
