@@ -13,7 +13,8 @@ type Item = Record<string, unknown>
 const conventions = ['currentPage', 'pageSize', 'before', 'sortBy', 'sortOrder', 'startTime', 'endTime']
 
 const lists = catalogue.flatMap(({ id, path, chains: on, query }) => {
-  if (!(query instanceof z.ZodObject && 'startTime' in query.shape)) return []
+  // Without `sortBy`, a list is not in the store, and each request changes it.
+  if (!(query instanceof z.ZodObject && 'startTime' in query.shape && 'sortBy' in query.shape)) return []
   const filters = Object.keys(query.shape).filter((name) => !conventions.includes(name))
   const at = path.replace('{wallet_id}', mainUsd).replace('{workspace_id}', workspace)
   return on.filter((chain) => chains[chain].perimeter === 'portal').map((chain) => ({ id, chain, path: at, filters }))

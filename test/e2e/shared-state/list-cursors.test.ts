@@ -108,7 +108,10 @@ describe('lists by cursor', needsStore(), () => {
   })
 
   test('lists 200: every list of the contract can be read by cursor, with the records of its pages', async () => {
-    const lists = routes.filter(({ operation: { query } }) => query instanceof z.ZodObject && 'before' in query.shape)
+    // Without `sortBy`, a list is not in the store, and each request changes it.
+    const lists = routes.filter(
+      ({ operation: { query } }) => query instanceof z.ZodObject && 'before' in query.shape && 'sortBy' in query.shape,
+    )
     expect(lists.length).toBeGreaterThan(20)
     const receiver = { url: 'http://127.0.0.1:59998/webhooks', eventTypes: ['transfer.completed'] }
     const webhook = await world.data(world.web('POST', '/webhooks', receiver))
