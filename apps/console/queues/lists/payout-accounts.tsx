@@ -1,0 +1,69 @@
+import { type AllWithdrawalChannel, listAllWithdrawalChannels, type WithdrawalChannelStatusCode } from 'portal-client'
+import { Link } from 'wouter'
+import { client } from '../../../kit/client.ts'
+import { t } from '../../../kit/i18n.ts'
+import { ListQuery, Table } from '../../../kit/list.tsx'
+import { Page } from '../../../kit/page.tsx'
+import { Filters, useQueueFilter } from '../parts/filters.tsx'
+import { WorkspaceLink } from '../parts/people.tsx'
+import { Age, StatusBadge, WorkspaceMarks } from '../parts/records.tsx'
+
+const statuses: readonly WithdrawalChannelStatusCode[] = [
+  'PENDING_VERIFICATION',
+  'ACTIVE',
+  'SUSPENDED',
+  'DISABLED',
+  'REJECTED',
+]
+
+/** Payout accounts of all workspaces. Those that need a verification come first. */
+export default function PayoutAccounts() {
+  const filter = useQueueFilter(statuses, ['PENDING_VERIFICATION'])
+  const { status, ...others } = filter
+  return (
+    <Page title={t('queues.payoutAccounts')}>
+      <Filters statuses={statuses} filter={filter} />
+      <ListQuery
+        queryKey={['payout-accounts', filter]}
+        read={(before) =>
+          client.call(listAllWithdrawalChannels, { query: { ...others, channelStatus: status, before } })
+        }
+        empty={t('queues.noPayoutAccounts')}
+      >
+        {(accounts) => <AccountTable accounts={accounts} />}
+      </ListQuery>
+    </Page>
+  )
+}
+
+function AccountTable({ accounts }: { accounts: readonly AllWithdrawalChannel[] }) {
+  return (
+    <Table
+      label={t('queues.payoutAccounts')}
+      items={accounts}
+      keyOf={({ bizId }) => bizId}
+      columns={[
+        {
+          title: t('queues.accountNumber'),
+          cell: ({ bizId, maskedAccount, workspaceBizId }) => (
+            <Link href={`/queues/payout-accounts/${bizId}?workspaceId=${workspaceBizId}`}>{maskedAccount}</Link>
+          ),
+        },
+        { title: t('queues.accountHolder'), cell: ({ accountHolderName }) => accountHolderName },
+        { title: t('queues.age'), cell: ({ createdAt }) => <Age at={createdAt} /> },
+        {
+          title: t('queues.workspace'),
+          cell: ({ workspaceBizId, workspaceKind }) => (
+            <span>
+              <WorkspaceLink id={workspaceBizId} />
+              <WorkspaceMarks kind={workspaceKind} />
+            </span>
+          ),
+        },
+        { title: t('queues.channelType'), cell: ({ channelType }) => channelType.label },
+        { title: t('queues.currency'), cell: ({ currency }) => currency },
+        { title: t('queues.status'), cell: ({ channelStatus }) => <StatusBadge status={channelStatus} /> },
+      ]}
+    />
+  )
+}

@@ -1,0 +1,84 @@
+import { type QueryKey, useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+import { t } from '../../../kit/i18n.ts'
+import { Page } from '../../../kit/page.tsx'
+import { Empty, QueryView } from '../../../kit/states.tsx'
+
+interface ItemPageProps<Item> {
+  queryKey: QueryKey
+  /** Null if it does not exist. */
+  read(): Promise<Item | null>
+  titleOf(item: Item): string
+  /** The list, such as `/queues/transfers`, and the key of its title. */
+  list: { path: string; title: string }
+  nextOf(item: Item): ReactNode
+  children(item: Item): ReactNode
+}
+
+/** One item of a queue. */
+export function ItemPage<Item>({ queryKey, read, titleOf, list, nextOf, children }: ItemPageProps<Item>) {
+  const query = useQuery({ queryKey, queryFn: read })
+  const item = query.data
+  return (
+    <Page
+      title={item ? titleOf(item) : t(list.title)}
+      actions={
+        <>
+          <Link href={list.path} className="button">
+            {t(list.title)}
+          </Link>
+          {item && nextOf(item)}
+        </>
+      }
+    >
+      <QueryView query={query}>
+        {(found) => (found === null ? <Empty title={t('queues.missing')} /> : children(found))}
+      </QueryView>
+    </Page>
+  )
+}
+
+interface NextQuery {
+  sortOrder: 'asc'
+  pageSize: number
+  startTime?: string
+}
+
+interface NextItemProps {
+  id: string
+  createdAt: string
+  /** Reads waiting items, the oldest first. */
+  read(query: NextQuery): Promise<readonly { bizId: string; path: string }[]>
+}
+
+/** Leads to the next waiting item: the one after this item, or the oldest one. */
+export function NextItem({ id, createdAt, read }: NextItemProps) {
+  const { data } = useQuery({
+    queryKey: ['next', id],
+    queryFn: async () => {
+      const later = await read({ sortOrder: 'asc', pageSize: 20, startTime: createdAt })
+      const following = later[later.findIndex(({ bizId }) => bizId === id) + 1]
+      if (following) return following
+      return (await read({ sortOrder: 'asc', pageSize: 2 })).find(({ bizId }) => bizId !== id) ?? null
+    },
+  })
+  if (data === undefined) return null
+  if (data === null) return <span className="hint queues-no-next">{t('queues.noNext')}</span>
+  return (
+    <Link href={data.path} className="button primary">
+      {t('queues.next')}
+    </Link>
+  )
+}
+
+/** For lists without a filter by id. Null if none of the newest 1,000 matches. */
+export async function findIn<Item>(items: AsyncIterable<Item>, matches: (item: Item) => boolean): Promise<Item | null> {
+  let left = 1_000
+  for await (const item of items) {
+    if (matches(item)) return item
+    left -= 1
+    if (left === 0) return null
+  }
+  return null
+}
