@@ -7,6 +7,7 @@ import { SessionGate } from '../kit/session.tsx'
 import { SignInPage } from '../kit/sign-in/page.tsx'
 import { ProviderCallback } from '../kit/sign-in/provider.tsx'
 import { Visitors } from '../kit/visitors.tsx'
+import { FindField } from './find/find-field.tsx'
 import { groups, pages } from './navigation.ts'
 
 /** The operator console. */
@@ -17,7 +18,11 @@ export function Console() {
       {Visitors(visitorPages)}
       <Route>
         <SessionGate signedOut={<SignInPage name={t('console.name')} />}>
-          <Frame name={t('console.name')} navigation={navigation()}>
+          <Frame
+            name={t('console.name')}
+            navigation={navigation()}
+            head={<FindField label={t('find.title')} isCompact />}
+          >
             <Pages pages={pages} />
           </Frame>
         </SessionGate>

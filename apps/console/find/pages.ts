@@ -1,3 +1,4 @@
 import type { AppPage } from '../../kit/pages.tsx'
 
-export const pages: readonly AppPage[] = []
+/** Each search of the page needs its own permission. */
+export const pages: readonly AppPage[] = [{ path: '/find', load: () => import('./find.tsx'), entry: 'find.title' }]
