@@ -4,7 +4,8 @@ import { t } from '../../kit/i18n.ts'
 import { Table } from '../../kit/list.tsx'
 import { Page, Section } from '../../kit/page.tsx'
 import { useSession } from '../../kit/session.tsx'
-import { Badge, Empty, Failure, Loading } from '../../kit/states.tsx'
+import { Empty, Failure, Loading } from '../../kit/states.tsx'
+import { StatusBadge } from '../queues/parts/records.tsx'
 import { FindField } from './find-field.tsx'
 import { findMatches, formOf, type Match, searches } from './searches.ts'
 
@@ -72,7 +73,7 @@ function Group({ group, matches, error }: { group: string; matches: readonly Mat
           columns={[
             { title: t('find.match'), cell: ({ path, title }) => <Link href={path}>{title}</Link> },
             { title: t('find.detail'), cell: ({ detail }) => detail },
-            { title: t('find.status'), cell: ({ status }) => <Badge>{status}</Badge> },
+            { title: t('find.status'), cell: ({ status }) => <StatusBadge status={status} /> },
           ]}
         />
       )}

@@ -20,7 +20,7 @@ export interface Match {
   title: string
   path: string
   detail: string
-  status: string
+  status: { code: string; label: string }
 }
 
 /** A part of the page. */
@@ -63,7 +63,7 @@ export const searches: readonly Search[] = [
           ? await orNone(client.call(readAccount, { params: { account_id: text } }))
           : (await client.call(listAccounts, { query: { accountEmail: text, pageSize } })).items
       return found.map(({ bizId, accountEmail, accountName, accountPortal, accountStatus }) => ({
-        ...{ id: bizId, title: accountEmail, path: `/accounts/${bizId}`, status: accountStatus.label },
+        ...{ id: bizId, title: accountEmail, path: `/accounts/${bizId}`, status: accountStatus },
         detail: `${accountName} · ${accountPortal.label}`,
       }))
     },
@@ -78,7 +78,7 @@ export const searches: readonly Search[] = [
       return items
         .filter(({ bizId }) => form !== 'id' || bizId === text)
         .map(({ bizId, workspaceName, workspaceKind, workspaceStatus }) => ({
-          ...{ id: bizId, title: workspaceName, path: `/workspaces/${bizId}`, status: workspaceStatus.label },
+          ...{ id: bizId, title: workspaceName, path: `/workspaces/${bizId}`, status: workspaceStatus },
           detail: workspaceKind.label,
         }))
     },
@@ -127,7 +127,7 @@ export const searches: readonly Search[] = [
     read: async (text) => {
       const { items } = await client.call(listAllExchanges, { query: { orderNo: text, pageSize } })
       return items.map((order) => ({
-        ...{ id: order.bizId, title: order.orderNo, status: order.exchangeStatus.label },
+        ...{ id: order.bizId, title: order.orderNo, status: order.exchangeStatus },
         path: `/postings/${order.bizId}`,
         detail: `${formatMoney(order.sourceAmount, order.sourceCurrency)} → ${formatMoney(order.targetAmount, order.targetCurrency)}`,
       }))
@@ -143,7 +143,7 @@ export const searches: readonly Search[] = [
       const { bizId, workspaceBizId, maskedAccount, accountHolderName, channelStatus } = found
       return [
         {
-          ...{ id: bizId, title: maskedAccount, detail: accountHolderName, status: channelStatus.label },
+          ...{ id: bizId, title: maskedAccount, detail: accountHolderName, status: channelStatus },
           path: `/queues/payout-accounts/${bizId}?workspaceId=${workspaceBizId}`,
         },
       ]
@@ -160,7 +160,7 @@ export const searches: readonly Search[] = [
       )
       return pages.flatMap(({ items }, at) =>
         items.map(({ bizId, action, at: instant, outcome }) => ({
-          ...{ id: bizId, title: action, detail: formatTime(instant), status: outcome.label },
+          ...{ id: bizId, title: action, detail: formatTime(instant), status: outcome },
           path: `/audit?${new URLSearchParams(filters[at])}`,
         })),
       )
@@ -190,11 +190,11 @@ function auditFilters(text: string, form: TextForm): Record<string, string>[] {
 
 function toMatch(
   { bizId, orderNo, amount, currency, createdAt }: FoundOrder,
-  status: { label: string },
+  status: Match['status'],
   path: string,
 ): Match {
   const detail = `${formatMoney(amount, currency)} · ${formatTime(createdAt)}`
-  return { id: bizId, title: orderNo, path, detail, status: status.label }
+  return { id: bizId, title: orderNo, path, detail, status }
 }
 
 interface FoundOrder {

@@ -5,7 +5,7 @@ import { developmentIds } from '../../../src/seed/development.ts'
 import { encodeMultipart } from '../../harness/multipart.ts'
 import { needs } from '../../harness/needs.ts'
 import { payoutAccount } from '../../harness/payout-account.ts'
-import { type Session, signIn } from '../../harness/sign-in.ts'
+import { codeIn, type Session, signIn } from '../../harness/sign-in.ts'
 import { chromiumPath } from '../chromium.ts'
 import { type AppWorld, inspect, startAppWorld, type Visitor } from './world.ts'
 
@@ -31,6 +31,17 @@ describe('the queues of operators in Chromium', needs(chromiumPath, 'Chromium is
     const answer = await world.portico.call(method, `/web/v1/system${path}`, call)
     expect(answer.status, answer.text).toBe(200)
     return answer.body.data
+  }
+  /** Creates an account of the CONSUMER portal. Returns its access token. */
+  const register = async (email: string): Promise<string> => {
+    const start = async (path: string, body: object) => post('', `/auth/${path}`, body)
+    const { sessionId } = await start('register/initiate', { email, turnstileToken: 'x' })
+    const { text } = await world.portico.mailTo(email, 'registration-code')
+    await start('register/verify-email', { sessionId, code: codeIn(text) })
+    const { passwordInitToken } = await start('register/complete', { sessionId, accountName: 'Olivia' })
+    const newPassword = 'a-rather-long-passphrase-2026'
+    await start('password/init', { token: passwordInitToken, newPassword })
+    return (await signIn(world.portico, email, {}, newPassword, 'consumer')).accessToken
   }
   const idOf = async (accountEmail: string): Promise<string> =>
     (await system('GET', `/accounts?${new URLSearchParams({ accountEmail })}`)).items[0].bizId
@@ -185,6 +196,25 @@ describe('the queues of operators in Chromium', needs(chromiumPath, 'Chromium is
     await checker.page.getByText(`${orderNo} is returned.`).waitFor()
     await checker.page.getByRole('rowheader', { name: 'Returned' }).waitFor()
     await inspect(checker, 'console-queues-withdrawal-returned')
+  })
+
+  test('an operator does not decide on a request of the person’s account at the other portal', async () => {
+    const token = await register('operator@demo.test')
+    const list = async (path: string) =>
+      (await world.portico.call('GET', `/web/v1/consumer${path}`, { token })).body.data
+    const [{ workspaceBizId }] = await list('/workspaces/mine')
+    const wallets: { bizId: string; currency: string }[] = await list('/wallets')
+    const wallet = wallets.find(({ currency }) => currency === 'USD')
+    const order = { walletBizId: wallet?.bizId, channelCode: 'CARD_USD', amount: '50.00' }
+    const { bizId } = await post(token, '/recharges', order, { 'x-workspace-id': workspaceBizId })
+    const { page } = operator
+    await page.goto(`${world.url}/console/queues/recharges/${bizId}`)
+    await page.getByText('You created this request. Another person must decide.').waitFor()
+    await page.getByText('You belong to this workspace. Another person must decide.').waitFor()
+    expect(await page.getByRole('radio', { name: 'Confirm the payment' }).isDisabled()).toBe(true)
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await inspect(operator, 'console-queues-recharge-own')
+    await page.emulateMedia({ colorScheme: 'light' })
   })
 
   test('an operator without the permission sees which one', async () => {

@@ -124,7 +124,9 @@ const tones: Readonly<Record<string, Tone>> = {
   FAILED: 'bad',
   REJECTED: 'bad',
   RETURNED: 'bad',
+  REFUSED: 'bad',
   SUSPENDED: 'bad',
+  FROZEN: 'bad',
 }
 
 function toneOf(code: string): Tone {

@@ -14,9 +14,10 @@ import { t } from '../../../kit/i18n.ts'
 import { Table } from '../../../kit/list.tsx'
 import { Section } from '../../../kit/page.tsx'
 import { usePermission } from '../../../kit/session.tsx'
-import { Badge, Empty, QueryView } from '../../../kit/states.tsx'
+import { Empty, QueryView } from '../../../kit/states.tsx'
 import { findIn } from './item-page.tsx'
 import { Person } from './people.tsx'
+import { StatusBadge } from './records.tsx'
 
 /** The newest entries of the audit log about a record. Does not load without `audit:read`. */
 export function useTrail(targetId: string) {
@@ -57,7 +58,7 @@ export function Trail({ targetId }: { targetId: string }) {
                   title: t('queues.outcome'),
                   cell: ({ outcome, requestId }) => (
                     <Link href={`/audit?requestId=${encodeURIComponent(requestId)}`}>
-                      <Badge tone={outcome.code === 'REFUSED' ? 'bad' : 'neutral'}>{outcome.label}</Badge>
+                      <StatusBadge status={outcome} />
                     </Link>
                   ),
                 },
