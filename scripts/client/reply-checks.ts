@@ -24,7 +24,7 @@ export class ReplyChecks {
     if (schema instanceof z.ZodString) return stringCheck(schema)
     if (schema instanceof z.ZodNumberFormat && schema._zod.def.format === 'safeint' && !schema._zod.def.checks)
       return call('int')
-    if (schema instanceof z.ZodNumber && !schema.format && !schema._zod.def.checks) return call('number')
+    if (schema instanceof z.ZodNumber && !schema.format && !schema._zod.def.checks?.length) return call('number')
     for (const [kind, name] of simple) if (schema instanceof kind) return call(name)
     throw new TypeError(`replies: write zod/mini for ${schema._zod.def.type}`)
   }
