@@ -1,6 +1,7 @@
 import { Dialog as Base } from '@base-ui/react/dialog'
 import type { ReactNode } from 'react'
 import { t } from './i18n.ts'
+import { isPrompting } from './prompts.ts'
 
 interface Props {
   title: string
@@ -9,8 +10,16 @@ interface Props {
   children: ReactNode
 }
 
-/** A modal dialog. The focus stays in it and returns to the element that opened it. Escape closes it. */
-export function Dialog({ title, isOpen, onClose, children }: Props) {
+/**
+ * A modal dialog. The focus stays in it and returns to the element that opened it. Escape closes it, unless a prompt is open
+ * above it.
+ */
+export function Dialog({ onClose, ...props }: Props) {
+  return <PromptDialog {...props} onClose={() => isPrompting() || onClose()} />
+}
+
+/** The dialog of a prompt. */
+export function PromptDialog({ title, isOpen, onClose, children }: Props) {
   return (
     <Base.Root open={isOpen} onOpenChange={(open) => open || onClose()}>
       <Base.Portal>

@@ -3,7 +3,7 @@ import { createContext, type FormEvent, type InputHTMLAttributes, type ReactNode
 import { t } from './i18n.ts'
 import { Failure } from './states.tsx'
 
-/** The values of a form by the names of its fields. A missing field is an empty text. */
+/** The values of a form by the names of its fields, without blanks around. A missing field is an empty text. */
 export type Values = (name: string) => string
 
 interface FormProps {
@@ -13,7 +13,7 @@ interface FormProps {
   children?: ReactNode
   /** Shown beside the button. */
   actions?: ReactNode
-  tone?: 'primary' | 'danger'
+  tone?: 'primary' | 'danger' | 'quiet'
 }
 
 const FieldErrors = createContext<ReadonlyMap<string, string>>(new Map())
@@ -29,7 +29,7 @@ export function Form({ submit, onSubmit, children, actions, tone = 'primary' }: 
     setBusy(true)
     setError(null)
     try {
-      await onSubmit((name) => textOf(data.get(name)), form)
+      await onSubmit((name) => (isPassword(form, name) ? rawOf(data.get(name)) : rawOf(data.get(name)).trim()), form)
     } catch (refused) {
       setError(refused)
     } finally {
@@ -117,11 +117,11 @@ export function TextAreaField({
   label,
   name,
   hint,
-  required,
-}: Pick<FieldProps, 'label' | 'name' | 'hint' | 'required'>) {
+  ...input
+}: Pick<FieldProps, 'label' | 'name' | 'hint' | 'required' | 'defaultValue'>) {
   return (
     <Labelled label={label} name={name} hint={hint}>
-      {(attributes) => <textarea {...attributes} name={name} rows={3} required={required} />}
+      {(attributes) => <textarea rows={3} {...input} {...attributes} name={name} />}
     </Labelled>
   )
 }
@@ -160,8 +160,14 @@ function Labelled(props: {
   )
 }
 
-function textOf(value: FormDataEntryValue | null): string {
-  return typeof value === 'string' ? value.trim() : ''
+function rawOf(value: FormDataEntryValue | null): string {
+  return typeof value === 'string' ? value : ''
+}
+
+/** Blanks belong to a password. */
+function isPassword(form: HTMLFormElement, name: string): boolean {
+  const field = form.elements.namedItem(name)
+  return field instanceof HTMLInputElement && field.type === 'password'
 }
 
 function fieldErrorsOf(error: unknown): ReadonlyMap<string, string> {

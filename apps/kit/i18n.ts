@@ -56,6 +56,6 @@ function localeOf(tag: string): Locale | null {
   return isLocale(language) ? language : null
 }
 
-function isLocale(text: string): text is Locale {
+export function isLocale(text: string): text is Locale {
   return Object.hasOwn(locales, text)
 }

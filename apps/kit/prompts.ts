@@ -1,16 +1,28 @@
+import type { SignIn, StepUpPrompt } from 'portal-client'
+
 /*
- * Questions that code outside of components asks the user. The frame shows the current one (confirm-dialog.tsx).
+ * Questions that code outside of components asks the user. The frame shows the current one (factor-dialog.tsx).
  */
+
+type StepUpStep = Parameters<StepUpPrompt['code']>[0]
+type SignInStep = Parameters<SignIn['code']>
+export type Factor = StepUpStep['mfaMethod']
+
+/** The code that the user entered, or the factor that the user chose instead. */
+export type FactorAnswer = string | { mfaMethod: Factor }
 
 /** A second factor for a sign-in or a step-up. */
 export interface FactorPrompt {
   /** What the factor confirms, or null for a sign-in. */
-  operationId: string | null
+  purpose: StepUpStep['purpose'] | null
+  mfaMethod: Factor
+  /** The factors that the user can choose. */
+  mfaMethods: readonly Factor[]
   /** Where the code was sent. Null if the user generates it. */
   destination: string | null
   /** Why the previous code was refused. */
   refusal: string | null
-  answer(code: string): void
+  answer(answer: FactorAnswer): void
   cancel(): void
 }
 
@@ -20,18 +32,42 @@ export class Cancelled extends Error {}
 type Listener = (prompt: FactorPrompt | null) => void
 
 let listener: Listener = () => undefined
+let isOpen = false
 
 /** Shows the prompts from now on. Returns the function that stops it. */
 export function onPrompt(show: Listener): () => void {
   listener = show
   return () => {
-    listener = () => undefined
+    if (listener === show) listener = () => undefined
   }
 }
 
-/** Resolves with the code that the user entered. Rejects with `Cancelled`. */
-export function askForCode(facts: Pick<FactorPrompt, 'operationId' | 'destination' | 'refusal'>): Promise<string> {
-  const { promise, resolve, reject } = Promise.withResolvers<string>()
+/** Whether a prompt is open, above any other dialog. */
+export function isPrompting(): boolean {
+  return isOpen
+}
+
+/** For `signIn`. */
+export function askForSignInFactor(...[sent, refused, factor]: SignInStep): Promise<FactorAnswer> {
+  return ask({ purpose: null, ...factor, ...stateOf(sent, refused) })
+}
+
+/** For `stepUpByCode`. */
+export function askForStepUpFactor({ purpose, mfaMethod, mfaMethods, sent, refused }: StepUpStep) {
+  return ask({ purpose, mfaMethod, mfaMethods, ...stateOf(sent, refused) })
+}
+
+function stateOf(sent: SignInStep[0], refused: SignInStep[1]) {
+  return { destination: sent?.maskedDestination ?? null, refusal: refused?.message ?? null }
+}
+
+/** Rejects with `Cancelled`. */
+function ask(facts: Omit<FactorPrompt, 'answer' | 'cancel'>): Promise<FactorAnswer> {
+  const { promise, resolve, reject } = Promise.withResolvers<FactorAnswer>()
+  isOpen = true
   listener({ ...facts, answer: resolve, cancel: () => reject(new Cancelled('cancelled')) })
-  return promise.finally(() => listener(null))
+  return promise.finally(() => {
+    isOpen = false
+    listener(null)
+  })
 }

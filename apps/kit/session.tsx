@@ -1,7 +1,8 @@
-import type { SessionState } from 'portal-client'
+import { isPorticoError, type SessionState } from 'portal-client'
 import { createContext, type ReactNode, use, useCallback, useEffect, useState } from 'react'
+import { forgetData } from './app.tsx'
 import { client } from './client.ts'
-import { Loading } from './states.tsx'
+import { Failure, Loading } from './states.tsx'
 
 interface SignedInSession {
   accountId: string
@@ -37,27 +38,45 @@ interface Props {
   children: ReactNode
 }
 
-/** Shows `children` to signed-in users. Another account in another tab reloads the page. */
+/**
+ * Shows `children` to signed-in users. Follows the other tabs: the end of the session there ends it here, and another account
+ * reloads the page.
+ */
 export function SessionGate({ workspaceId, signedOut, children }: Props) {
-  const [state, setState] = useState<SessionState | null>(client.session.state)
-  const refresh = useCallback(async () => {
-    setState(await client.session.read(workspaceId === undefined ? {} : { workspaceId }))
-  }, [workspaceId])
+  // The state of the client has the permissions of another workspace.
+  const [state, setState] = useState<SessionState | null>(workspaceId === undefined ? client.session.state : null)
+  const [error, setError] = useState<unknown>(null)
+  const read = useCallback(() => client.session.read(workspaceId === undefined ? {} : { workspaceId }), [workspaceId])
+  const refresh = useCallback(async () => setState(await read()), [read])
   useEffect(() => {
     let account: string | undefined
     const update = (next: SessionState): void => {
-      if (account && next.accountBizId && next.accountBizId !== account) location.reload()
+      if (account && next.accountBizId && next.accountBizId !== account) {
+        location.reload()
+        return
+      }
       account = next.accountBizId ?? account
+      if (!next.signedIn) forgetData()
       setState(next)
     }
-    const stop = client.session.onChange(update)
-    void client.session
-      .read(workspaceId === undefined ? {} : { workspaceId })
-      .then(update, () => setState({ signedIn: false }))
+    const stop = client.session.onChange((next) => {
+      // A listener hears of permissions in the workspace that the client read last.
+      if (next.signedIn && workspaceId !== undefined) read().then(update, () => undefined)
+      else update(next)
+    })
+    read().then(update, (failure: unknown) => {
+      if (isPorticoError(failure, 'CLIENT.SIGNED_IN_ELSEWHERE')) location.reload()
+      else setError(failure)
+    })
     return stop
-  }, [workspaceId])
+  }, [workspaceId, read])
 
-  if (state === null) return <Loading />
+  const retry = async (): Promise<void> => {
+    await refresh()
+    setError(null)
+  }
+  if (state === null)
+    return error === null ? <Loading /> : <Failure error={error} onRetry={() => void retry().catch(setError)} />
   const { accountBizId, permissionCodes, idleExpiresAt, expiresAt } = state
   if (!state.signedIn || !accountBizId || !idleExpiresAt || !expiresAt) return signedOut
   const session = { accountId: accountBizId, permissions: new Set(permissionCodes), idleExpiresAt, expiresAt, refresh }

@@ -3,6 +3,10 @@ export interface PageSettings {
   accessCode: string
   /** In development, no edge adds the headers that the gateway requires. */
   edgeHeaders: boolean
+  /** Whether the portal has passkeys. */
+  passkeys: boolean
+  /** Whether visitors can register. */
+  selfRegistration: boolean
 }
 
 export function readPageSettings(): PageSettings {
@@ -12,13 +16,10 @@ export function readPageSettings(): PageSettings {
   return settings
 }
 
+const flags = ['edgeHeaders', 'passkeys', 'selfRegistration'] as const
+
 function isPageSettings(value: unknown): value is PageSettings {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    'accessCode' in value &&
-    typeof value.accessCode === 'string' &&
-    'edgeHeaders' in value &&
-    typeof value.edgeHeaders === 'boolean'
-  )
+  if (typeof value !== 'object' || value === null) return false
+  const facts = new Map<string, unknown>(Object.entries(value))
+  return typeof facts.get('accessCode') === 'string' && flags.every((name) => typeof facts.get(name) === 'boolean')
 }

@@ -1,14 +1,16 @@
-import { Redirect, Route, Switch } from 'wouter'
+import { Link, Redirect, Route, Switch } from 'wouter'
 import { visitorPages } from '../kit/account/visitors.ts'
 import { Frame } from '../kit/frame.tsx'
 import { t } from '../kit/i18n.ts'
 import { Page } from '../kit/page.tsx'
 import { entriesOf, Pages } from '../kit/pages.tsx'
 import { SessionGate } from '../kit/session.tsx'
+import { readPageSettings } from '../kit/settings.ts'
 import { SignInPage } from '../kit/sign-in/page.tsx'
 import { ProviderCallback } from '../kit/sign-in/provider.tsx'
 import { Visitors } from '../kit/visitors.tsx'
 import { groups, pages } from './navigation.ts'
+import { registrationPages } from './registration/pages.ts'
 import { useWorkspace, WorkspaceChoice, WorkspaceGate } from './workspace.tsx'
 
 /** The consumer portal. */
@@ -16,15 +18,23 @@ export function Portal() {
   return (
     <Switch>
       <Route path="/sign-in/provider" component={ProviderCallback} />
-      {Visitors(visitorPages)}
+      {Visitors([...visitorPages, ...registrationPages])}
       <Route>
-        <SessionGate signedOut={<SignInPage name={t('portal.name')} />}>
+        <SessionGate signedOut={<PortalSignIn />}>
           <WorkspaceGate none={<Page title={t('portal.noWorkspace')}>{null}</Page>}>
             <Workspace />
           </WorkspaceGate>
         </SessionGate>
       </Route>
     </Switch>
+  )
+}
+
+function PortalSignIn() {
+  return (
+    <SignInPage name={t('portal.name')}>
+      {readPageSettings().selfRegistration && <Link href="/register">{t('sign-in.register')}</Link>}
+    </SignInPage>
   )
 }
 

@@ -2,7 +2,8 @@ import type { sendStepUpCode } from '../identity/mfa/contract.ts'
 import type { Locale, Portal } from '../kernel/index.ts'
 import type { PorticoError } from './errors.ts'
 import type { Result } from './operation-types.ts'
-import type { PasskeyFeature } from './passkeys/feature.ts'
+import type { PasskeyFeature, StepUpPurpose } from './passkeys/feature.ts'
+import type { AskedFactor, OtherFactor } from './session/factor.ts'
 import type { Storage } from './session/storage.ts'
 
 /** The edge's headers, for development and tests without an edge. */
@@ -70,14 +71,18 @@ interface CommonOptions {
 /** Asks for the code of a step-up. */
 export interface StepUpPrompt {
   /**
-   * Returns the user's code for the operation. `sent` is null if the user generates it. `refused` is the refusal of the
-   * previous code, or null at first. An error that it throws rejects the call.
+   * Returns the user's code for the operation, or another factor that the user chose. `purpose` is what the code confirms.
+   * `sent` is null if the user generates the code. `refused` is the refusal of the previous code, or null at first. An error
+   * that it throws rejects the call.
    */
-  code(step: {
-    operationId: string
-    sent: Result<typeof sendStepUpCode> | null
-    refused: PorticoError | null
-  }): Promise<string> | string
+  code(
+    step: AskedFactor & {
+      operationId: string
+      purpose: StepUpPurpose
+      sent: Result<typeof sendStepUpCode> | null
+      refused: PorticoError | null
+    },
+  ): Promise<string | OtherFactor> | string | OtherFactor
   /** Maximum number of codes to try. Default: 1. */
   attempts?: number
   /**

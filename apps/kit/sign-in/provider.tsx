@@ -1,10 +1,12 @@
 import {
   initiateProviderLogin,
+  linkProvider,
   type MfaMethod,
   type Provider,
   sendLoginCode,
   startBrowserSession,
   startWithProvider,
+  stepUpAtProvider,
 } from 'portal-client'
 import { useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
@@ -12,20 +14,16 @@ import { client } from '../client.ts'
 import { FactorDialog } from '../factor-dialog.tsx'
 import { t } from '../i18n.ts'
 import { Page } from '../page.tsx'
-import { askForCode } from '../prompts.ts'
+import { askForSignInFactor } from '../prompts.ts'
 import { Failure, Loading } from '../states.tsx'
-
-/** Of the attempt that this tab has begun. */
-const storageKey = 'portico.provider'
+import { notify } from '../toasts.tsx'
+import { leaveForProvider, type ProviderAttempt, takeAttempt } from './attempt.ts'
 
 /** Leads the browser to the sign-in page of an identity provider. */
 export function ProviderButton({ provider: { providerId, name } }: { provider: Provider }) {
   const [error, setError] = useState<unknown>(null)
-  const begin = async (): Promise<void> => {
-    const { sessionId, authorizationUrl } = await client.call(initiateProviderLogin, { body: { providerId } })
-    sessionStorage.setItem(storageKey, sessionId)
-    location.assign(authorizationUrl)
-  }
+  const begin = async (): Promise<void> =>
+    leaveForProvider('sign-in', await client.call(initiateProviderLogin, { body: { providerId } }))
   return (
     <>
       {error !== null && <Failure error={error} />}
@@ -38,41 +36,67 @@ export function ProviderButton({ provider: { providerId, name } }: { provider: P
 
 /** The page to which the gateway leads the browser, with the reply in the fragment (docs/guides/identity-provider.md). */
 export function ProviderCallback() {
-  const [error, setError] = useState<unknown>(null)
+  const [failure, setFailure] = useState<{ error: unknown; returnPath: string } | null>(null)
   const [, navigate] = useLocation()
   useEffect(() => {
     const reply = new URLSearchParams(location.hash.slice(1))
-    const sessionId = sessionStorage.getItem(storageKey)
+    const attempt = takeAttempt()
     // The reply works once.
     history.replaceState(null, '', location.pathname)
-    sessionStorage.removeItem(storageKey)
-    if (sessionId === null || reply.has('error')) return navigate('/')
-    complete(sessionId, reply).then(() => navigate('/'), setError)
+    if (attempt === null) return navigate('/', { replace: true })
+    const { returnPath } = attempt
+    if (reply.has('error')) return navigate(returnPath, { replace: true })
+    complete(attempt, reply).then(
+      () => navigate(returnPath, { replace: true }),
+      (error: unknown) => setFailure({ error, returnPath }),
+    )
   }, [navigate])
   return (
     <main className="visitor">
       <Page title={t('sign-in.title')}>
-        {error === null ? <Loading /> : <Failure error={error} onRetry={() => navigate('/')} />}
+        {failure === null ? (
+          <Loading />
+        ) : (
+          <Failure error={failure.error} onRetry={() => navigate(failure.returnPath, { replace: true })} />
+        )}
       </Page>
       <FactorDialog />
     </main>
   )
 }
 
-async function complete(sessionId: string, reply: URLSearchParams): Promise<void> {
+async function complete({ kind, sessionId }: ProviderAttempt, reply: URLSearchParams): Promise<void> {
   const iss = reply.get('iss')
-  const { pending } = await client.call(startWithProvider, {
-    body: { sessionId, code: reply.get('code') ?? '', state: reply.get('state') ?? '', ...(iss !== null && { iss }) },
-  })
+  const body = {
+    sessionId,
+    code: reply.get('code') ?? '',
+    state: reply.get('state') ?? '',
+    ...(iss !== null && { iss }),
+  }
+  if (kind === 'link') {
+    const { name } = await client.call(linkProvider, { body })
+    return notify(t('sign-in.linked', { name }))
+  }
+  if (kind === 'step-up') {
+    await client.call(stepUpAtProvider, { body })
+    return notify(t('sign-in.confirmed'))
+  }
+  const { pending } = await client.call(startWithProvider, { body })
   if (pending) await proveFactor(pending.sessionId, pending.mfaMethods)
   await client.session.read()
 }
 
 /** The second factor, unless the provider’s counts. */
 async function proveFactor(sessionId: string, methods: readonly MfaMethod[]): Promise<void> {
-  const offered = methods.map(({ code }) => code)
-  const mfaMethod = offered.includes('OTP') ? 'OTP' : 'EMAIL'
-  const sent = mfaMethod === 'EMAIL' ? await client.call(sendLoginCode, { body: { sessionId, mfaMethod } }) : null
-  const code = await askForCode({ operationId: null, destination: sent?.maskedDestination ?? null, refusal: null })
-  await client.call(startBrowserSession, { body: { sessionId, mfaMethod, code } })
+  const offered = methods.map(({ code }) => code).filter((code) => code !== 'PASSKEY')
+  let mfaMethod = offered.includes('OTP') ? 'OTP' : (offered[0] ?? 'EMAIL')
+  for (;;) {
+    const sent = mfaMethod === 'EMAIL' ? await client.call(sendLoginCode, { body: { sessionId, mfaMethod } }) : null
+    const answer = await askForSignInFactor(sent, null, { mfaMethod, mfaMethods: offered })
+    if (typeof answer === 'string') {
+      await client.call(startBrowserSession, { body: { sessionId, mfaMethod, code: answer } })
+      return
+    }
+    if (answer.mfaMethod !== 'PASSKEY') mfaMethod = answer.mfaMethod
+  }
 }

@@ -5,6 +5,7 @@ export type { EdgeHeaders, HttpExchange, RetryRule, SealRule, SessionMode, StepU
 export type { NewPasskey, PasskeyFeature, PasskeySignIn, RegisteredPasskey } from '../passkeys/feature.ts'
 export type { CookieSession } from '../session/cookie-session.ts'
 export type { TokenPair, Tokens } from '../session/credentials.ts'
+export type { AskedFactor, OtherFactor } from '../session/factor.ts'
 export type { SessionState } from '../session/listeners.ts'
 export type { SignedIn, StartedBrowserSession } from '../session/modes.ts'
 export type { ClientSession } from '../session/session.ts'

@@ -1,9 +1,10 @@
 import type { sendLoginCode } from '../../identity/login/contract.ts'
 import type { MfaMethod } from '../../identity/mfa/contract.ts'
-import { isPorticoError, PorticoError, passkeysUnavailable } from '../errors.ts'
+import { PorticoError, passkeysUnavailable } from '../errors.ts'
 import type { OperationCaller, Result } from '../operation-types.ts'
 import type { SessionMode } from '../options.ts'
 import type { PasskeyAssertion, Passkeys } from '../passkeys/feature.ts'
+import { type AskedFactor, isCodeMethod, type OtherFactor, verifyFactor } from './factor.ts'
 import type { Completion, SessionPart, SignInOperations } from './modes.ts'
 
 /** Credentials, and a prompt for the second factor's code. */
@@ -11,10 +12,14 @@ export interface SignIn {
   email: string
   password: string
   /**
-   * Returns the user's code. `sent` is null if the user generates it. `refused` is the refusal of the previous code, or
-   * null at first.
+   * Returns the user's code, or another factor that the user chose. `sent` is null if the user generates the code. `refused`
+   * is the refusal of the previous code, or null at first.
    */
-  code(sent: Result<typeof sendLoginCode> | null, refused: PorticoError | null): Promise<string> | string
+  code(
+    sent: Result<typeof sendLoginCode> | null,
+    refused: PorticoError | null,
+    factor: AskedFactor,
+  ): Promise<string | OtherFactor> | string | OtherFactor
   /** Maximum number of codes to try. Default: 1. The gateway allows five. */
   attempts?: number
   /** Default: a passkey if the client and the account have one, or else the account's first method. */
@@ -41,22 +46,6 @@ export function signIn<M extends SessionMode>(
   return proveFactor({ caller, passkeys, finish }, operations, input)
 }
 
-/** Throws the last refusal. */
-export async function retryWrongCode<T>(
-  complete: (refused: PorticoError | null) => Promise<T>,
-  attempts: number,
-): Promise<T> {
-  let refused: PorticoError | null = null
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await complete(refused)
-    } catch (error) {
-      if (!isPorticoError(error, 'AUTH.CODE_INVALID') || !(attempt < attempts)) throw error
-      refused = error
-    }
-  }
-}
-
 interface Prover<T> {
   caller: OperationCaller
   passkeys: Passkeys | null
@@ -76,26 +65,29 @@ async function proveFactor<T>(
   const others = offered.filter(isCodeMethod)
   const hasPasskey = offered.includes('PASSKEY')
   const mfaMethod = input.mfaMethod ?? others[0] ?? (hasPasskey ? 'PASSKEY' : 'EMAIL')
+  const finishByPasskey = (passkey: PasskeyAssertion) => finish({ sessionId, mfaMethod: 'PASSKEY', passkey })
   if (passkeys && hasPasskey && (input.mfaMethod ?? 'PASSKEY') === 'PASSKEY') {
     const hasOther = mfaMethod !== 'PASSKEY'
     const isWanted = (failed: PorticoError | null) => input.usePasskey?.(failed) ?? failed === null
-    const verify = (passkey: PasskeyAssertion) => finish({ sessionId, mfaMethod: 'PASSKEY', passkey })
-    const proven = await passkeys.prove(caller, sessionId, { isWanted, hasOther, verify })
+    const proven = await passkeys.prove(caller, sessionId, { isWanted, hasOther, verify: finishByPasskey })
     if (proven) return proven.done
   }
   if (mfaMethod === 'PASSKEY') throw passkeysUnavailable()
-  const sent =
-    mfaMethod === 'EMAIL' ? (await caller.answer(sendLoginCode, { body: { sessionId, mfaMethod } })).data : null
-  const complete = async (refused: PorticoError | null) => {
-    const code = await input.code(sent, refused)
-    return finish({ sessionId, mfaMethod, code })
+  const verifyPasskey = async (): Promise<T> => {
+    const isWanted = (failed: PorticoError | null) => failed === null
+    const proven = await passkeys?.prove(caller, sessionId, { isWanted, hasOther: false, verify: finishByPasskey })
+    if (!proven) throw passkeysUnavailable()
+    return proven.done
   }
-  return retryWrongCode(complete, input.attempts ?? 1)
+  return verifyFactor(mfaMethod, {
+    methods: passkeys && hasPasskey ? [...others, 'PASSKEY'] : others,
+    attempts: input.attempts ?? 1,
+    send: async () => (await caller.answer(sendLoginCode, { body: { sessionId, mfaMethod: 'EMAIL' } })).data,
+    ask: (sent, refused, factor) => input.code(sent, refused, factor),
+    verifyCode: (method, code) => finish({ sessionId, mfaMethod: method, code }),
+    verifyPasskey,
+  })
 }
-
-type CodeMethod = Exclude<MfaMethod, 'PASSKEY'>
-
-const codeMethods: Readonly<Record<CodeMethod, true>> = { EMAIL: true, OTP: true, BACKUP_CODE: true }
 
 function pendingApproval(): PorticoError {
   return new PorticoError({
@@ -104,9 +96,4 @@ function pendingApproval(): PorticoError {
     message: 'the account is pending approval',
     requestId: '',
   })
-}
-
-/** A newer gateway can offer further methods. */
-function isCodeMethod(code: string): code is CodeMethod {
-  return Object.hasOwn(codeMethods, code)
 }

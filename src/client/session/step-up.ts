@@ -1,11 +1,11 @@
 import type { listMfaMethods, sendStepUpCode, stepUp } from '../../identity/mfa/contract.ts'
 import { confirmedFields } from '../../kernel/index.ts'
-import type { PorticoError } from '../errors.ts'
+import { type PorticoError, passkeysUnavailable } from '../errors.ts'
 import type { AnyArgs, OperationCaller } from '../operation-types.ts'
 import type { StepUpPrompt } from '../options.ts'
 import type { PasskeyAssertion, Passkeys } from '../passkeys/feature.ts'
 import type { CallableOperation } from '../portal/operation.ts'
-import { retryWrongCode } from './sign-in.ts'
+import { isCodeMethod, verifyFactor } from './factor.ts'
 
 interface StepUpOperations {
   listMfaMethods: typeof listMfaMethods
@@ -46,20 +46,30 @@ async function confirmCall(
   const { data: methods } = await caller.answer(listMfaMethods, {})
   const enabled = methods.filter(({ isEnabled }) => isEnabled)
   const others = enabled.filter(({ mfaMethod: { code } }) => code !== 'PASSKEY')
-  if (passkeys && others.length < enabled.length) {
+  const hasPasskey = passkeys !== null && others.length < enabled.length
+  const stepUpByPasskey = (passkey: PasskeyAssertion) =>
+    caller.answer(stepUp, { body: { mfaMethod: 'PASSKEY', passkey, purpose } })
+  if (hasPasskey) {
     const isWanted = (failed: PorticoError | null) => prompt.usePasskey?.({ operationId, failed }) ?? failed === null
-    const verify = (passkey: PasskeyAssertion) =>
-      caller.answer(stepUp, { body: { mfaMethod: 'PASSKEY', passkey, purpose } })
-    if (await passkeys.confirm(caller, purpose, { isWanted, hasOther: others.length > 0, verify })) return
+    const hasOther = others.length > 0
+    if (await passkeys.confirm(caller, purpose, { isWanted, hasOther, verify: stepUpByPasskey })) return
   }
-  const codes = others.map(({ mfaMethod: { code } }) => code)
-  const mfaMethod = codes.includes('OTP') ? 'OTP' : (codes[0] ?? 'EMAIL')
-  const sent =
-    mfaMethod === 'EMAIL' ? (await caller.answer(sendStepUpCode, { body: { mfaMethod, purpose } })).data : null
-  await retryWrongCode(async (refused) => {
-    const code = await prompt.code({ operationId, sent, refused })
-    await caller.answer(stepUp, { body: { mfaMethod, code, purpose } })
-  }, prompt.attempts ?? 1)
+  const codes = others.map(({ mfaMethod: { code } }) => code).filter(isCodeMethod)
+  const verifyPasskey = async (): Promise<void> => {
+    const isWanted = (failed: PorticoError | null) => failed === null
+    const confirmed = await passkeys?.confirm(caller, purpose, { isWanted, hasOther: false, verify: stepUpByPasskey })
+    if (!confirmed) throw passkeysUnavailable()
+  }
+  await verifyFactor<void>(codes.includes('OTP') ? 'OTP' : (codes[0] ?? 'EMAIL'), {
+    methods: hasPasskey ? [...codes, 'PASSKEY'] : codes,
+    attempts: prompt.attempts ?? 1,
+    send: async () => (await caller.answer(sendStepUpCode, { body: { mfaMethod: 'EMAIL', purpose } })).data,
+    ask: (sent, refused, factor) => prompt.code({ operationId, purpose, sent, refused, ...factor }),
+    verifyCode: async (mfaMethod, code) => {
+      await caller.answer(stepUp, { body: { mfaMethod, code, purpose } })
+    },
+    verifyPasskey,
+  })
 }
 
 function withoutUndefined(fields: Record<string, unknown>): Record<string, unknown> {

@@ -78,10 +78,15 @@ export function openSites(
     }
   }
   const openApp = (portal: Portal): Site[] => {
-    const { app, hosts } = settings.portals[portal]
+    const { app, hosts, passkeys, selfRegistration } = settings.portals[portal]
     if (app === null || !hasAppCode(settings.portals[portal])) return []
     const folder = appFolders[portal]
-    const page = { accessCode: app.accessCode, edgeHeaders: settings.profile === 'development' }
+    const page = {
+      accessCode: app.accessCode,
+      edgeHeaders: settings.profile === 'development',
+      passkeys: passkeys !== undefined,
+      selfRegistration: portal === 'CONSUMER' && selfRegistration !== 'closed',
+    }
     try {
       const files = readSite(inPackage(`dist/apps/${folder}`), appPolicy, socketOrigins(settings, portal), {
         onBlocked: (page, blocked) => onBlocked({ portal, page, blocked }),

@@ -102,7 +102,8 @@ export async function startAppWorld(adjust: (settings: WholeSettings) => void = 
  */
 export async function inspect({ page, complaints }: Visitor, name: string): Promise<void> {
   mkdirSync(screens, { recursive: true })
-  await page.getByRole('heading', { level: 1 }).first().waitFor()
+  // Behind a dialog, it has no role.
+  await page.locator('h1').first().waitFor()
   await expect.poll(() => page.locator('.loading').count()).toBe(0)
   for (const [width, height] of [
     [1280, 800],

@@ -1,0 +1,76 @@
+import { useQuery } from '@tanstack/react-query'
+import { type GenerateBackupCodesReply, generateBackupCodes, readBackupCodeStatus } from 'portal-client'
+import { useState } from 'react'
+import { refreshData } from '../app.tsx'
+import { client } from '../client.ts'
+import { formatTime } from '../format.ts'
+import { t } from '../i18n.ts'
+import { Page, Section } from '../page.tsx'
+import { QueryView } from '../states.tsx'
+import { notify } from '../toasts.tsx'
+import { ConfirmButton } from './confirm-button.tsx'
+
+/** Codes for the day on which the other factors are lost. */
+export default function BackupCodesPage() {
+  const query = useQuery({ queryKey: ['backup-codes'], queryFn: () => client.call(readBackupCodeStatus) })
+  const [generated, setGenerated] = useState<GenerateBackupCodesReply | null>(null)
+  const generate = async (): Promise<void> => {
+    setGenerated(await client.call(generateBackupCodes))
+    await refreshData()
+  }
+  return (
+    <Page title={t('account.backupCodes')}>
+      <Section title={t('account.backupCodesState')}>
+        <p>{t('account.backupCodesHint')}</p>
+        <QueryView query={query}>
+          {({ remainingCount, totalGenerated }) => (
+            <>
+              <p>
+                {totalGenerated === 0
+                  ? t('account.noBackupCodes')
+                  : t('account.codesLeft', { left: remainingCount, total: totalGenerated })}
+              </p>
+              <div className="form-actions">
+                <ConfirmButton
+                  label={t(totalGenerated === 0 ? 'account.generate' : 'account.generateAgain')}
+                  tone="primary"
+                  onConfirm={generate}
+                >
+                  <p>{t(totalGenerated === 0 ? 'account.generateHint' : 'account.generateAgainHint')}</p>
+                </ConfirmButton>
+              </div>
+            </>
+          )}
+        </QueryView>
+      </Section>
+      {generated && <Codes generated={generated} />}
+    </Page>
+  )
+}
+
+function Codes({ generated: { codes, generatedAt } }: { generated: GenerateBackupCodesReply }) {
+  const copy = async (): Promise<void> => {
+    await navigator.clipboard.writeText(codes.join('\n'))
+    notify(t('account.copied'))
+  }
+  return (
+    <Section title={t('account.newCodes', { time: formatTime(generatedAt) })}>
+      <p className="notice">{t('account.shownOnce')}</p>
+      <ul className="account-codes">
+        {codes.map((code) => (
+          <li key={code}>
+            <code>{code}</code>
+          </li>
+        ))}
+      </ul>
+      <div className="form-actions account-screen-only">
+        <button type="button" onClick={() => void copy()}>
+          {t('account.copy')}
+        </button>
+        <button type="button" onClick={() => print()}>
+          {t('account.print')}
+        </button>
+      </div>
+    </Section>
+  )
+}

@@ -1,0 +1,114 @@
+import { useQuery } from '@tanstack/react-query'
+import { addPasskey, isPorticoError, listPasskeys, type Passkey, removePasskey, renamePasskey } from 'portal-client'
+import { supportsPasskeys } from 'portico-client/passkeys'
+import { useState } from 'react'
+import { refreshData } from '../app.tsx'
+import { client } from '../client.ts'
+import { UserError } from '../errors.ts'
+import { formatAge, formatTime } from '../format.ts'
+import { Form, TextField, type Values } from '../forms.tsx'
+import { t } from '../i18n.ts'
+import { Table } from '../list.tsx'
+import { Page, Section } from '../page.tsx'
+import { readPageSettings } from '../settings.ts'
+import { Badge, Empty, QueryView } from '../states.tsx'
+import { notify } from '../toasts.tsx'
+import { ConfirmButton } from './confirm-button.tsx'
+
+/** The passkeys of the account. */
+export default function PasskeysPage() {
+  const query = useQuery({ queryKey: ['passkeys'], queryFn: () => client.call(listPasskeys) })
+  return (
+    <Page title={t('account.passkeys')}>
+      <p className="hint">{t('account.passkeysHint')}</p>
+      <QueryView query={query}>
+        {(passkeys) =>
+          passkeys.length === 0 ? <Empty title={t('account.noPasskeys')} /> : <PasskeyTable passkeys={passkeys} />
+        }
+      </QueryView>
+      <Section title={t('account.addPasskey')}>
+        <AddPasskey />
+      </Section>
+    </Page>
+  )
+}
+
+function PasskeyTable({ passkeys }: { passkeys: readonly Passkey[] }) {
+  return (
+    <Table
+      label={t('account.passkeys')}
+      items={passkeys}
+      keyOf={({ passkeyBizId }) => passkeyBizId}
+      columns={[
+        { title: t('account.passkeyName'), cell: ({ name }) => name },
+        { title: t('account.backup'), cell: (passkey) => <Backup passkey={passkey} /> },
+        { title: t('account.added'), cell: ({ createdAt }) => formatTime(createdAt) },
+        {
+          title: t('account.lastUse'),
+          cell: ({ lastUsedAt }) => (lastUsedAt === null ? t('account.never') : formatAge(lastUsedAt)),
+        },
+        { title: t('account.action'), cell: (passkey) => <Actions passkey={passkey} /> },
+      ]}
+    />
+  )
+}
+
+function Backup({ passkey: { backedUp, suspendedAt } }: { passkey: Passkey }) {
+  if (suspendedAt !== null) return <Badge tone="bad">{t('account.suspendedPasskey')}</Badge>
+  return <Badge tone={backedUp ? 'good' : 'neutral'}>{t(backedUp ? 'account.backedUp' : 'account.onOneDevice')}</Badge>
+}
+
+function Actions({ passkey: { passkeyBizId, name } }: { passkey: Passkey }) {
+  const rename = async (values: Values): Promise<void> => {
+    await client.call(renamePasskey, { body: { passkeyBizId, name: values('name') } })
+    notify(t('account.saved'))
+    await refreshData()
+  }
+  const remove = async (): Promise<void> => {
+    await removePasskey(client, passkeyBizId)
+    notify(t('account.passkeyRemoved'))
+    await refreshData()
+  }
+  return (
+    <div className="account-actions">
+      <ConfirmButton label={t('account.rename')} tone="primary" onConfirm={rename}>
+        <TextField label={t('account.passkeyName')} name="name" defaultValue={name} maxLength={64} required autoFocus />
+      </ConfirmButton>
+      <ConfirmButton label={t('account.remove')} onConfirm={remove}>
+        <p>{t('account.removePasskeyHint', { name })}</p>
+      </ConfirmButton>
+    </div>
+  )
+}
+
+/** Asks for the token that an operator needs for the first passkey only after the gateway did. */
+function AddPasskey() {
+  const [needsToken, setNeedsToken] = useState(false)
+  if (!readPageSettings().passkeys) return <p>{t('account.passkeysOff')}</p>
+  if (!supportsPasskeys()) return <p>{t('account.passkeysUnsupported')}</p>
+  const add = async (values: Values, form: HTMLFormElement): Promise<void> => {
+    const [name, enrollmentToken] = [values('name'), values('enrollmentToken')]
+    try {
+      await addPasskey(client, { ...(name && { name }), ...(enrollmentToken && { enrollmentToken }) })
+    } catch (error) {
+      if (isPorticoError(error, 'ACCESS.PASSKEY_REQUIRED')) setNeedsToken(true)
+      throw isPorticoError(error, 'CLIENT.PASSKEY_EXISTS') ? new UserError(t('account.passkeyExists')) : error
+    }
+    form.reset()
+    notify(t('account.passkeyAdded'))
+    await refreshData()
+  }
+  return (
+    <Form submit={t('account.addPasskey')} onSubmit={add}>
+      <TextField label={t('account.passkeyName')} name="name" maxLength={64} hint={t('account.passkeyNameHint')} />
+      {needsToken && (
+        <TextField
+          label={t('account.enrollmentToken')}
+          name="enrollmentToken"
+          autoComplete="off"
+          hint={t('account.enrollmentTokenHint')}
+        />
+      )}
+    </Form>
+  )
+}

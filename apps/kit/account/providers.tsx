@@ -1,0 +1,102 @@
+import { useQuery } from '@tanstack/react-query'
+import {
+  initiateProviderLink,
+  type LinkedProvider,
+  listLinkedProviders,
+  listProviders,
+  type Provider,
+  unlinkProvider,
+} from 'portal-client'
+import { refreshData } from '../app.tsx'
+import { client } from '../client.ts'
+import { formatAge, formatTime } from '../format.ts'
+import { Form } from '../forms.tsx'
+import { t } from '../i18n.ts'
+import { Table } from '../list.tsx'
+import { Page, Section } from '../page.tsx'
+import { leaveForProvider } from '../sign-in/attempt.ts'
+import { Empty, QueryView } from '../states.tsx'
+import { notify } from '../toasts.tsx'
+import { ConfirmButton } from './confirm-button.tsx'
+
+/** The accounts at identity providers with which the person signs in. */
+export default function ProvidersPage() {
+  const linked = useQuery({ queryKey: ['linked-providers'], queryFn: () => client.call(listLinkedProviders) })
+  const offered = useQuery({ queryKey: ['providers'], queryFn: () => client.call(listProviders) })
+  return (
+    <Page title={t('account.providers')}>
+      <QueryView query={linked}>
+        {(providers) => (
+          <>
+            {providers.length === 0 ? (
+              <Empty title={t('account.noProviders')} />
+            ) : (
+              <LinkedTable providers={providers} />
+            )}
+            <QueryView query={offered}>
+              {(all) => <LinkSection providers={all.filter((each) => !isIn(providers, each))} />}
+            </QueryView>
+          </>
+        )}
+      </QueryView>
+    </Page>
+  )
+}
+
+function LinkedTable({ providers }: { providers: readonly LinkedProvider[] }) {
+  return (
+    <Table
+      label={t('account.providers')}
+      items={providers}
+      keyOf={({ providerId }) => providerId}
+      columns={[
+        { title: t('account.provider'), cell: ({ name }) => name },
+        {
+          title: t('account.linkedAt'),
+          cell: ({ linkedAt }) => (linkedAt === null ? t('account.never') : formatTime(linkedAt)),
+        },
+        {
+          title: t('account.lastUse'),
+          cell: ({ lastSignInAt }) => (lastSignInAt === null ? t('account.never') : formatAge(lastSignInAt)),
+        },
+        { title: t('account.action'), cell: (provider) => <Unlink provider={provider} /> },
+      ]}
+    />
+  )
+}
+
+function Unlink({ provider: { providerId, name } }: { provider: LinkedProvider }) {
+  const unlink = async (): Promise<void> => {
+    await client.call(unlinkProvider, { body: { providerId } })
+    notify(t('account.unlinked', { name }))
+    await refreshData()
+  }
+  return (
+    <ConfirmButton label={t('account.unlink')} onConfirm={unlink}>
+      <p>{t('account.unlinkHint', { name })}</p>
+    </ConfirmButton>
+  )
+}
+
+function LinkSection({ providers }: { providers: readonly Provider[] }) {
+  if (providers.length === 0) return null
+  return (
+    <Section title={t('account.linkProvider')}>
+      <p className="hint">{t('account.linkHint')}</p>
+      {providers.map(({ providerId, name }) => (
+        <Form
+          key={providerId}
+          submit={t('account.linkWith', { name })}
+          onSubmit={async () => {
+            const attempt = await client.call(initiateProviderLink, { body: { providerId } })
+            leaveForProvider('link', attempt)
+          }}
+        />
+      ))}
+    </Section>
+  )
+}
+
+function isIn(linked: readonly LinkedProvider[], { providerId }: Provider): boolean {
+  return linked.some((each) => each.providerId === providerId)
+}

@@ -1,0 +1,103 @@
+import { useQuery } from '@tanstack/react-query'
+import {
+  configureSessions,
+  listSessions,
+  readSessionConfig,
+  type Session,
+  terminateAllSessions,
+  terminateSession,
+} from 'portal-client'
+import { refreshData } from '../app.tsx'
+import { client } from '../client.ts'
+import { formatAge, formatTime } from '../format.ts'
+import { Form, TextField, type Values } from '../forms.tsx'
+import { t } from '../i18n.ts'
+import { Table } from '../list.tsx'
+import { Page, Section } from '../page.tsx'
+import { Badge, QueryView } from '../states.tsx'
+import { notify } from '../toasts.tsx'
+import { ConfirmButton } from './confirm-button.tsx'
+import { deviceOf } from './device.ts'
+
+/** Where the account is signed in. */
+export default function SessionsPage() {
+  const query = useQuery({ queryKey: ['sessions'], queryFn: () => client.call(listSessions) })
+  return (
+    <Page title={t('account.sessions')} actions={<EndOthers />}>
+      <QueryView query={query}>
+        {(sessions) => (
+          <Table
+            label={t('account.sessions')}
+            items={sessions}
+            keyOf={({ sessionId }) => sessionId}
+            columns={[
+              { title: t('account.device'), cell: ({ userAgent }) => deviceOf(userAgent) },
+              { title: t('account.address'), cell: ({ clientIp }) => <code>{clientIp}</code> },
+              { title: t('account.signedIn'), cell: ({ loginTime }) => formatTime(loginTime) },
+              { title: t('account.lastUse'), cell: ({ lastActivityTime }) => formatAge(lastActivityTime) },
+              { title: t('account.action'), cell: (session) => <End session={session} /> },
+            ]}
+          />
+        )}
+      </QueryView>
+      <Section title={t('account.limit')}>
+        <Limit />
+      </Section>
+    </Page>
+  )
+}
+
+function End({ session: { sessionId, userAgent, clientIp, isCurrent } }: { session: Session }) {
+  if (isCurrent) return <Badge tone="good">{t('account.thisSession')}</Badge>
+  const end = async (): Promise<void> => {
+    await client.call(terminateSession, { body: { sessionId } })
+    notify(t('account.sessionEnded'))
+    await refreshData()
+  }
+  return (
+    <ConfirmButton label={t('account.endSession')} onConfirm={end}>
+      <p>{t('account.endSessionOf', { device: deviceOf(userAgent), address: clientIp })}</p>
+    </ConfirmButton>
+  )
+}
+
+function EndOthers() {
+  const end = async (): Promise<void> => {
+    const { terminatedSessions } = await client.call(terminateAllSessions)
+    notify(t('account.sessionsEnded', { count: terminatedSessions }))
+    await refreshData()
+  }
+  return (
+    <ConfirmButton label={t('account.endOthers')} onConfirm={end}>
+      <p>{t('account.endOthersHint')}</p>
+    </ConfirmButton>
+  )
+}
+
+function Limit() {
+  const query = useQuery({ queryKey: ['session-config'], queryFn: () => client.call(readSessionConfig) })
+  const save = async (values: Values): Promise<void> => {
+    await client.call(configureSessions, { body: { maxConcurrentSessions: Number(values('maxConcurrentSessions')) } })
+    notify(t('account.saved'))
+    await refreshData()
+  }
+  return (
+    <QueryView query={query}>
+      {({ maxSessions }) => (
+        <Form key={maxSessions} submit={t('account.save')} onSubmit={save}>
+          <TextField
+            label={t('account.limitOf')}
+            name="maxConcurrentSessions"
+            type="number"
+            min={1}
+            max={100}
+            step={1}
+            required
+            defaultValue={String(maxSessions)}
+            hint={t('account.limitHint')}
+          />
+        </Form>
+      )}
+    </QueryView>
+  )
+}
