@@ -62,7 +62,10 @@ describe('the account pages in Chromium', needs(chromiumPath, 'Chromium is not i
   })
 
   test('a person ends all other sessions, and lowers the limit', async () => {
-    const others = [await world.signIn('console', 'operator@demo.test'), await world.signIn('console', 'operator@demo.test')]
+    const others = [
+      await world.signIn('console', 'operator@demo.test'),
+      await world.signIn('console', 'operator@demo.test'),
+    ]
     const visitor = await world.signIn('console', 'operator@demo.test')
     await visitor.page.goto(`${world.url}/console/security/sessions`)
     await visitor.page.getByLabel('Maximum number of sessions').fill('2')
