@@ -106,7 +106,9 @@ export class GatewayCaller<C extends ChainId = 'consumer'> implements OperationC
   /** Returns false if neither token nor channel can be renewed, and no step-up helps. */
   private async recover(error: unknown, { route, args, accessToken, channel }: Tried): Promise<boolean> {
     if (this.hasEnded(error, accessToken)) return this.ports.tokens().replace(accessToken)
-    if (this.ports.stepUp && isPorticoError(error, 'ACCESS.STEP_UP_REQUIRED')) {
+    // Without a session, nothing can be confirmed: an anonymous call has the factor in its body.
+    const isConfirmable = route.operation.policy.caller !== 'anonymous'
+    if (this.ports.stepUp && isConfirmable && isPorticoError(error, 'ACCESS.STEP_UP_REQUIRED')) {
       await this.ports.stepUp(route.operation, args)
       return true
     }

@@ -6,6 +6,8 @@ interface Props {
   /** Of the button, of the title of its dialog, and of the button that confirms. */
   label: string
   tone?: 'primary' | 'danger'
+  /** Among others in a row, the first button has no color. */
+  isPlain?: boolean
   /** What will happen, and fields if the command needs some. */
   children: ReactNode
   onConfirm(values: Values): Promise<unknown>
@@ -13,11 +15,18 @@ interface Props {
 }
 
 /** Asks before a command. Shows its refusal in the dialog. */
-export function ConfirmButton({ label, tone = 'danger', children, onConfirm, disabled = false }: Props) {
+export function ConfirmButton({
+  label,
+  tone = 'danger',
+  isPlain = false,
+  children,
+  onConfirm,
+  disabled = false,
+}: Props) {
   const [isOpen, setOpen] = useState(false)
   return (
     <>
-      <button type="button" className={tone} disabled={disabled} onClick={() => setOpen(true)}>
+      <button type="button" className={isPlain ? undefined : tone} disabled={disabled} onClick={() => setOpen(true)}>
         {label}
       </button>
       <Dialog title={label} isOpen={isOpen} onClose={() => setOpen(false)}>

@@ -71,7 +71,7 @@ function Actions({ passkey: { passkeyBizId, name } }: { passkey: Passkey }) {
   }
   return (
     <div className="account-actions">
-      <ConfirmButton label={t('account.rename')} tone="primary" onConfirm={rename}>
+      <ConfirmButton label={t('account.rename')} tone="primary" isPlain onConfirm={rename}>
         <TextField label={t('account.passkeyName')} name="name" defaultValue={name} maxLength={64} required autoFocus />
       </ConfirmButton>
       <ConfirmButton label={t('account.remove')} onConfirm={remove}>

@@ -306,7 +306,9 @@ describe('onStepUp', () => {
       const { client, code } = clientOf(device)
       await client.session.adopt(pair('1'))
       await command(client)
-      expect(code).toHaveBeenCalledWith({ operationId: 'transfers.create', sent, refused: null })
+      expect(code).toHaveBeenCalledWith(
+        expect.objectContaining({ operationId: 'transfers.create', purpose, sent, refused: null, mfaMethod: 'EMAIL' }),
+      )
       expect(bodies('/security/step-up')).toEqual([{ mfaMethod: 'EMAIL', code: '123456', purpose }])
       await gateway.close()
     }

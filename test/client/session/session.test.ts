@@ -54,7 +54,7 @@ describe('sign-in', () => {
     const client = consumer(gateway.baseUrl)
     const code = vi.fn(async () => '123456')
     expect(await client.signIn({ ...credentials, code })).toMatchObject({ sessionId: 'session', isNewDevice: true })
-    expect(code).toHaveBeenCalledWith(sent, null)
+    expect(code).toHaveBeenCalledWith(sent, null, { mfaMethod: 'EMAIL', mfaMethods: ['EMAIL'] })
     expect(gateway.seen.map(({ body }) => body)).toEqual([
       { email: 'owner@demo.test', password: 'Portico-demo-2026' },
       { sessionId: 'pre-login', mfaMethod: 'EMAIL' },
@@ -72,10 +72,11 @@ describe('sign-in', () => {
     const code = vi.fn(async () => '123456')
     expect(await client.signIn({ ...credentials, code, attempts: 3 })).toMatchObject({ sessionId: 'session' })
     const again = expect.objectContaining({ code: 'AUTH.CODE_INVALID' })
+    const factor = { mfaMethod: 'EMAIL', mfaMethods: ['EMAIL'] }
     expect(code.mock.calls).toEqual([
-      [sent, null],
-      [sent, again],
-      [sent, again],
+      [sent, null, factor],
+      [sent, again, factor],
+      [sent, again, factor],
     ])
     expect(gateway.to('/login/mfa/send')).toHaveLength(1)
     const exhausted = client.signIn({ ...credentials, attempts: 3 })
@@ -97,7 +98,7 @@ describe('sign-in', () => {
     gateway = await scriptedGateway({ ...login, [`${auth}/login/initiate`]: ok({ ...begun, mfaMethods: offered }) })
     const code = vi.fn(async () => '123456')
     await consumer(gateway.baseUrl).signIn({ ...credentials, code })
-    expect(code.mock.calls).toEqual([[null, null]])
+    expect(code.mock.calls).toEqual([[null, null, { mfaMethod: 'OTP', mfaMethods: ['OTP', 'BACKUP_CODE'] }]])
     expect(gateway.to('/mfa/send')).toEqual([])
     expect(gateway.to('/login/complete')[0]?.body).toMatchObject({ mfaMethod: 'OTP', code: '123456' })
   })

@@ -50,7 +50,7 @@ function Done({ done: { removedFactors, terminatedSessions, suspendedCredentials
       {suspended > 0 && <p>{t('account.suspended', { count: suspended })}</p>}
       <p>{t('recovery.nextPassword')}</p>
       <Link href="/forgot-password" className="button primary">
-        {t('recovery.forgot')}
+        {t('recovery.reset')}
       </Link>
     </div>
   )
