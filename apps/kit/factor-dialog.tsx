@@ -18,9 +18,9 @@ export function FactorDialog() {
   return (
     <PromptDialog title={t(purpose === null ? 'kit.factorSignIn' : 'kit.factorConfirm')} isOpen onClose={cancel}>
       {refusal !== null && (
-        <p className="failure" role="alert">
-          {refusal}
-        </p>
+        <div className="failure" role="alert">
+          <p>{refusal}</p>
+        </div>
       )}
       <Form key={mfaMethod} submit={t('kit.confirm')} onSubmit={async (values) => answer(values('code'))}>
         <TextField

@@ -186,7 +186,7 @@ describe('the security pages in Chromium', needs(chromiumPath, 'Chromium is not 
     await visitor.page.getByRole('dialog').getByRole('button', { name: 'Code by mail' }).click()
     await enterMailedCode(world, visitor, email)
     await visitor.page.getByText('The authenticator app was removed.').waitFor()
-    await visitor.page.getByRole('button', { name: 'Set up an app' }).waitFor()
+    await expect.poll(() => visitor.page.getByRole('button', { name: 'Set up an app' }).count()).toBe(1)
     await visitor.context.close()
   })
 })
