@@ -1,11 +1,15 @@
 import { useQuery } from '@tanstack/react-query'
-import { listWallets, readBalance, type Wallet } from 'portal-client'
+import { createWallet, listWallets, type Wallet } from 'portal-client'
 import { Link } from 'wouter'
 import { client } from '../../kit/client.ts'
 import { formatMoney } from '../../kit/format.ts'
+import { TextField, type Values } from '../../kit/forms.tsx'
 import { t } from '../../kit/i18n.ts'
 import { Page } from '../../kit/page.tsx'
 import { Badge, Empty, QueryView } from '../../kit/states.tsx'
+import { CommandButton } from '../orders/command.tsx'
+import { Permitted } from '../orders/permitted.tsx'
+import { useBalance } from '../orders/wallets.tsx'
 import { useWorkspace } from '../workspace.tsx'
 
 /** The wallets of the workspace with their balances. */
@@ -17,7 +21,7 @@ export default function Wallets() {
     queryFn: () => client.call(listWallets, { workspaceId }),
   })
   return (
-    <Page title={t('wallets.title')}>
+    <Page title={t('wallets.title')} actions={<OpenWallet workspaceId={workspaceId} />}>
       <QueryView query={query}>
         {(wallets) =>
           wallets.length === 0 ? (
@@ -35,11 +39,9 @@ export default function Wallets() {
   )
 }
 
-function WalletCard({ wallet: { bizId, workspaceBizId, walletName, walletStatus, currency } }: { wallet: Wallet }) {
-  const query = useQuery({
-    queryKey: ['balance', bizId],
-    queryFn: () => client.call(readBalance, { workspaceId: workspaceBizId, params: { wallet_id: bizId } }),
-  })
+function WalletCard({ wallet }: { wallet: Wallet }) {
+  const { bizId, walletName, walletStatus, currency } = wallet
+  const query = useBalance(wallet)
   return (
     <article className="card">
       <h2>
@@ -55,5 +57,26 @@ function WalletCard({ wallet: { bizId, workspaceBizId, walletName, walletStatus,
       </QueryView>
       {walletStatus.code !== 'ACTIVE' && <Badge tone="waiting">{walletStatus.label}</Badge>}
     </article>
+  )
+}
+
+function OpenWallet({ workspaceId }: { workspaceId: string }) {
+  const run = (values: Values): Promise<unknown> => {
+    const walletName = values('walletName') || null
+    return client.call(createWallet, { workspaceId, body: { currency: values('currency').toUpperCase(), walletName } })
+  }
+  return (
+    <Permitted permission="wallet:create">
+      <CommandButton
+        label={t('wallets.open')}
+        question={t('wallets.open')}
+        done={t('wallets.opened')}
+        tone="primary"
+        run={run}
+      >
+        <TextField label={t('wallets.currency')} name="currency" hint={t('wallets.currencyHint')} required />
+        <TextField label={t('wallets.name')} name="walletName" hint={t('orders.optional')} />
+      </CommandButton>
+    </Permitted>
   )
 }

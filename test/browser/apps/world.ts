@@ -61,7 +61,7 @@ export async function startAppWorld(adjust: (settings: WholeSettings) => void = 
         }, `/${app}${to}`)
       },
       confirm: async (template = 'step-up-code') => {
-        const dialog = opened.page.getByRole('dialog')
+        const dialog = opened.page.locator('.dialog').last()
         await dialog.waitFor()
         const shown = await dialog.textContent()
         const mail = await portico.mailTo(addressIn(opened.page), template)
