@@ -10,11 +10,20 @@ import { commentOf, type Method, methods } from './methods.ts'
 import { ReplyChecks } from './reply-checks.ts'
 import { comment } from './type-text.ts'
 
+interface Entry {
+  portal: Portal
+  methodsType: keyof typeof methods
+  feed: Feed
+}
+
+/** The operations that list and stream the events. */
+type Feed = readonly [list: string, stream: string]
+
 /** The interface of a portal's methods, by the name of its entry. */
 const portals = {
-  consumer: { portal: 'CONSUMER', methodsType: 'ConsumerMethods' },
-  system: { portal: 'SYSTEM', methodsType: 'SystemMethods' },
-} as const satisfies Record<string, { portal: Portal; methodsType: keyof typeof methods }>
+  consumer: { portal: 'CONSUMER', methodsType: 'ConsumerMethods', feed: ['listEvents', 'streamEvents'] },
+  system: { portal: 'SYSTEM', methodsType: 'SystemMethods', feed: ['listAllEvents', 'streamAllEvents'] },
+} as const satisfies Record<string, Entry>
 
 /** The files of the entries. */
 const entryFiles: Readonly<Record<string, string>> = {
@@ -38,16 +47,21 @@ export function entryExports(subpath: string, folder: string): Record<string, { 
 /** Writes to the folder `client` of the package. */
 export function writeEntries(folder: string): void {
   mkdirSync(join(folder, 'unchecked'), { recursive: true })
-  for (const [name, { portal, methodsType }] of Object.entries(portals)) {
+  for (const [name, { portal, methodsType, feed }] of Object.entries(portals)) {
     const all = methods[methodsType]
     const taken = all.filter((method) => reserved.includes(method.name))
     if (taken.length > 0) throw new TypeError(`rename the operation ${taken[0]?.name}: an entry exports this name`)
+    const missing = feed.find((operation) => !all.some((method) => method.name === operation))
+    if (missing !== undefined) throw new TypeError(`the contract has no operation ${missing}`)
     const checks = new ReplyChecks()
     const checked = constants(all, (schema) => checks.check(schema))
     const zod = "import * as z from 'zod/mini'\n"
-    writeFileSync(join(folder, `${name}.js`), program(portal, './', `${zod}`, `${checks.declarations}\n${checked}`))
+    writeFileSync(
+      join(folder, `${name}.js`),
+      program(portal, feed, './', `${zod}`, `${checks.declarations}\n${checked}`),
+    )
     const unchecked = `const unchecked = { safeParse: (data) => ({ success: true, data }) }\n${constants(all, () => 'unchecked')}`
-    writeFileSync(join(folder, 'unchecked', `${name}.js`), program(portal, '../', '', unchecked))
+    writeFileSync(join(folder, 'unchecked', `${name}.js`), program(portal, feed, '../', '', unchecked))
     writeFileSync(join(folder, `${name}.d.ts`), declarations(portal, methodsType))
     writeFileSync(join(folder, 'unchecked', `${name}.d.ts`), `export * from '../${name}.js'\n`)
   }
@@ -60,15 +74,16 @@ const functions = [
   'cookieSession',
   'tokenSession',
   'signIn',
+  'followEvents',
   'secureChannel',
   'stepUpByCode',
   'passkeys',
 ]
 const reserved = [...reexported, ...functions]
 
-function program(portal: Portal, root: string, imports: string, operations: string): string {
+function program(portal: Portal, [list, stream]: Feed, root: string, imports: string, operations: string): string {
   return `/* Generated from the contract by scripts/client/entries.ts. */
-${imports}import { confirmByCode, cookieMode, createPortalClient, createSecureChannel, retry, sendByXhr, signInTo, tokenMode } from '${root}portal/index.js'
+${imports}import { confirmByCode, cookieMode, createPortalClient, createSecureChannel, followEventsOf, retry, sendByXhr, signInTo, tokenMode } from '${root}portal/index.js'
 export { ${reexported.join(', ')} } from '${root}portal/index.js'
 ${operations}
 export function createClient(options) {
@@ -82,6 +97,9 @@ export function tokenSession({ storage, dpop } = {}) {
 }
 export function signIn(client, input) {
   return signInTo(client, { initiateLogin, sendLoginCode, completeLogin, startBrowserSession }, input)
+}
+export function followEvents(client, options = {}) {
+  return followEventsOf(client, { list: ${list}, stream: ${stream} }, options)
 }
 export function secureChannel() {
   return createSecureChannel({ readPublicKey, openSecureChannel, closeSecureChannel })
@@ -137,11 +155,14 @@ function declarations(portal: Portal, methodsType: keyof typeof methods): string
 import type { ${methodsType} } from './methods.js'
 import type {
   ChannelFeature,
+  EventsOptions,
   PasskeyFeature,
   Passkeys,
   PortalClient,
   PortalClientOptions,
   PortalOperation,
+  PorticoEvent,
+  ReceivedEvent,
   SessionFeature,
   SessionMode,
   SignedIn,
@@ -169,6 +190,18 @@ export declare function signIn<M extends SessionMode>(
   client: PortalClient<'${portal}', M>,
   input: SignIn,
 ): Promise<M extends 'cookie' ? StartedBrowserSession : SignedIn>
+/**
+ * Yields the events of ${portal === 'CONSUMER' ? 'a workspace' : 'all workspaces'}: in order, at least once. Reconnects, and renews tokens. Rejects at the end of the
+ * session, and with EVENT.CURSOR_EXPIRED if \`after\` is no longer stored: see \`oldestCursor\` of the error. A \`break\` and
+ * \`signal\` close the connection.
+ */
+export declare function followEvents<
+  M extends SessionMode,
+  const Type extends PorticoEvent['type'] = PorticoEvent['type'],
+>(
+  client: PortalClient<'${portal}', M>,
+  options?: EventsOptions<Type>,
+): AsyncGenerator<ReceivedEvent<Type>, void, undefined>
 /** Encrypts the calls that \`seal\` selects. */
 export declare function secureChannel(): ChannelFeature
 /** Asks for a code if a call needs a step-up, and repeats the call with the same request id. */

@@ -13,6 +13,8 @@ import type { Route } from '../routes.ts'
 import type { SessionFeature, SessionPart, SignInOperations } from '../session/modes.ts'
 import { type SignIn, signIn } from '../session/sign-in.ts'
 import type { StepUpFeature } from '../session/step-up.ts'
+import type { PorticoEvent } from '../streams/cloud-event.ts'
+import { type EventsOptions, followEvents, type ReceivedEvent } from '../streams/follow.ts'
 import { assertPasskeys, createFrame, type Framed, type FrameView } from './frame.ts'
 import type { CallableOperation } from './operation.ts'
 
@@ -30,6 +32,8 @@ export { cookieMode, tokenMode } from '../session/modes.ts'
 export type { StepUpFeature } from '../session/step-up.ts'
 /** @internal */
 export { confirmByCode } from '../session/step-up.ts'
+export type { PorticoEvent } from '../streams/cloud-event.ts'
+export type { EventsOptions, ReceivedEvent } from '../streams/follow.ts'
 /** @internal */
 export { sendByXhr } from '../transport.ts'
 export type * from './public-types.ts'
@@ -97,6 +101,15 @@ export function signInTo<M extends SessionMode>(
   input: SignIn,
 ): ReturnType<SessionPart<M>['complete']> {
   return signIn(view, operations, input)
+}
+
+/** @internal */
+export function followEventsOf<M extends SessionMode, Type extends PorticoEvent['type']>(
+  { [viewOf]: { caller } }: Viewed<M>,
+  operations: { list: CallableOperation; stream: CallableOperation },
+  options: EventsOptions<Type>,
+): AsyncGenerator<ReceivedEvent<Type>, void, undefined> {
+  return followEvents({ caller, ...operations }, options)
 }
 
 /** Signs in with a passkey, without a name and a password. The client needs `passkeys`. */

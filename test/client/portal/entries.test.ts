@@ -27,6 +27,10 @@ interface Entry {
   secureChannel(): portal.ChannelFeature
   stepUpByCode(prompt: portal.StepUpPrompt): portal.StepUpFeature
   signIn(client: Client<'cookie'> | Client<'tokens'>, input: portal.SignIn): Promise<object>
+  followEvents(
+    client: Client<'cookie'> | Client<'tokens'>,
+    options?: portal.EventsOptions,
+  ): AsyncGenerator<portal.ReceivedEvent, void, undefined>
   listWallets: Operation
   createTransfer: Operation
 }
@@ -76,6 +80,11 @@ const passkeys = (kind: string): string =>
     secureChannel: secureChannel(), onStepUp: stepUpByCode({ code: prompt }) })
   console.log(await client.call(listTransfers), signIn, signInWithPasskey, addPasskey)`
 
+const following = (kind: string): string =>
+  `import { createClient, cookieSession, followEvents } from './client/${kind}consumer.js'
+  const client = createClient({ baseUrl: '/', accessCode: 'x', session: cookieSession(), seal: 'none' })
+  for await (const { event } of followEvents(client)) console.log(event)`
+
 const plain = { imports: '', options: "seal: 'none'" }
 const full = {
   imports: ', secureChannel, signIn, stepUpByCode',
@@ -95,6 +104,8 @@ describe('a page with one call', () => {
     ['checked, tokens', page('', 'tokenSession', plain), 20_000],
     ['unchecked, cookie', page('unchecked/', 'cookieSession', plain), 8_000],
     ['unchecked, tokens', page('unchecked/', 'tokenSession', plain), 8_500],
+    ['checked, follows events', following(''), 20_000],
+    ['unchecked, follows events', following('unchecked/'), 12_000],
     ['checked, with every part', page('', 'cookieSession', full), 20_000],
     ['unchecked, with every part', page('unchecked/', 'cookieSession', full), 12_000],
     ['checked, with every part and passkeys', passkeys(''), 24_000],
@@ -113,7 +124,16 @@ describe('a page with one call', () => {
     await using bundle = await rolldown({ input: join(folder, 'page.js'), platform: 'browser' })
     const { code } = (await bundle.generate({})).output[0]
     expect(code).toContain('/transfer/query/orders')
-    const others = ['/wallets', '/transfer/command', '/auth/login', '/secure-channel', '/passkey', 'new F(', 'RSA-OAEP']
+    const others = [
+      'last-event-id',
+      '/wallets',
+      '/transfer/command',
+      '/auth/login',
+      '/secure-channel',
+      '/passkey',
+      'new F(',
+      'RSA-OAEP',
+    ]
     for (const other of [...others, 'WebAuthn']) expect(code).not.toContain(other)
   })
 })
@@ -198,6 +218,11 @@ const script: Record<string, Step | Step[]> = {
 const credentials = { email: 'owner@demo.test', password: 'Portico-demo-2026', code: () => '123456' }
 const base = (baseUrl: string) => ({ baseUrl, accessCode: 'consumer-dev', retry: { firstDelayMs: 1 } })
 
+const eventOf = (id: string) => ({
+  ...{ specversion: '1.0', id, source: 'https://portal.example', type: 'transfer.completed', subject: wallet.bizId },
+  ...{ time: '2026-11-29T00:00:00.000Z', datacontenttype: 'application/json', data: {} },
+})
+
 describe.each(kinds)('a client of the entry %sconsumer', (kind) => {
   test('signs in with tokens, renews them once, and signs out', async () => {
     const [first, second] = [refuse(401, 'ACCESS.TOKEN_INVALID'), ok([wallet])]
@@ -244,6 +269,30 @@ describe.each(kinds)('a client of the entry %sconsumer', (kind) => {
     expect(code).toHaveBeenCalledOnce()
     expect(new Set(gateway.to('/create').map(({ headers }) => headers['x-request-id'])).size).toBe(1)
     expect(gateway.to('/step-up')[0]?.body).toMatchObject({ purpose: { operationId: 'transfers.create', ...transfer } })
+  })
+
+  test('follows the events of a workspace: the feed, and then the stream', async () => {
+    gateway = await scriptedGateway({
+      ...script,
+      'GET /web/v1/consumer/events': ok({ events: [eventOf('1')], nextCursor: '1', hasMore: false, latestCursor: '1' }),
+      'GET /web/v1/consumer/events/stream': async (_, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        response.write(`id: 2\ndata: ${JSON.stringify(eventOf('2'))}\n\n`)
+      },
+    })
+    const { createClient, tokenSession, followEvents } = await entry(kind)
+    const client = createClient({ ...base(gateway.baseUrl), session: tokenSession(), seal: 'none' })
+    await client.session.adopt(pair('1'))
+    const found: string[] = []
+    for await (const { event, cursor } of followEvents(client.with({ workspaceId: wallet.bizId }), { after: '0' })) {
+      found.push(`${event.id} ${cursor}`)
+      if (found.length === 2) break
+    }
+    expect(found).toEqual(['1 1', '2 2'])
+    expect(gateway.to('/events/stream')[0]?.headers).toMatchObject({
+      'last-event-id': '1',
+      'x-workspace-id': wallet.bizId,
+    })
   })
 
   test('never sends unsealed what `seal` demands: it throws, and sends nothing', async () => {
