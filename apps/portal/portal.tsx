@@ -10,6 +10,8 @@ import { SignInPage } from '../kit/sign-in/page.tsx'
 import { ProviderCallback } from '../kit/sign-in/provider.tsx'
 import { Visitors } from '../kit/visitors.tsx'
 import { groups, pages } from './navigation.ts'
+import { NotificationsLink } from './notifications/link.tsx'
+import { LiveEvents } from './notifications/live.tsx'
 import { registrationPages } from './registration/pages.ts'
 import { useWorkspace, WorkspaceChoice, WorkspaceGate } from './workspace.tsx'
 
@@ -43,17 +45,28 @@ function Workspace() {
   const { workspace } = useWorkspace()
   return (
     <SessionGate workspaceId={workspace.workspaceBizId} signedOut={null}>
-      <Frame name={t('portal.name')} navigation={navigation()} head={<WorkspaceChoice />}>
-        <Switch>
-          <Route path="/">
-            <Redirect href="/wallets" replace />
-          </Route>
-          <Route>
-            <Pages pages={pages} />
-          </Route>
-        </Switch>
-      </Frame>
+      <LiveEvents>
+        <Frame name={t('portal.name')} navigation={navigation()} head={<Head />}>
+          <Switch>
+            <Route path="/">
+              <Redirect href="/wallets" replace />
+            </Route>
+            <Route>
+              <Pages pages={pages} />
+            </Route>
+          </Switch>
+        </Frame>
+      </LiveEvents>
     </SessionGate>
+  )
+}
+
+function Head() {
+  return (
+    <div className="portal-head">
+      <WorkspaceChoice />
+      <NotificationsLink />
+    </div>
   )
 }
 
