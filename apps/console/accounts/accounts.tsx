@@ -1,34 +1,83 @@
-import { listAccounts } from 'portal-client'
-import { useSearchParams } from 'wouter'
+import { type Account, listAccounts } from 'portal-client'
+import { Link, useSearchParams } from 'wouter'
 import { client } from '../../kit/client.ts'
+import { formatTime } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
 import { ListQuery, Table } from '../../kit/list.tsx'
 import { Page } from '../../kit/page.tsx'
-import { Badge } from '../../kit/states.tsx'
+import { ExportRows } from '../records/export-rows.tsx'
+import { Filters, oneOf } from '../records/filters.tsx'
+import { AccountStatusBadge } from './status.tsx'
+
+const portals = ['CONSUMER', 'SYSTEM'] as const
+const statuses = ['PENDING_APPROVAL', 'ACTIVE', 'SUSPENDED', 'REJECTED'] as const
 
 /** Accounts of both portals. */
 export default function Accounts() {
   const [search] = useSearchParams()
-  const portal = search.get('portal')
+  const query = {
+    accountPortal: oneOf(portals, search.get('portal')),
+    accountStatus: oneOf(statuses, search.get('status')),
+    accountEmail: search.get('email') ?? undefined,
+  }
   return (
     <Page title={t('accounts.title')}>
+      <Filters label={t('accounts.filters')} filters={filters} />
       <ListQuery
-        queryKey={['accounts', portal]}
-        read={(before) => client.call(listAccounts, { query: { before } })}
+        queryKey={['accounts', query]}
+        read={(before) => client.call(listAccounts, { query: { ...query, before } })}
         empty={t('accounts.empty')}
       >
         {(accounts) => (
-          <Table
-            label={t('accounts.title')}
-            items={accounts}
-            keyOf={({ bizId }) => bizId}
-            columns={[
-              { title: t('accounts.email'), cell: ({ accountEmail }) => accountEmail },
-              { title: t('accounts.status'), cell: ({ accountStatus }) => <Badge>{accountStatus.label}</Badge> },
-            ]}
-          />
+          <>
+            <Table
+              label={t('accounts.title')}
+              items={accounts}
+              keyOf={({ bizId }) => bizId}
+              columns={[
+                {
+                  title: t('accounts.email'),
+                  cell: ({ bizId, accountEmail }) => <Link href={`/accounts/${bizId}`}>{accountEmail}</Link>,
+                },
+                { title: t('accounts.name'), cell: ({ accountName }) => accountName },
+                { title: t('accounts.portal'), cell: ({ accountPortal }) => accountPortal.label },
+                {
+                  title: t('accounts.status'),
+                  cell: ({ accountStatus }) => <AccountStatusBadge status={accountStatus} />,
+                },
+                { title: t('records.created'), cell: ({ createdAt }) => formatTime(createdAt) },
+                { title: t('accounts.lastLogin'), cell: ({ lastLoginAt }) => timeOrNever(lastLoginAt) },
+              ]}
+            />
+            <ExportRows name="accounts" header={header} rows={() => accounts.map(rowOf)} />
+          </>
         )}
       </ListQuery>
     </Page>
   )
+}
+
+const filters = [
+  {
+    name: 'portal',
+    label: t('accounts.portal'),
+    options: portals.map((value) => ({ value, label: t(`accounts.portal_${value}`) })),
+  },
+  {
+    name: 'status',
+    label: t('accounts.status'),
+    options: statuses.map((value) => ({ value, label: t(`accounts.status_${value}`) })),
+  },
+  { name: 'email', label: t('accounts.email') },
+]
+
+const header = ['bizId', 'accountEmail', 'accountName', 'accountPortal', 'accountStatus', 'createdAt', 'lastLoginAt']
+
+function rowOf(account: Account) {
+  const { bizId, accountEmail, accountName, accountPortal, accountStatus, createdAt, lastLoginAt } = account
+  return [bizId, accountEmail, accountName, accountPortal.code, accountStatus.code, createdAt, lastLoginAt]
+}
+
+function timeOrNever(instant: string | null): string {
+  return instant === null ? t('records.never') : formatTime(instant)
 }

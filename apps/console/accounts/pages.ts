@@ -7,4 +7,5 @@ export const pages: readonly AppPage[] = [
     permission: 'account:read',
     entry: 'accounts.title',
   },
+  { path: '/accounts/:accountId', load: () => import('./account.tsx'), permission: 'account:read' },
 ]
