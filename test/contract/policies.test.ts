@@ -135,7 +135,12 @@ describe('policies', () => {
       'withdrawal:read': ['withdrawals.list', 'withdrawals.listAll', 'withdrawals.read', 'withdrawals.readAny'],
       'withdrawal:settle': ['withdrawals.complete', 'withdrawals.fail', 'withdrawals.return'],
       'workspace:freeze': ['operators.freezeWorkspace', 'operators.unfreezeWorkspace'],
-      'workspace:read': ['operators.listWorkspaces', 'workspaces.current', 'workspaces.listMembersOf'],
+      'workspace:read': [
+        'operators.listWorkspaces',
+        'wallets.listOf',
+        'workspaces.current',
+        'workspaces.listMembersOf',
+      ],
       'workspace:update': ['workspaces.update'],
     })
   })

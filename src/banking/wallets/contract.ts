@@ -121,6 +121,18 @@ export const listFlows = operation({
   reply: page(Flow),
 })
 
+export const listWalletsOf = operation({
+  id: 'wallets.listOf',
+  method: 'GET',
+  chains: ['system'],
+  path: '/workspaces/{workspace_id}/wallets',
+  summary: 'List the wallets of any workspace',
+  policy: { ...operator, permission: 'workspace:read' },
+  body: 'none',
+  reply: z.array(Wallet),
+  refuses: ['RESOURCE.NOT_FOUND'],
+})
+
 const freezing = {
   method: 'POST',
   chains: ['system'],

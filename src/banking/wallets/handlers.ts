@@ -14,6 +14,7 @@ import {
   changeWalletStatus,
   createWallet,
   listFlows,
+  listWalletsOf,
   readBalance,
   readWallet,
   type WalletChange,
@@ -37,6 +38,11 @@ export function createHandlers(ports: WalletsPorts & { words: Words }): HandlerT
   return createHandlerTable(contract, {
     listWallets: async (request) => {
       const wallets = await ports.ledger.listWallets(request.workspace.id)
+      return wallets.map((wallet) => toWalletView(wallet, viewerOf(words, request)))
+    },
+
+    listWalletsOf: async (request) => {
+      const wallets = await listWalletsOf(ports, bizId<'workspace'>(request.params.workspace_id))
       return wallets.map((wallet) => toWalletView(wallet, viewerOf(words, request)))
     },
 

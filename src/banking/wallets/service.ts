@@ -8,6 +8,7 @@ import {
   type Ids,
   type Instant,
   invalid,
+  notFound,
   type Page,
   type WalletId,
   type WorkspaceAccess,
@@ -65,6 +66,13 @@ export async function openMissingWallet(ports: OpeningPorts, tx: Tx, opening: Op
   const isOpen = ({ currency, isDefault, status }: Wallet): boolean =>
     currency === opening.currency && isDefault && status !== 'CLOSED'
   return wallets.some(isOpen) ? undefined : openWallet(ports, tx, opening)
+}
+
+/** Every workspace has wallets, so a list without any means that the workspace does not exist. */
+export async function listWalletsOf({ ledger }: WalletsPorts, workspace: WorkspaceId): Promise<Wallet[]> {
+  const wallets = await ledger.listWallets(workspace)
+  if (wallets.length === 0) throw notFound('no such workspace')
+  return wallets
 }
 
 /** Throws STATE.CONFLICT if the workspace has a default wallet in the currency that is not closed. */

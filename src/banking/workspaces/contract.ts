@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { timezone } from '../../contract/account-fields.ts'
 import { opened } from '../../contract/events/caused.ts'
 import { statusEvents } from '../../contract/events/event.ts'
-import { bizId, coded, codeOf, line, reason, text, timestamp } from '../../contract/fields.ts'
+import { bizId, coded, codeOf, id, line, reason, text, timestamp } from '../../contract/fields.ts'
 import { listQuery, page } from '../../contract/lists.ts'
 import type { Permissions } from '../../contract/permissions.ts'
 import { member, operator, own } from '../../contract/policies.ts'
@@ -106,6 +106,7 @@ export const listWorkspaces = operation({
     workspaceStatus: codeOf(workspaceStatus).optional(),
     workspaceKind: codeOf(workspaceKind).optional(),
     workspaceName: line(128).optional(),
+    workspaceId: id.optional(),
   }),
   body: 'none',
   reply: page(Workspace),

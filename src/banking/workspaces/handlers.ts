@@ -38,8 +38,9 @@ export function createHandlers(ports: WorkspaceServicePorts & { words: Words }):
       return toWorkspaceView(words, await updateWorkspace(ports, input, auditContextOf(request)), request.locale)
     },
     listWorkspaces: async ({ query, locale }) => {
-      const { sortBy, workspaceStatus: status, workspaceKind: kind, workspaceName: name } = query
-      const found = await listWorkspaces(ports, { ...toListParameters(query), sortBy, status, kind, name })
+      const { sortBy, workspaceStatus: status, workspaceKind: kind, workspaceName: name, workspaceId } = query
+      const id = workspaceId === undefined ? undefined : bizId<'workspace'>(workspaceId)
+      const found = await listWorkspaces(ports, { ...toListParameters(query), sortBy, status, kind, name, id })
       return mapPage(found, (row) => toWorkspaceView(words, row, locale))
     },
     freezeWorkspace: (request) => changeStatus(request, 'freeze'),

@@ -186,6 +186,7 @@ export interface WorkspaceQuery extends PageRequest {
   kind?: WorkspaceKind | undefined
   /** Part of the name. Case is ignored. */
   name?: string | undefined
+  id?: WorkspaceId | undefined
   from?: Instant | undefined
   to?: Instant | undefined
   sortBy: 'createdAt' | 'updatedAt' | 'workspaceName'
@@ -199,6 +200,7 @@ export function listWorkspaces(database: Database, query: WorkspaceQuery): Promi
   if (query.status) found = found.where('workspaceStatus', '=', query.status)
   if (query.kind) found = found.where('workspaceKind', '=', query.kind)
   if (query.name) found = found.where(containsText('workspaceName', query.name))
+  if (query.id) found = found.where('bizId', '=', query.id)
   if (query.from !== undefined) found = found.where('createdAt', '>=', timestamptz(query.from))
   if (query.to !== undefined) found = found.where('createdAt', '<=', timestamptz(query.to))
   const sortColumn = sortColumns[query.sortBy]

@@ -194,4 +194,21 @@ describe('members', needsStore(), () => {
       expect(outcomeOf(await system('GET', `/workspaces/${where}/members`)), where).toEqual([404, 'RESOURCE.NOT_FOUND'])
     }
   })
+
+  test('wallets.listOf 200, 404: operators can list the wallets of any workspace', async () => {
+    const { body } = await system('GET', `/workspaces/${workspace}/wallets`)
+    const expected = { workspaceBizId: workspace, walletName: 'Main USD', currency: 'USD', isDefault: true }
+    expect(body.data).toEqual(expect.arrayContaining([expect.objectContaining(expected)]))
+    for (const where of [unknownId, 'x'])
+      expect(outcomeOf(await system('GET', `/workspaces/${where}/wallets`)), where).toEqual([404, 'RESOURCE.NOT_FOUND'])
+  })
+
+  test('operators.listWorkspaces 200: finds a workspace by its id', async () => {
+    const idsBy = async (id: string) =>
+      (await system('GET', `/workspaces?workspaceId=${id}`)).body.data.items.map(
+        (item: { bizId: string }) => item.bizId,
+      )
+    expect(await idsBy(workspace)).toEqual([workspace])
+    expect(await idsBy(unknownId)).toEqual([])
+  })
 })
