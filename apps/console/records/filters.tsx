@@ -9,6 +9,8 @@ export interface Filter {
   label: string
   /** Choices. Without them, the filter is a text. */
   options?: readonly { value: string; label: string }[]
+  /** One of the choices always applies. The first one is the default. */
+  isRequired?: boolean
   /** The filter is a time, which the URL has in ISO 8601. */
   isTime?: boolean
 }
@@ -22,7 +24,10 @@ export function Filters({ label, filters }: { label: string; filters: readonly F
     for (const filter of filters) {
       const field = form.current?.elements.namedItem(filter.name)
       if (field instanceof HTMLInputElement || field instanceof HTMLSelectElement)
-        field.value = fieldOf(filter, search.get(filter.name) ?? '')
+        field.value = fieldOf(
+          filter,
+          search.get(filter.name) ?? (filter.isRequired ? filter.options?.[0]?.value : null) ?? '',
+        )
     }
   }, [filters, search])
   const apply = (data: FormData): void =>
@@ -36,7 +41,7 @@ export function Filters({ label, filters }: { label: string; filters: readonly F
       }
       return next
     })
-  const isFiltered = filters.some(({ name }) => search.has(name))
+  const isFiltered = filters.some(({ name, isRequired }) => !isRequired && search.has(name))
   return (
     <search>
       <form
@@ -69,9 +74,9 @@ export function oneOf<const Value extends string>(values: readonly Value[], text
   return values.find((value) => value === text)
 }
 
-function FilterField({ filter: { name, label, options, isTime } }: { filter: Filter }) {
-  if (options)
-    return <SelectField label={label} name={name} options={[{ value: '', label: t('records.any') }, ...options]} />
+function FilterField({ filter: { name, label, options, isRequired, isTime } }: { filter: Filter }) {
+  const all = isRequired ? [] : [{ value: '', label: t('records.any') }]
+  if (options) return <SelectField label={label} name={name} options={[...all, ...options]} />
   return isTime ? (
     <TextField label={label} name={name} type="datetime-local" />
   ) : (

@@ -8,20 +8,33 @@ import { usePermission, useSession } from '../../kit/session.tsx'
 /** The email of an account, as a link to it. Its id for operators who cannot read accounts. */
 export function AccountLink({ id }: { id: string | null }) {
   const canRead = usePermission('account:read')
+  if (id === null) return t('records.nobody')
+  return canRead ? (
+    <Link href={`/accounts/${id}`}>
+      <AccountName id={id} />
+    </Link>
+  ) : (
+    <AccountName id={id} />
+  )
+}
+
+/** The email of an account, or its id. */
+export function AccountName({ id }: { id: string }) {
+  const canRead = usePermission('account:read')
   const { accountId } = useSession()
   const { data } = useQuery({
     queryKey: ['account', id],
-    queryFn: () => client.call(readAccount, { params: { account_id: id ?? '' } }),
-    enabled: canRead && id !== null,
+    queryFn: () => client.call(readAccount, { params: { account_id: id } }),
+    enabled: canRead,
     staleTime: 300_000,
   })
-  if (id === null) return t('records.nobody')
   const name = data?.accountEmail ?? <code>{id}</code>
-  return (
+  return id === accountId ? (
     <>
-      {canRead ? <Link href={`/accounts/${id}`}>{name}</Link> : name}
-      {id === accountId && ` ${t('records.you')}`}
+      {name} {t('records.you')}
     </>
+  ) : (
+    name
   )
 }
 

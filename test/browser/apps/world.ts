@@ -48,6 +48,19 @@ export async function startAppWorld(adjust: (settings: WholeSettings) => void = 
   })
   const browser: Browser = await launchChromium()
 
+  const used = new Set<string>()
+  /** The newest mail. The one of an earlier step-up can still be the newest for a moment. */
+  const newMail = async (address: string, template: 'step-up-code' | 'login-code'): Promise<string> => {
+    let text = ''
+    const isUsed = async (): Promise<boolean> => {
+      text = (await portico.mailTo(address, template)).text
+      return used.has(text)
+    }
+    await expect.poll(isUsed, { timeout: 30_000 }).toBe(false)
+    used.add(text)
+    return text
+  }
+
   const visit = async (app: App, path = '/'): Promise<Visitor> => {
     const context = await browser.newContext({ locale: 'en-US', timezoneId: 'Europe/Berlin' })
     context.setDefaultTimeout(60_000)
@@ -61,11 +74,11 @@ export async function startAppWorld(adjust: (settings: WholeSettings) => void = 
         }, `/${app}${to}`)
       },
       confirm: async (template = 'step-up-code') => {
-        const dialog = opened.page.locator('.dialog').last()
+        // Another dialog may wait for the step-up.
+        const dialog = opened.page.getByRole('dialog', { name: /^(Enter your code|Confirm it is you)$/ })
         await dialog.waitFor()
         const shown = await dialog.textContent()
-        const mail = await portico.mailTo(addressIn(opened.page), template)
-        await dialog.getByRole('textbox').fill(codeIn(mail.text))
+        await dialog.getByRole('textbox').fill(codeIn(await newMail(addressIn(opened.page), template)))
         await dialog.getByRole('button', { name: /confirm/i }).click()
         expect(shown).not.toBe('')
       },
