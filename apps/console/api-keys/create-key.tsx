@@ -1,0 +1,55 @@
+import { createOperatorApiKey } from 'portal-client'
+import { useState } from 'react'
+import { client } from '../../kit/client.ts'
+import { SelectField, TextAreaField, TextField } from '../../kit/forms.tsx'
+import { t } from '../../kit/i18n.ts'
+import { permissionName } from '../operators/permissions.ts'
+import { SecretCommand } from '../records/secret-command.tsx'
+
+/** The permissions that keys of operators can hold. A key for provisioning belongs to an identity provider. */
+const permissions = ['audit:read', 'provisioning:manage'] as const
+
+const dayMs = 86_400_000
+
+/** Creates a key of operators, and shows its secret once. */
+export function CreateKey() {
+  const [permission, setPermission] = useState<string>(permissions[0])
+  return (
+    <SecretCommand
+      label={t('api-keys.create')}
+      question={t('api-keys.createAbout')}
+      permission="operator-key:manage"
+      run={async (form) => {
+        const providerId = form('providerId')
+        const { secret } = await client.call(createOperatorApiKey, {
+          body: {
+            apiKeyName: form('apiKeyName'),
+            permissionCodes: [form('permissionCodes')],
+            expiresAt: new Date(Date.now() + Number(form('days')) * dayMs).toISOString(),
+            ipAllowlist: form('ipAllowlist').split(/\s+/).filter(Boolean),
+            ...(providerId !== '' && { providerId }),
+          },
+        })
+        return secret
+      }}
+    >
+      <TextField label={t('api-keys.name')} name="apiKeyName" required autoComplete="off" />
+      <SelectField
+        label={t('api-keys.permission')}
+        name="permissionCodes"
+        options={permissions.map((value) => ({ value, label: permissionName(value) }))}
+        onChange={setPermission}
+      />
+      {permission === 'provisioning:manage' && (
+        <TextField label={t('operators.provider')} name="providerId" required autoComplete="off" />
+      )}
+      <SelectField
+        label={t('api-keys.life')}
+        name="days"
+        options={[30, 90, 180, 364].map((days) => ({ value: String(days), label: t('api-keys.days', { days }) }))}
+        defaultValue="90"
+      />
+      <TextAreaField label={t('api-keys.addresses')} name="ipAllowlist" hint={t('api-keys.addressesHint')} />
+    </SecretCommand>
+  )
+}

@@ -1,0 +1,81 @@
+import type { AllApiKey, ApiKeyStatusCode, OperatorApiKeyEntry } from 'portal-client'
+import type { ReactNode } from 'react'
+import { Facts } from '../../kit/facts.tsx'
+import { formatTime } from '../../kit/format.ts'
+import { t } from '../../kit/i18n.ts'
+import { Badge, type Tone } from '../../kit/states.tsx'
+import { permissionName } from '../operators/permissions.ts'
+import { AccountLink } from '../records/links.tsx'
+
+type Key = AllApiKey | OperatorApiKeyEntry
+
+export const statuses = ['ACTIVE', 'DISABLED', 'SUSPENDED', 'EXPIRED', 'DELETED'] as const
+
+const tones: Readonly<Record<ApiKeyStatusCode, Tone>> = {
+  ACTIVE: 'good',
+  DISABLED: 'waiting',
+  SUSPENDED: 'bad',
+  EXPIRED: 'neutral',
+  DELETED: 'neutral',
+}
+
+interface Props<Item extends Key> {
+  label: string
+  keys: readonly Item[]
+  /** Further facts of a key. */
+  about(key: Item): readonly (readonly [name: string, value: ReactNode])[]
+  commands(key: Item): ReactNode
+}
+
+/** API keys as cards: a key has more facts than a row of a table can show. */
+export function KeyTable<Item extends Key>({ label, keys, about, commands }: Props<Item>) {
+  return (
+    <ul className="api-keys-list" aria-label={label}>
+      {keys.map((key) => (
+        <li key={key.bizId} className="card">
+          <div className="page-head">
+            <h2>
+              {key.apiKeyName} <Badge tone={tones[key.apiKeyStatus.code]}>{key.apiKeyStatus.label}</Badge>
+            </h2>
+            {commands(key)}
+          </div>
+          <Facts facts={[...factsOf(key), ...about(key)]} />
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+export const header = ['bizId', 'apiKeyName', 'key', 'status', 'permissionCodes', 'createdBy', 'createdAt', 'expiresAt']
+
+export function rowOf({ keyPrefix, keyLast4, apiKeyStatus, permissionCodes, ...key }: Key) {
+  const { bizId, apiKeyName, createdBy, createdAt, expiresAt } = key
+  const shown = `${keyPrefix}…${keyLast4}`
+  return [bizId, apiKeyName, shown, apiKeyStatus.code, permissionCodes.join(' '), createdBy, createdAt, expiresAt]
+}
+
+function factsOf(key: Key): readonly (readonly [name: string, value: ReactNode])[] {
+  const { expiresAt, expiresSoon, lastUsedAt, lastUsedIp, ipAllowlist, credentialThumbprint } = key
+  return [
+    [t('api-keys.key'), <code key="key">{`${key.keyPrefix}…${key.keyLast4}`}</code>],
+    [t('api-keys.credential'), key.credential.label],
+    ...(credentialThumbprint === null
+      ? []
+      : [[t('api-keys.thumbprint'), <code key="thumbprint">{credentialThumbprint}</code>] as const]),
+    [t('operators.permissions'), key.permissionCodes.map(permissionName).join(', ') || t('records.nobody')],
+    [t('api-keys.addresses'), ipAllowlist.join(', ') || t('records.any')],
+    [t('api-keys.creator'), <AccountLink key="creator" id={key.createdBy} />],
+    [t('records.created'), formatTime(key.createdAt)],
+    [
+      t('api-keys.expires'),
+      expiresAt === null ? (
+        t('api-keys.noExpiry')
+      ) : (
+        <span key="expires">
+          {formatTime(expiresAt)} {expiresSoon && <Badge tone="waiting">{t('api-keys.soon')}</Badge>}
+        </span>
+      ),
+    ],
+    [t('api-keys.lastUsed'), lastUsedAt === null ? t('records.never') : `${formatTime(lastUsedAt)} · ${lastUsedIp}`],
+  ]
+}
