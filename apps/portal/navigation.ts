@@ -11,11 +11,12 @@ import { pages as transfers } from './transfers/pages.ts'
 import { pages as wallets } from './wallets/pages.ts'
 import { pages as webhooks } from './webhooks/pages.ts'
 import { pages as withdrawals } from './withdrawals/pages.ts'
+import { pages as workspaces } from './workspaces/pages.ts'
 
 /** The groups of the navigation by the keys of their headings. */
 export const groups: readonly { label: string | null; pages: readonly AppPage[] }[] = [
   { label: 'portal.money', pages: [...wallets, ...transfers, ...recharges, ...withdrawals, ...exchanges] },
-  { label: 'portal.people', pages: [...members, ...roles] },
+  { label: 'portal.people', pages: [...members, ...roles, ...workspaces] },
   { label: 'portal.connections', pages: [...apiKeys, ...webhooks, ...exports, ...notifications] },
 ]
 

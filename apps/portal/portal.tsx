@@ -1,8 +1,8 @@
 import { Link, Redirect, Route, Switch } from 'wouter'
+import { pages as account } from '../kit/account/pages.ts'
 import { visitorPages } from '../kit/account/visitors.ts'
 import { Frame } from '../kit/frame.tsx'
 import { t } from '../kit/i18n.ts'
-import { Page } from '../kit/page.tsx'
 import { entriesOf, Pages } from '../kit/pages.tsx'
 import { SessionGate } from '../kit/session.tsx'
 import { readPageSettings } from '../kit/settings.ts'
@@ -14,6 +14,7 @@ import { NotificationsLink } from './notifications/link.tsx'
 import { LiveEvents } from './notifications/live.tsx'
 import { registrationPages } from './registration/pages.ts'
 import { useWorkspace, WorkspaceChoice, WorkspaceGate } from './workspace.tsx'
+import { pagesWithoutWorkspace } from './workspaces/pages.ts'
 
 /** The consumer portal. */
 export function Portal() {
@@ -23,7 +24,7 @@ export function Portal() {
       {Visitors([...visitorPages, ...registrationPages])}
       <Route>
         <SessionGate signedOut={<PortalSignIn />}>
-          <WorkspaceGate none={<Page title={t('portal.noWorkspace')}>{null}</Page>}>
+          <WorkspaceGate none={<NoWorkspace />}>
             <Workspace />
           </WorkspaceGate>
         </SessionGate>
@@ -67,6 +68,15 @@ function Head() {
       <WorkspaceChoice />
       <NotificationsLink />
     </div>
+  )
+}
+
+/** The own account is reached without a workspace, too. */
+function NoWorkspace() {
+  return (
+    <Frame name={t('portal.name')} navigation={[]}>
+      <Pages pages={[...account, ...pagesWithoutWorkspace]} />
+    </Frame>
   )
 }
 

@@ -1,0 +1,102 @@
+import { listMembers, type Member } from 'portal-client'
+import { Link, useSearchParams } from 'wouter'
+import { client } from '../../kit/client.ts'
+import { formatTime } from '../../kit/format.ts'
+import { t } from '../../kit/i18n.ts'
+import { ListQuery, Table } from '../../kit/list.tsx'
+import { Page } from '../../kit/page.tsx'
+import { usePermission, useSession } from '../../kit/session.tsx'
+import { Badge } from '../../kit/states.tsx'
+import { Lacking } from '../permissions/permissions.tsx'
+import { useTimeZone, useWorkspace } from '../workspace.tsx'
+import { MemberCommands } from './commands.tsx'
+import { useRoles } from './roles.ts'
+
+/** The members of the workspace. Their role filters the list by `role` in the address. */
+export default function Members() {
+  const { workspaceBizId: workspaceId } = useWorkspace().workspace
+  const [search] = useSearchParams()
+  const timeZone = useTimeZone()
+  const mayManage = usePermission('member:manage')
+  const roleBizId = search.get('role') ?? undefined
+  return (
+    <Page title={t('members.title')} actions={<Invite />}>
+      <Lacking permission="member:manage" />
+      <RoleFilter />
+      <ListQuery
+        queryKey={['members', workspaceId, roleBizId]}
+        read={(before) => client.call(listMembers, { workspaceId, query: { before, roleBizId } })}
+        empty={t('members.empty')}
+      >
+        {(members) => (
+          <Table
+            label={t('members.title')}
+            items={members}
+            keyOf={({ userBizId }) => userBizId}
+            columns={[
+              { title: t('members.name'), cell: (member) => <Name member={member} /> },
+              {
+                title: t('members.role'),
+                cell: ({ workspaceRoleName, isOwner }) => (
+                  <Badge tone={isOwner ? 'good' : 'neutral'}>{workspaceRoleName}</Badge>
+                ),
+              },
+              { title: t('members.joinSource'), cell: ({ joinSource }) => joinSource.label },
+              { title: t('members.joined'), cell: ({ createdAt }) => formatTime(createdAt, timeZone) },
+              ...(mayManage
+                ? [{ title: t('members.actions'), cell: (member: Member) => <MemberCommands member={member} /> }]
+                : []),
+            ]}
+          />
+        )}
+      </ListQuery>
+    </Page>
+  )
+}
+
+function Invite() {
+  if (!usePermission('invitation:manage')) return null
+  return (
+    <Link href="/invitations/new" className="button primary">
+      {t('members.invite')}
+    </Link>
+  )
+}
+
+function RoleFilter() {
+  const [search, setSearch] = useSearchParams()
+  const roles = useRoles()
+  if (roles.length === 0) return null
+  return (
+    <div className="filters">
+      <label>
+        <span>{t('members.role')}</span>
+        <select
+          value={search.get('role') ?? ''}
+          onChange={({ currentTarget: { value } }) => setSearch(value === '' ? {} : { role: value })}
+        >
+          <option value="">{t('members.allRoles')}</option>
+          {roles.map(({ bizId, roleName }) => (
+            <option key={bizId} value={bizId}>
+              {roleName}
+            </option>
+          ))}
+        </select>
+      </label>
+    </div>
+  )
+}
+
+function Name({ member: { userBizId, accountName, accountEmail, suspendedAt, enterable } }: { member: Member }) {
+  const { accountId } = useSession()
+  return (
+    <div className="members-name">
+      <span>
+        {accountName} {userBizId === accountId && <Badge>{t('members.you')}</Badge>}{' '}
+        {suspendedAt !== null && <Badge tone="bad">{t('members.suspended')}</Badge>}{' '}
+        {suspendedAt === null && !enterable && <Badge tone="waiting">{t('members.barred')}</Badge>}
+      </span>
+      <span className="hint">{accountEmail}</span>
+    </div>
+  )
+}
