@@ -1,0 +1,185 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { goodPassword, newEmail, register } from '../../harness/identity.ts'
+import { needs } from '../../harness/needs.ts'
+import { chromiumPath } from '../chromium.ts'
+import { button, done, heading, open, submit } from './people.ts'
+import { type AppWorld, inspect, startAppWorld, type Visitor } from './world.ts'
+
+const entries = ({ page }: Visitor) => page.getByRole('navigation').getByRole('link').allTextContents()
+
+describe('the people of a workspace in the portal', needs(chromiumPath, 'Chromium is not installed'), () => {
+  let world: AppWorld
+  let owner: Visitor
+  beforeAll(async () => {
+    world = await startAppWorld()
+    owner = await signIn('owner@demo.test')
+  })
+  afterAll(() => world?.stop())
+
+  const signIn = async (email: string, password?: string) => {
+    const visitor = await world.signIn('portal', email, password)
+    visitor.page.setDefaultTimeout(15_000)
+    return visitor
+  }
+
+  test('a person who was invited registers, joins, gets other roles, and loses entries with them', async () => {
+    const email = newEmail()
+    await open(owner, '/roles', 'Roles')
+    await owner.page.getByRole('link', { name: 'Create a role' }).click()
+    await heading(owner, 'Create a role')
+    await owner.page.getByLabel('Name', { exact: true }).fill('Accountant')
+    await owner.page.getByLabel('Description').fill('Sees money, makes no payments')
+    for (const name of ['View workspace', 'View wallets', 'View transfers', 'View members'])
+      await owner.page.getByLabel(name, { exact: true }).check()
+    await inspect(owner, 'portal-new-role')
+    await button(owner, 'Create a role').click()
+    await heading(owner, 'Accountant')
+    await inspect(owner, 'portal-role')
+
+    await open(owner, '/invitations/new', 'Invite a person')
+    await owner.page.getByLabel('Email').fill(email)
+    await owner.page.getByLabel('Role', { exact: true }).selectOption({ label: 'Accountant' })
+    await owner.page.getByLabel('Message').fill('Welcome to the team.')
+    await button(owner, 'Send the invitation').click()
+    await done(owner, `The invitation has been sent to ${email}.`)
+    await heading(owner, 'Invitations')
+    await owner.page.getByRole('row', { name: email }).getByText('Pending').waitFor()
+    await inspect(owner, 'portal-invitations-open')
+
+    await register(world.portico, email)
+    const guest = await signIn(email, goodPassword)
+    await open(guest, '/my-invitations', 'Invitations to me')
+    await guest.page.getByText('Welcome to the team.').waitFor()
+    await inspect(guest, 'portal-my-invitations-open')
+    await button(guest, 'Accept: Demo workspace').click()
+    await submit(guest, 'Accept')
+    await done(guest, 'You are a member of Demo workspace now.')
+    await guest.page.getByLabel('Workspace', { exact: true }).selectOption({ label: 'Demo workspace' })
+    await expect.poll(() => entries(guest)).toContain('Members')
+    expect(await entries(guest)).not.toContain('API keys')
+    await open(guest, '/members', 'Members')
+    await guest.page.getByText('Your role does not have the permission “member:manage”.').waitFor()
+    expect(await guest.page.getByRole('button', { name: /^(Remove|Change role)/ }).count()).toBe(0)
+    await inspect(guest, 'portal-members-read-only')
+
+    await open(owner, '/members', 'Members')
+    await owner.page.getByRole('row', { name: email }).getByText('Invitation').waitFor()
+    await inspect(owner, 'portal-members-owner')
+    await open(owner, '/roles', 'Roles')
+    await owner.page.getByRole('link', { name: 'Accountant' }).click()
+    await owner.page.getByLabel('View members', { exact: true }).uncheck()
+    await button(owner, 'Save permissions').click()
+    expect(await done(owner, 'The permissions have been saved.')).toBe(true)
+    await owner.page.getByText('Members have this role.').waitFor()
+    await guest.page.reload()
+    await expect.poll(() => entries(guest)).toContain('Wallets')
+    expect(await entries(guest)).not.toContain('Members')
+    await heading(guest, 'You do not have the permission for this page.')
+
+    await open(owner, '/members', 'Members')
+    await button(owner, 'Change role: Nora Newcomer').click()
+    await owner.page.getByLabel('New role').selectOption({ label: 'Member' })
+    await submit(owner, 'Change role')
+    // Saving the permissions has asked already.
+    expect(await done(owner, 'Nora Newcomer has another role now.')).toBe(false)
+    await guest.page.reload()
+    await heading(guest, 'Members')
+
+    await open(guest, '/workspace', 'Demo workspace')
+    await button(guest, 'Leave the workspace').click()
+    await submit(guest, 'Leave the workspace')
+    await done(guest, 'You have left Demo workspace.')
+    expect(await guest.page.getByLabel('Workspace', { exact: true }).count()).toBe(0)
+    await open(owner, '/roles', 'Roles')
+    await owner.page.getByRole('link', { name: 'Accountant' }).click()
+    await button(owner, 'Delete the role').click()
+    await submit(owner, 'Delete the role')
+    await done(owner, 'The role Accountant has been deleted.')
+    await guest.context.close()
+  })
+
+  test('an invitation is cancelled by the owner, another one declined with a reason', async () => {
+    const [email, other] = [newEmail(), newEmail()]
+    for (const each of [email, other]) {
+      await open(owner, '/invitations/new', 'Invite a person')
+      await owner.page.getByLabel('Email').fill(each)
+      await owner.page.getByLabel('Role', { exact: true }).selectOption({ label: 'Member' })
+      await button(owner, 'Send the invitation').click()
+      await heading(owner, 'Invitations')
+    }
+    await button(owner, `Cancel the invitation: ${other}`).click()
+    await submit(owner, 'Cancel the invitation')
+    await done(owner, `The invitation to ${other} has been cancelled.`)
+    await register(world.portico, email)
+    const guest = await signIn(email, goodPassword)
+    await open(guest, '/my-invitations', 'Invitations to me')
+    await button(guest, 'Decline: Demo workspace').click()
+    await guest.page.getByLabel('Reason').fill('I have another job.')
+    await submit(guest, 'Decline')
+    await guest.page.getByText('You have no open invitations').waitFor()
+    await owner.page.reload()
+    await owner.page.getByLabel('Show past invitations').check()
+    await owner.page.getByRole('row', { name: email }).getByText('I have another job.').waitFor()
+    await owner.page.getByRole('row', { name: other }).getByText('Cancelled').waitFor()
+    await guest.context.close()
+  })
+
+  test('the last owner cannot leave, and sees why', async () => {
+    await open(owner, '/workspace', 'Demo workspace')
+    await button(owner, 'Leave the workspace').click()
+    await submit(owner, 'Leave the workspace')
+    const alert = owner.page.locator('.dialog').getByRole('alert')
+    await alert.waitFor()
+    expect(await alert.textContent()).toContain('owner')
+    await button(owner, 'Cancel').click()
+  })
+
+  test('an owner renames the workspace, creates a sandbox, makes it the default and resets it', async () => {
+    await open(owner, '/workspace', 'Demo workspace')
+    await owner.page.getByLabel('Time zone').selectOption('Asia/Tokyo')
+    await owner.page.getByLabel('Name').fill('Renamed workspace')
+    await button(owner, 'Save').click()
+    await heading(owner, 'Renamed workspace')
+    await inspect(owner, 'portal-workspace-owner')
+    await owner.page.getByRole('link', { name: 'Create a workspace' }).click()
+    await owner.page.getByLabel('Name').fill('Playground')
+    await owner.page.getByLabel('Kind').selectOption('SANDBOX')
+    await inspect(owner, 'portal-new-workspace')
+    await button(owner, 'Create a workspace').click()
+    await heading(owner, 'Playground')
+    await inspect(owner, 'portal-workspace-sandbox')
+    await button(owner, 'Reset the sandbox').click()
+    await submit(owner, 'Reset the sandbox')
+    await done(owner, 'Playground has been reset.')
+    await button(owner, 'Make default: Playground').click()
+    await submit(owner, 'Make default')
+    await done(owner, 'Playground is your default now.')
+    await button(owner, 'Open: Renamed workspace').click()
+    await heading(owner, 'Renamed workspace')
+  })
+
+  test('a member who may only read sees why, and creates a workspace after the removal', async () => {
+    const member = await signIn('member@demo.test')
+    await open(member, '/members', 'Members')
+    await member.page.getByText('Your role does not have the permission “Manage members”.').waitFor()
+    await inspect(member, 'portal-members-member')
+    await open(member, '/roles', 'Roles')
+    await member.page.getByText('Your role does not have the permission “Manage roles”.').waitFor()
+    await open(member, '/roles/new', 'You do not have the permission for this page.')
+    await open(member, '/workspace', 'Renamed workspace')
+    await inspect(member, 'portal-workspace-member')
+
+    await open(owner, '/members', 'Members')
+    await button(owner, 'Remove: Demo Member').click()
+    await inspect(owner, 'portal-member-removal')
+    await submit(owner, 'Remove')
+    await done(owner, 'Demo Member has been removed.')
+    await member.page.reload()
+    await heading(member, 'You are in no workspace')
+    await inspect(member, 'portal-no-workspace')
+    await member.page.getByLabel('Name').fill('Own workspace')
+    await button(member, 'Create a workspace').click()
+    await member.page.getByRole('navigation').getByRole('link', { name: 'Wallets' }).waitFor()
+    await member.context.close()
+  })
+})
