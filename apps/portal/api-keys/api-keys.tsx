@@ -1,0 +1,91 @@
+import { listApiKeys } from 'portal-client'
+import { Link, useSearchParams } from 'wouter'
+import { client } from '../../kit/client.ts'
+import { formatTime } from '../../kit/format.ts'
+import { t } from '../../kit/i18n.ts'
+import { ListQuery, Table } from '../../kit/list.tsx'
+import { Page } from '../../kit/page.tsx'
+import { usePermission } from '../../kit/session.tsx'
+import { Lacking } from '../permissions/permissions.tsx'
+import { useTimeZone, useWorkspace } from '../workspace.tsx'
+import { ApiKeyCommands } from './commands.tsx'
+import { Expiry, KeyStatus, readStatus, statuses } from './parts.tsx'
+
+/** The API keys of the workspace. `status` in the address filters them. */
+export default function ApiKeys() {
+  const { workspaceBizId: workspaceId } = useWorkspace().workspace
+  const [search] = useSearchParams()
+  const timeZone = useTimeZone()
+  const apiKeyStatus = readStatus(search.get('status'))
+  return (
+    <Page title={t('api-keys.title')} actions={<NewKey />}>
+      <Lacking permission="api-key:manage" />
+      <StatusFilter />
+      <ListQuery
+        queryKey={['api-keys', workspaceId, apiKeyStatus]}
+        read={(before) => client.call(listApiKeys, { workspaceId, query: { before, apiKeyStatus } })}
+        empty={t('api-keys.empty')}
+      >
+        {(keys) => (
+          <Table
+            label={t('api-keys.title')}
+            items={keys}
+            keyOf={({ bizId }) => bizId}
+            columns={[
+              {
+                title: t('api-keys.name'),
+                cell: ({ bizId, apiKeyName, keyPrefix, keyLast4 }) => (
+                  <div className="api-keys-name">
+                    <Link href={`/api-keys/${bizId}`}>{apiKeyName}</Link>
+                    <code className="hint">
+                      {keyPrefix}…{keyLast4}
+                    </code>
+                  </div>
+                ),
+              },
+              { title: t('api-keys.status'), cell: (key) => <KeyStatus status={key.apiKeyStatus} /> },
+              { title: t('api-keys.expires'), cell: (key) => <Expiry apiKey={key} timeZone={timeZone} /> },
+              {
+                title: t('api-keys.lastUsed'),
+                cell: ({ lastUsedAt }) =>
+                  lastUsedAt === null ? t('api-keys.never') : formatTime(lastUsedAt, timeZone),
+              },
+              { title: t('api-keys.actions'), cell: (key) => <ApiKeyCommands apiKey={key} /> },
+            ]}
+          />
+        )}
+      </ListQuery>
+    </Page>
+  )
+}
+
+function NewKey() {
+  if (!usePermission('api-key:manage')) return null
+  return (
+    <Link href="/api-keys/new" className="button primary">
+      {t('api-keys.create')}
+    </Link>
+  )
+}
+
+function StatusFilter() {
+  const [search, setSearch] = useSearchParams()
+  return (
+    <div className="filters">
+      <label>
+        <span>{t('api-keys.status')}</span>
+        <select
+          value={readStatus(search.get('status')) ?? ''}
+          onChange={({ currentTarget: { value } }) => setSearch(value === '' ? {} : { status: value })}
+        >
+          <option value="">{t('api-keys.allStatuses')}</option>
+          {statuses.map((status) => (
+            <option key={status} value={status}>
+              {t(`api-keys.status_${status}`)}
+            </option>
+          ))}
+        </select>
+      </label>
+    </div>
+  )
+}

@@ -1,0 +1,38 @@
+import type { AllApiKey } from 'portal-client'
+import { formatTime } from '../../kit/format.ts'
+import { t } from '../../kit/i18n.ts'
+import { Badge, type Tone } from '../../kit/states.tsx'
+
+/** Those that the list can be filtered by. */
+export const statuses = ['ACTIVE', 'DISABLED', 'EXPIRED', 'SUSPENDED', 'DELETED'] as const
+
+export function readStatus(text: string | null): (typeof statuses)[number] | undefined {
+  return statuses.find((each) => each === text)
+}
+
+export function KeyStatus({ status: { code, label } }: { status: AllApiKey['apiKeyStatus'] }) {
+  return <Badge tone={tones[code]}>{label}</Badge>
+}
+
+const tones: Readonly<Record<AllApiKey['apiKeyStatus']['code'], Tone>> = {
+  ACTIVE: 'good',
+  DISABLED: 'waiting',
+  EXPIRED: 'neutral',
+  SUSPENDED: 'bad',
+  DELETED: 'neutral',
+}
+
+export function Expiry({
+  apiKey: { expiresAt, expiresSoon },
+  timeZone,
+}: {
+  apiKey: AllApiKey
+  timeZone?: string | undefined
+}) {
+  if (expiresAt === null) return t('api-keys.never')
+  return (
+    <>
+      {formatTime(expiresAt, timeZone)} {expiresSoon && <Badge tone="waiting">{t('api-keys.expiresSoon')}</Badge>}
+    </>
+  )
+}

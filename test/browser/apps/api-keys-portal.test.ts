@@ -1,0 +1,87 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { needs } from '../../harness/needs.ts'
+import { chromiumPath } from '../chromium.ts'
+import { button, done, heading, open, submit } from './people.ts'
+import { type AppWorld, inspect, startAppWorld, type Visitor } from './world.ts'
+
+describe('API keys in the portal', needs(chromiumPath, 'Chromium is not installed'), () => {
+  let world: AppWorld
+  let owner: Visitor
+  beforeAll(async () => {
+    world = await startAppWorld()
+    owner = await world.signIn('portal', 'owner@demo.test')
+    owner.page.setDefaultTimeout(15_000)
+  })
+  afterAll(() => world?.stop())
+
+  const statusWith = async (secret: string): Promise<number> =>
+    (await fetch(`${world.url}/api/v1/consumer/wallets`, { headers: { authorization: `Bearer ${secret}` } })).status
+
+  test('a key works after its creation, not while disabled, and never again after the deletion', async () => {
+    await open(owner, '/api-keys', 'API keys')
+    await owner.page.getByRole('link', { name: 'Create an API key' }).click()
+    await heading(owner, 'Create an API key')
+    await owner.page.getByLabel('Name').fill('Accounting')
+    await owner.page.getByLabel('View wallets', { exact: true }).check()
+    await owner.page.getByLabel('Addresses').fill('127.0.0.1\n::1')
+    await inspect(owner, 'portal-new-api-key')
+    await button(owner, 'Create an API key').click()
+    expect(await done(owner, 'The key Accounting has been created.')).toBe(true)
+    await heading(owner, 'Accounting')
+    const secret = await owner.page.getByLabel('Secret').inputValue()
+    await inspect(owner, 'portal-created-api-key')
+    expect(await statusWith(secret)).toBe(200)
+
+    await open(owner, '/api-keys', 'API keys')
+    expect(await owner.page.content()).not.toContain(secret)
+    await button(owner, 'Disable: Accounting').click()
+    await inspect(owner, 'portal-disable-api-key')
+    await submit(owner, 'Disable')
+    await done(owner, 'The key Accounting is disabled.')
+    expect(await statusWith(secret)).toBe(401)
+    await button(owner, 'Enable: Accounting').click()
+    await submit(owner, 'Enable')
+    await done(owner, 'The key Accounting is active.')
+    expect(await statusWith(secret)).toBe(200)
+    await owner.page.getByRole('link', { name: 'Accounting' }).click()
+    await heading(owner, 'Accounting')
+    await owner.page.getByText('127.0.0.1, ::1').waitFor()
+    await inspect(owner, 'portal-api-key')
+    await button(owner, 'Delete: Accounting').click()
+    await submit(owner, 'Delete')
+    await done(owner, 'The key Accounting has been deleted.')
+    expect(await statusWith(secret)).toBe(401)
+    await open(owner, '/api-keys', 'API keys')
+    await owner.page.getByLabel('Status').selectOption('DELETED')
+    await owner.page.getByRole('row', { name: 'Accounting' }).getByText('Deleted').waitFor()
+  })
+
+  test('a key with a public key has no secret, and the form refuses a private key', async () => {
+    const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+    await open(owner, '/api-keys/new', 'Create an API key')
+    await owner.page.getByLabel('Name').fill('Signing')
+    await owner.page.getByLabel('View wallets', { exact: true }).check()
+    await owner.page.getByLabel('Credential').selectOption('JWT')
+    await owner.page.getByLabel('Public key').fill(JSON.stringify(privateKey.export({ format: 'jwk' })))
+    await button(owner, 'Create an API key').click()
+    await owner.page.getByText('This is a private key. Enter only the public key.').waitFor()
+    await owner.page.getByLabel('Public key').fill(JSON.stringify(publicKey.export({ format: 'jwk' })))
+    await button(owner, 'Create an API key').click()
+    await done(owner, 'The key Signing has been created.')
+    await heading(owner, 'Signing')
+    expect(await owner.page.getByLabel('Secret').count()).toBe(0)
+    await owner.page.getByRole('link', { name: 'Show the key' }).click()
+    await owner.page.getByText('Thumbprint').waitFor()
+  })
+
+  test('a member who may only read sees the keys and why there are no commands', async () => {
+    const member = await world.signIn('portal', 'member@demo.test')
+    await open(member, '/api-keys', 'API keys')
+    await member.page.getByText('Your role does not have the permission “Manage API keys”.').waitFor()
+    await member.page.getByRole('row', { name: 'Signing' }).waitFor()
+    expect(await member.page.getByRole('button', { name: /Disable|Delete/ }).count()).toBe(0)
+    await open(member, '/api-keys/new', 'You do not have the permission for this page.')
+    await member.context.close()
+  })
+})
