@@ -1,0 +1,123 @@
+import { type Delivery, listDeliveries, resendDelivery } from 'portal-client'
+import { useSearchParams } from 'wouter'
+import { refreshData } from '../../kit/app.tsx'
+import { client } from '../../kit/client.ts'
+import { Command } from '../../kit/command/command.tsx'
+import { formatCount, formatTime } from '../../kit/format.ts'
+import { t } from '../../kit/i18n.ts'
+import { ListQuery, Table } from '../../kit/list.tsx'
+import { usePermission } from '../../kit/session.tsx'
+import { useTimeZone, useWorkspace } from '../workspace.tsx'
+import { DeliveryStatus } from './parts.tsx'
+
+const statuses = ['PENDING', 'DELIVERED', 'FAILED', 'WITHHELD'] as const
+
+/** The delivery log of a webhook. `status` in the address filters it. */
+export function Deliveries({ webhookId }: { webhookId: string }) {
+  const { workspaceBizId: workspaceId } = useWorkspace().workspace
+  const [search, setSearch] = useSearchParams()
+  const deliveryStatus = statuses.find((each) => each === search.get('status'))
+  return (
+    <>
+      <div className="filters">
+        <label>
+          <span>{t('webhooks.status')}</span>
+          <select
+            value={deliveryStatus ?? ''}
+            onChange={({ currentTarget: { value } }) => setSearch(value === '' ? {} : { status: value })}
+          >
+            <option value="">{t('webhooks.allStatuses')}</option>
+            {statuses.map((status) => (
+              <option key={status} value={status}>
+                {t(`webhooks.delivery_${status}`)}
+              </option>
+            ))}
+          </select>
+        </label>
+        <button type="button" onClick={() => void refreshData()}>
+          {t('webhooks.refresh')}
+        </button>
+      </div>
+      <ListQuery
+        queryKey={['deliveries', workspaceId, webhookId, deliveryStatus]}
+        read={(before) =>
+          client.call(listDeliveries, {
+            workspaceId,
+            params: { webhook_id: webhookId },
+            query: { before, deliveryStatus },
+          })
+        }
+        empty={t('webhooks.noDeliveries')}
+      >
+        {(deliveries) => <Log deliveries={deliveries} />}
+      </ListQuery>
+    </>
+  )
+}
+
+function Log({ deliveries }: { deliveries: readonly Delivery[] }) {
+  const timeZone = useTimeZone()
+  const mayManage = usePermission('webhook:manage')
+  return (
+    <Table
+      label={t('webhooks.deliveries')}
+      items={deliveries}
+      keyOf={({ bizId }) => bizId}
+      columns={[
+        {
+          title: t('webhooks.event'),
+          cell: ({ eventType, createdAt }) => (
+            <div className="webhooks-url">
+              <code>{eventType}</code>
+              <span className="hint">{formatTime(createdAt, timeZone)}</span>
+            </div>
+          ),
+        },
+        { title: t('webhooks.status'), cell: ({ deliveryStatus }) => <DeliveryStatus status={deliveryStatus} /> },
+        { title: t('webhooks.response'), cell: (delivery) => <Reply delivery={delivery} /> },
+        { title: t('webhooks.attempts'), align: 'end', cell: ({ attempts }) => formatCount(attempts) },
+        {
+          title: t('webhooks.nextAttempt'),
+          cell: ({ nextAttemptAt }) => (nextAttemptAt === null ? '–' : formatTime(nextAttemptAt, timeZone)),
+        },
+        ...(mayManage
+          ? [{ title: t('webhooks.actions'), cell: (delivery: Delivery) => <Resend delivery={delivery} /> }]
+          : []),
+      ]}
+    />
+  )
+}
+
+function Reply({ delivery: { responseStatus, responseBody, failure, durationMs } }: { delivery: Delivery }) {
+  if (responseStatus === null && failure === null) return '–'
+  return (
+    <div className="webhooks-url">
+      <span>
+        <code>{responseStatus ?? failure}</code>
+        {durationMs !== null && <span className="hint"> {formatCount(durationMs)} ms</span>}
+      </span>
+      {responseBody !== null && responseBody !== '' && (
+        <details>
+          <summary>{t('webhooks.body')}</summary>
+          <pre className="webhooks-body">{responseBody}</pre>
+        </details>
+      )}
+    </div>
+  )
+}
+
+function Resend({ delivery: { bizId: deliveryBizId, eventType, deliveryStatus } }: { delivery: Delivery }) {
+  const { workspaceBizId: workspaceId } = useWorkspace().workspace
+  if (deliveryStatus.code === 'PENDING') return <span className="hint">{t('webhooks.isPending')}</span>
+  return (
+    <Command
+      label={t('webhooks.resend')}
+      subject={eventType}
+      title={t('webhooks.resendTitle')}
+      done={t('webhooks.resent')}
+      run={() => client.call(resendDelivery, { workspaceId, body: { deliveryBizId } })}
+    >
+      <p>{t('webhooks.resendEffect')}</p>
+    </Command>
+  )
+}
