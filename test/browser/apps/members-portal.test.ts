@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { goodPassword, newEmail, register } from '../../harness/identity.ts'
 import { needs } from '../../harness/needs.ts'
 import { chromiumPath } from '../chromium.ts'
-import { button, done, heading, open, submit } from './people.ts'
+import { button, done, heading, open, submit } from './workspace-people.ts'
 import { type AppWorld, inspect, startAppWorld, type Visitor } from './world.ts'
 
 const entries = ({ page }: Visitor) => page.getByRole('navigation').getByRole('link').allTextContents()

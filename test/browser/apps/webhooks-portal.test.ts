@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { needs } from '../../harness/needs.ts'
 import { type Receiver, startReceiver } from '../../harness/receiver.ts'
 import { chromiumPath } from '../chromium.ts'
-import { button, done, heading, open, submit } from './people.ts'
+import { button, done, heading, open, submit } from './workspace-people.ts'
 import { type AppWorld, inspect, startAppWorld, type Visitor } from './world.ts'
 
 describe('webhooks in the portal', needs(chromiumPath, 'Chromium is not installed'), () => {
