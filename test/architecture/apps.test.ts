@@ -14,7 +14,9 @@ const apps = ['console', 'portal'] as const
 const packages = new Set(['portal-client', 'portico-client', 'texts', ...Object.keys(manifest.devDependencies)])
 
 function importsOf(text: string): string[] {
-  return [...text.matchAll(/(?:from|import\(?)\s*'([^']+)'/g)].map(([, name = '']) => name)
+  return [
+    ...text.matchAll(/^(?:import|export)[^;]*?from '([^'\n]+)'|\bimport\('([^'\n]+)'\)|^import '([^'\n]+)'/gm),
+  ].flatMap(([, ...names]) => names.find((name) => name !== undefined) ?? [])
 }
 
 function packageOf(name: string): string {
@@ -55,10 +57,14 @@ describe('the applications', () => {
     const used = new Set(own.flatMap(({ text }) => keysIn(text, groups)))
     const known = Object.keys(texts)
     expect([...used].filter((key) => !known.some((each) => each === key || each.startsWith(`${key}_`)))).toEqual([])
-    const code = own.map(({ text }) => text).join('\n')
-    // A template names several, such as `kit.theme_${each}`.
+    // A template names several, such as `kit.theme_${each}`. The other application may use a text of the kit.
+    const code = files.map(({ text }) => text).join('\n')
+    const prefixes = [...code.matchAll(/`([\w-]+\.[\w-]*)\$\{/g)].map(([, prefix = '']) => prefix)
+    const everywhere = new Set(keysIn(code, groups))
     const isUsed = (key: string): boolean =>
-      used.has(key) || used.has(key.replace(/_\w+$/, '')) || code.includes(`\`${key.replace(/(?<=_)\w+$/, '')}\${`)
+      everywhere.has(key) ||
+      everywhere.has(key.replace(/_\w+$/, '')) ||
+      prefixes.some((prefix) => key.startsWith(prefix))
     expect(known.filter((key) => !isUsed(key))).toEqual([])
   })
 
