@@ -103,7 +103,7 @@ describe('policies', () => {
       'session:terminate': ['operators.terminateAccountSessions'],
       'transfer:approve': ['transfers.approve', 'transfers.reject'],
       'transfer:create': ['transfers.cancel', 'transfers.create'],
-      'transfer:read': ['completed', 'list', 'listAll', 'listOfWallet', 'listPending', 'read'].map(
+      'transfer:read': ['completed', 'list', 'listAll', 'listOfWallet', 'listPending', 'read', 'readAny'].map(
         (name) => `transfers.${name}`,
       ),
       'webhook:end': ofWebhooks('disableAny enableAny'),

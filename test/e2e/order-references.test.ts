@@ -65,6 +65,16 @@ describe('orders by what people have in hand', () => {
     expect((await world.web('GET', `/transfers${query({ orderNo })}`)).status).toBe(404)
   })
 
+  test('transfers.readAny 200, 404: an operator reads a transfer of any workspace by its id; a member cannot', async () => {
+    const { bizId, orderNo } = await transfer('INV-BY-ID')
+    const read = await world.data(world.system('GET', `/transfers/${bizId}`))
+    expect(read).toMatchObject({ bizId, orderNo, clientReference: 'INV-BY-ID', workspaceStatus: { code: 'ACTIVE' } })
+    const notFound = [404, 'RESOURCE.NOT_FOUND']
+    for (const id of [mainUsd, orderNo]) expect(codeOf(await world.system('GET', `/transfers/${id}`))).toEqual(notFound)
+    expect((await world.web('GET', `/transfers/${bizId}`)).status).toBe(404)
+    expect(await operators('/transfers/pending', { orderNo })).toEqual([])
+  })
+
   test('exchanges.list, listAll 200: find an exchange by orderNo; it has no client reference', async () => {
     const { data, web, system } = world
     const pair = { sourceCurrency: 'USD', targetCurrency: 'EUR', amount: '10.00', fixedSide: 'SOURCE' }

@@ -9,6 +9,7 @@ import {
   listWorkspaces,
   readAccount,
   readAnyRecharge,
+  readAnyTransfer,
   readAnyWithdrawal,
 } from 'portal-client'
 import { client } from '../../kit/client.ts'
@@ -90,7 +91,10 @@ export const searches: readonly Search[] = [
     read: async (text, form) => {
       const filter = form === 'transferNo' ? { orderNo: text } : { clientReference: text }
       const { items } = await client.call(listAllTransfers, { query: { ...filter, pageSize } })
-      return items.map((order) => toMatch(order, order.transferStatus, `/queues/transfers/${order.orderNo}`))
+      const byId = form === 'id' ? await orNone(client.call(readAnyTransfer, { params: { order_id: text } })) : []
+      return [...byId, ...items].map((order) =>
+        toMatch(order, order.transferStatus, `/queues/transfers/${order.bizId}`),
+      )
     },
   },
   {

@@ -226,6 +226,13 @@ export const listPendingTransfers = operation({
   query: listQuery(orderSort, { ...orderNoFilter, ...clientReferenceFilter, ...workspaceFilters }),
 })
 
+export const readAnyTransfer = operation({
+  ...orders.readAny,
+  id: 'transfers.readAny',
+  path: '/transfers/{order_id}',
+  summary: 'Read a transfer of any workspace',
+})
+
 export const approveTransfer = operation({
   ...approval,
   id: 'transfers.approve',

@@ -88,6 +88,8 @@ export function createHandlers(ports: TransfersPorts): HandlerTable {
     listAllTransfers: (request) => listForOperator(request),
     listPendingTransfers: (request) => listForOperator(request, { statuses: waitingStatuses(contract.transfers) }),
 
+    readAnyTransfer: orders.readAny,
+
     approveTransfer: orders.move('approve', async (_, __, read) => approvedPostings(await read())),
 
     rejectTransfer: orders.move('reject', ({ body }) => ({ ...body, data: { failureCode: 'APPROVAL_REJECTED' } })),

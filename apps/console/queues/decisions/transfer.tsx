@@ -1,11 +1,10 @@
 import {
-  type AllTransfer,
+  type AnyTransfer,
   approveTransfer,
-  iterate,
   listAllTransfers,
   listPendingTransfers,
+  readAnyTransfer,
   rejectTransfer,
-  type SystemMethods,
 } from 'portal-client'
 import { client } from '../../../kit/client.ts'
 import { Facts } from '../../../kit/facts.tsx'
@@ -16,7 +15,7 @@ import { Section } from '../../../kit/page.tsx'
 import { useParameter } from '../../../kit/pages.tsx'
 import { type Choice, Decide } from '../parts/decide.tsx'
 import { dutyOf, frozenObjections, useObjections } from '../parts/four-eyes.ts'
-import { findIn, ItemPage, NextItem } from '../parts/item-page.tsx'
+import { ItemPage, NextItem } from '../parts/item-page.tsx'
 import { Person, WorkspaceLink } from '../parts/people.tsx'
 import { Age, History, Postings, StatusBadge, WorkspaceMarks } from '../parts/records.tsx'
 
@@ -35,7 +34,7 @@ export default function TransferPage() {
           createdAt={createdAt}
           read={async (query) => {
             const { items } = await client.call(listPendingTransfers, { query })
-            return items.map(({ bizId: next, orderNo }) => ({ bizId: next, path: `/queues/transfers/${orderNo}` }))
+            return items.map(({ bizId: next }) => ({ bizId: next, path: `/queues/transfers/${next}` }))
           }}
         />
       )}
@@ -45,7 +44,7 @@ export default function TransferPage() {
   )
 }
 
-function Details({ transfer }: { transfer: AllTransfer }) {
+function Details({ transfer }: { transfer: AnyTransfer }) {
   const { currency, workspaceBizId, workspaceKind, workspaceStatus, statusHistory } = transfer
   return (
     <div className="queues-item">
@@ -85,7 +84,7 @@ function Details({ transfer }: { transfer: AllTransfer }) {
   )
 }
 
-function Decision({ transfer }: { transfer: AllTransfer }) {
+function Decision({ transfer }: { transfer: AnyTransfer }) {
   const objections = useObjections(dutyOf(transfer, 'transfer:approve'))
   const params = { order_id: transfer.bizId }
   const amount = formatMoney(transfer.amount, transfer.currency)
@@ -112,12 +111,9 @@ function Decision({ transfer }: { transfer: AllTransfer }) {
   return <Decide choices={transfer.transferStatus.code === 'PENDING_APPROVAL' ? choices : []} />
 }
 
-/** The interface finds transfers by number. With an id, only the newest 1,000 are searched. */
-async function findTransfer(id: string): Promise<AllTransfer | null> {
-  if (/^TRF-/i.test(id)) {
-    const { items } = await client.call(listAllTransfers, { query: { orderNo: id } })
-    return items[0] ?? null
-  }
-  const list = (args?: Parameters<SystemMethods['listAllTransfers']>[0]) => client.call(listAllTransfers, args)
-  return findIn(iterate(list, { query: { pageSize: 100 } }), ({ bizId }) => bizId === id)
+/** People have the number, other pages the id. */
+async function findTransfer(id: string): Promise<AnyTransfer | null> {
+  if (!/^TRF-/i.test(id)) return client.call(readAnyTransfer, { params: { order_id: id } })
+  const { items } = await client.call(listAllTransfers, { query: { orderNo: id } })
+  return items[0] ?? null
 }

@@ -1,4 +1,4 @@
-import { type AllTransfer, listAllTransfers, type TransferStatusCode } from 'portal-client'
+import { type AnyTransfer, listAllTransfers, type TransferStatusCode } from 'portal-client'
 import { Link } from 'wouter'
 import { client } from '../../../kit/client.ts'
 import { formatMoney } from '../../../kit/format.ts'
@@ -36,7 +36,7 @@ export default function Transfers() {
   )
 }
 
-function TransferTable({ transfers }: { transfers: readonly AllTransfer[] }) {
+function TransferTable({ transfers }: { transfers: readonly AnyTransfer[] }) {
   return (
     <Table
       label={t('queues.transfers')}
@@ -45,7 +45,7 @@ function TransferTable({ transfers }: { transfers: readonly AllTransfer[] }) {
       columns={[
         {
           title: t('queues.orderNo'),
-          cell: ({ orderNo }) => <Link href={`/queues/transfers/${orderNo}`}>{orderNo}</Link>,
+          cell: ({ bizId, orderNo }) => <Link href={`/queues/transfers/${bizId}`}>{orderNo}</Link>,
         },
         { title: t('queues.age'), cell: ({ createdAt }) => <Age at={createdAt} /> },
         {
