@@ -82,7 +82,7 @@ describe('find in Chromium', needs(chromiumPath, 'Chromium is not installed'), (
     await inspect(operator, 'console-find-id')
   })
 
-  test('without a match, the page says so, and an operator sees only what the permissions allow', async () => {
+  test('a search without a match names the text, and searches only what the permissions allow', async () => {
     await find(operator, 'no-such-thing')
     await operator.page.getByText('Nothing matches no-such-thing.').waitFor()
     await inspect(operator, 'console-find-nothing')

@@ -66,7 +66,7 @@ export function NextItem({ id, createdAt, read }: NextItemProps) {
   if (data === undefined) return null
   if (data === null) return <span className="hint queues-no-next">{t('queues.noNext')}</span>
   return (
-    <Link href={data.path} className="button primary">
+    <Link href={data.path} className="button">
       {t('queues.next')}
     </Link>
   )
