@@ -104,12 +104,6 @@ export function mergeSelections(answers: Gathered['answers'], pageSize: number):
   return toCursorPage(items, next, { currentPage: 1, pageSize })
 }
 
-export function outcomeOf(status: number | null): RequestOutcome {
-  if (status === null) return 'abandoned'
-  if (status >= 500) return 'failed'
-  return status >= 400 ? 'refused' : 'passed'
-}
-
 export function toRequestView({ replica, sequence: _, at, account, workspace, ...request }: ListedRequest) {
   return {
     replica,
@@ -166,6 +160,12 @@ export function toExplanationViews(answers: Gathered['answers']) {
       }),
     )
     .toSorted((one, other) => other.at.localeCompare(one.at))
+}
+
+function outcomeOf(status: number | null): RequestOutcome {
+  if (status === null) return 'abandoned'
+  if (status >= 500) return 'failed'
+  return status >= 400 ? 'refused' : 'passed'
 }
 
 interface Position {

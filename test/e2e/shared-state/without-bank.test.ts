@@ -125,7 +125,7 @@ describe('a gateway without a bank', () => {
     expect((await runCli(['migrate'], configuration, variables)).code).toBe(0)
     const create = ['operator', 'create', '--email', 'first@demo.test', '--name', 'First', '--reason', 'a test']
     const created = await runCli(create, configuration, variables)
-    expect([created.code, created.out]).toEqual([0, expect.stringContaining('with 0 permissions')])
+    expect([created.code, created.out]).toEqual([0, expect.stringContaining('with 1 permissions')])
   })
 
   test.each([
