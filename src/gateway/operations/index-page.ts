@@ -37,7 +37,7 @@ ul { display: flex; flex-wrap: wrap; gap: 0.25rem 1.25rem; list-style: none; pad
 .table { overflow-x: auto }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; width: 100% }
 th, td { border-bottom: 1px solid color-mix(in srgb, currentcolor 20%, transparent); padding: 0.25rem 1rem 0.25rem 0; text-align: start }
-td { white-space: nowrap }
+th, td { white-space: nowrap }
 .number { text-align: end }
 .bad { color: light-dark(#a4110f, #ff9a94); font-weight: 600 }`
 
@@ -78,7 +78,7 @@ function linkItem({ href, text }: Link): string {
 }
 
 function requestTable(requests: readonly Decision[]): string {
-  const names = ['Time', 'Operation', 'Status', 'Code', 'ms', 'Request']
+  const names = ['Time (UTC)', 'Operation', 'Status', 'Code', 'ms', 'Request']
   const head = names.map((name) => `<th scope="col"${name === 'ms' ? ' class="number"' : ''}>${name}</th>`).join('')
   const rows = requests.map(requestRow).join('\n')
   return `<div class="table"><table><thead><tr>${head}</tr></thead><tbody>\n${rows}\n</tbody></table></div>`
@@ -87,7 +87,7 @@ function requestTable(requests: readonly Decision[]): string {
 function requestRow({ at, operation, status, code, ms, requestId }: Decision): string {
   const outcome = status === null ? 'abandoned' : marked(String(status), status >= 500)
   const cells = [
-    `<td>${time(at)}</td>`,
+    `<td>${timeElement(at, toIso(at).slice(11, 19))}</td>`,
     `<td>${escapeHtml(operation ?? 'none')}</td>`,
     `<td>${outcome}</td>`,
     `<td>${escapeHtml(code ?? '')}</td>`,
@@ -98,8 +98,11 @@ function requestRow({ at, operation, status, code, ms, requestId }: Decision): s
 }
 
 function time(at: Instant): string {
-  const iso = toIso(at)
-  return `<time datetime="${iso}">${iso.slice(0, 19).replace('T', ' ')} UTC</time>`
+  return timeElement(at, `${toIso(at).slice(0, 19).replace('T', ' ')} UTC`)
+}
+
+function timeElement(at: Instant, text: string): string {
+  return `<time datetime="${toIso(at)}">${text}</time>`
 }
 
 function marked(text: string, isBad: boolean): string {

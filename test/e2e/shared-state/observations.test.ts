@@ -31,8 +31,8 @@ describe('observations', needsStore(), () => {
     return answer.body.data
   }
   /** Through the last gateway, whereas `read` asks the first one. */
-  const profile = async (requestId: string, token?: string) =>
-    send(portico.urls.at(-1) ?? '', 'GET', '/web/v1/consumer/profile', {
+  const sessions = async (requestId: string, token?: string) =>
+    send(portico.urls.at(-1) ?? '', 'GET', '/web/v1/consumer/security/sessions', {
       headers: { 'x-request-id': requestId },
       ...(token !== undefined && { token }),
     })
@@ -40,8 +40,8 @@ describe('observations', needsStore(), () => {
 
   test('observations.listRequests 200: any gateway lists the requests of every gateway', async () => {
     const [passed, refused] = [randomUUID(), randomUUID()]
-    expect((await profile(passed, owner.accessToken)).status).toBe(200)
-    expect((await profile(refused)).status).toBe(401)
+    expect((await sessions(passed, owner.accessToken)).status).toBe(200)
+    expect((await sessions(refused)).status).toBe(401)
     const list = await read('/requests')
     expect(list.missing).toEqual([])
     expect(idsOf(list).filter((id) => id === passed || id === refused)).toEqual([refused, passed])
@@ -49,7 +49,7 @@ describe('observations', needsStore(), () => {
       replica: expect.any(String),
       requestId: passed,
       at: expect.stringMatching(/Z$/),
-      operation: 'profile.read',
+      operation: 'sessions.list',
       chain: 'consumer',
       accountBizId: expect.any(String),
       workspaceBizId: null,
@@ -62,8 +62,8 @@ describe('observations', needsStore(), () => {
 
   test('observations.listRequests 200: each filter selects, and the filters combine', async () => {
     const [passed, refused, unmatched] = [randomUUID(), randomUUID(), randomUUID()]
-    await profile(passed, owner.accessToken)
-    await profile(refused)
+    await sessions(passed, owner.accessToken)
+    await sessions(refused)
     await send(portico.urls.at(-1) ?? '', 'GET', '/web/v1/consumer/nothing', {
       headers: { 'x-request-id': unmatched },
     })
@@ -74,7 +74,7 @@ describe('observations', needsStore(), () => {
     const [{ accountBizId }] = (await read(`/requests?requestId=${passed}`)).items
     expect(await found(`accountId=${accountBizId}`)).toEqual([passed])
     expect(await found('outcome=refused')).toEqual([unmatched, refused])
-    expect(await found('outcome=refused&operation=profile.read')).toEqual([refused])
+    expect(await found('outcome=refused&operation=sessions.list')).toEqual([refused])
     expect(await found('code=ROUTE.NOT_FOUND')).toEqual([unmatched])
     expect(await found(`requestId=${refused}`)).toEqual([refused])
     expect(await found('outcome=failed')).toEqual([])
@@ -125,15 +125,14 @@ describe('observations', needsStore(), () => {
 
   test('observations.readRequest 200: shows the stages of a request without internal reasons', async () => {
     const requestId = randomUUID()
-    await send(portico.urls.at(-1) ?? '', 'GET', '/web/v1/consumer/recharges?pageSize=x', {
+    await send(portico.urls.at(-1) ?? '', 'GET', '/web/v1/consumer/security/sessions/history?pageSize=x', {
       token: owner.accessToken,
-      workspace: developmentIds.workspace,
       headers: { 'x-request-id': requestId },
     })
     const { decisions, missing } = await read(`/requests/${requestId}`)
     expect(missing).toEqual([])
     expect(decisions).toMatchObject([
-      { requestId, operation: 'recharges.list', status: 400, code: 'VALIDATION.INVALID_PARAMETER', hooks: [] },
+      { requestId, operation: 'sessions.history', status: 400, code: 'VALIDATION.INVALID_PARAMETER', hooks: [] },
     ])
     const [{ stages }] = decisions
     const refusing = stages.find(({ verdict }: { verdict: string }) => verdict === 'refused')
@@ -158,7 +157,7 @@ describe('observations', needsStore(), () => {
         { requests: 0, refused: 0 },
       )
     const before = sum(await read('/overview'))
-    for (const url of portico.urls) await send(url, 'GET', '/web/v1/consumer/profile')
+    for (const url of portico.urls) await send(url, 'GET', '/web/v1/consumer/security/sessions')
     const overview = await read('/overview')
     const after = sum(overview)
     // The first reading counts, too.

@@ -45,7 +45,7 @@ test('the index page lists requests with their explanation, without internal rea
     { ...decision, status: 503 },
   ])
   expect(page).toContain(
-    '<td><time datetime="2026-03-02T09:30:00.000Z">2026-03-02 09:30:00 UTC</time></td><td>transfers.create</td>' +
+    '<td><time datetime="2026-03-02T09:30:00.000Z">09:30:00</time></td><td>transfers.create</td>' +
       '<td>200</td><td></td><td class="number">12.3</td><td><a href="/explain/an-id">an-id</a></td>',
   )
   expect(page).toContain('<td>none</td><td>abandoned</td><td>REQUEST.MALFORMED</td>')

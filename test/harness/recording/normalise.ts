@@ -26,6 +26,7 @@ const masks: Readonly<Record<string, string>> = {
   clientHash: '<clientHash>',
   state: '<state>',
   replica: 'gateway-1',
+  queue: '<queue>',
   iss: 'https://login.example',
   authorizationUrl:
     'https://login.example/authorize?client_id=portico&state=<state>&nonce=<nonce>&code_challenge=<challenge>',
