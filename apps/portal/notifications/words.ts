@@ -49,7 +49,7 @@ const pages: Readonly<Record<string, string>> = {
 }
 
 function hrefOf(group: string, bizId: string | null): string | null {
-  if (group === 'withdrawal_channel') return '/withdrawals/accounts'
+  if (group === 'withdrawal_channel') return '/payout-accounts'
   const page = pages[group]
   return page === undefined || bizId === null ? null : `${page}/${bizId}`
 }
