@@ -36,8 +36,12 @@ export function SessionEnd() {
     await refresh()
   }
   return (
-    <div className="session-end" role="alert">
-      <p>{t(isFinal ? 'kit.sessionEndsFinally' : 'kit.sessionEnds', { seconds: Math.ceil(leftMs / 1_000) })}</p>
+    <div className="session-end">
+      <p role="alert">{t('kit.sessionEndsSoon')}</p>
+      {/* Screen readers do not announce each second of a timer. */}
+      <p role="timer">
+        {t(isFinal ? 'kit.sessionEndsFinally' : 'kit.sessionEnds', { seconds: Math.ceil(leftMs / 1_000) })}
+      </p>
       {!isFinal && (
         <button type="button" onClick={() => void stay().catch(() => undefined)}>
           {t('kit.stay')}

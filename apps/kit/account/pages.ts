@@ -7,9 +7,9 @@ export const pages: readonly AppPage[] = [
   { path: '/security/sessions', load: () => import('./sessions.tsx') },
   { path: '/security/history', load: () => import('./history.tsx') },
   { path: '/security/password', load: () => import('./password.tsx') },
-  { path: '/security/authenticator', load: () => import('./authenticator.tsx') },
-  { path: '/security/backup-codes', load: () => import('./backup-codes.tsx') },
-  { path: '/security/passkeys', load: () => import('./passkeys.tsx') },
-  { path: '/security/providers', load: () => import('./providers.tsx') },
+  { path: '/security/authenticator', load: () => import('./factors/authenticator.tsx') },
+  { path: '/security/backup-codes', load: () => import('./factors/backup-codes.tsx') },
+  { path: '/security/passkeys', load: () => import('./factors/passkeys.tsx') },
+  { path: '/security/providers', load: () => import('./factors/providers.tsx') },
   { path: '/security/ip-whitelist', load: () => import('./ip-whitelist.tsx') },
 ]

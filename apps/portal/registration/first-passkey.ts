@@ -1,6 +1,6 @@
 import { createFirstPasskeyOptions, registerFirstPasskey } from 'portal-client'
 import { client } from '../../kit/client.ts'
-import { credentialOf } from '../../kit/webauthn.ts'
+import { credentialOf } from '../../kit/sign-in/webauthn.ts'
 
 /** Registers the first passkey by the token of the registration. */
 export async function registerFirst(token: string): Promise<void> {

@@ -1,6 +1,6 @@
 import { createPasskeyRequest, type ResetPasswordRequest } from 'portal-client'
-import { client } from './client.ts'
-import { Cancelled } from './prompts.ts'
+import { client } from '../client.ts'
+import { Cancelled } from '../prompts.ts'
 
 /*
  * Ceremonies of visitors, whose results are fields of other requests. The client runs those of sign-ins and step-ups.

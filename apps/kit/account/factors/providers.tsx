@@ -7,17 +7,17 @@ import {
   type Provider,
   unlinkProvider,
 } from 'portal-client'
-import { refreshData } from '../app.tsx'
-import { client } from '../client.ts'
-import { formatAge, formatTime } from '../format.ts'
-import { Form } from '../forms.tsx'
-import { t } from '../i18n.ts'
-import { Table } from '../list.tsx'
-import { Page, Section } from '../page.tsx'
-import { leaveForProvider } from '../sign-in/attempt.ts'
-import { Empty, QueryView } from '../states.tsx'
-import { notify } from '../toasts.tsx'
-import { ConfirmButton } from './confirm-button.tsx'
+import { refreshData } from '../../app.tsx'
+import { client } from '../../client.ts'
+import { formatAge, formatTime } from '../../format.ts'
+import { Form } from '../../forms.tsx'
+import { t } from '../../i18n.ts'
+import { Table } from '../../list.tsx'
+import { Page, Section } from '../../page.tsx'
+import { leaveForProvider } from '../../sign-in/attempt.ts'
+import { Empty, QueryView } from '../../states.tsx'
+import { notify } from '../../toasts.tsx'
+import { ConfirmButton } from '../confirm-button.tsx'
 
 /** The accounts at identity providers with which the person signs in. */
 export default function ProvidersPage() {

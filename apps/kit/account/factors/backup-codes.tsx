@@ -1,14 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { type GenerateBackupCodesReply, generateBackupCodes, readBackupCodeStatus } from 'portal-client'
 import { useState } from 'react'
-import { refreshData } from '../app.tsx'
-import { client } from '../client.ts'
-import { formatTime } from '../format.ts'
-import { t } from '../i18n.ts'
-import { Page, Section } from '../page.tsx'
-import { QueryView } from '../states.tsx'
-import { notify } from '../toasts.tsx'
-import { ConfirmButton } from './confirm-button.tsx'
+import { refreshData } from '../../app.tsx'
+import { client } from '../../client.ts'
+import { formatTime } from '../../format.ts'
+import { t } from '../../i18n.ts'
+import { Page, Section } from '../../page.tsx'
+import { QueryView } from '../../states.tsx'
+import { notify } from '../../toasts.tsx'
+import { ConfirmButton } from '../confirm-button.tsx'
 
 /** Codes for the day on which the other factors are lost. */
 export default function BackupCodesPage() {
