@@ -28,24 +28,13 @@ interface CommandProps<Reply> {
 export function Command<Reply>(props: CommandProps<Reply>) {
   const { label, question, done, run, blocked, tone = 'primary', asksReason = false, children } = props
   const [isOpen, setOpen] = useState(false)
-  const whyId = useId()
   const submit = async (values: Values): Promise<void> => {
     const reply = await run(values)
     setOpen(false)
     notify(typeof done === 'string' ? done : done(reply))
     await refreshData()
   }
-  if (blocked)
-    return (
-      <span className="records-blocked">
-        <button type="button" disabled aria-describedby={whyId}>
-          {label}
-        </button>
-        <span id={whyId} className="hint">
-          {blocked}
-        </span>
-      </span>
-    )
+  if (blocked) return <Blocked label={label} why={blocked} />
   return (
     <>
       <button type="button" className={tone === 'danger' ? 'danger' : undefined} onClick={() => setOpen(true)}>
@@ -59,6 +48,21 @@ export function Command<Reply>(props: CommandProps<Reply>) {
         </Form>
       </Dialog>
     </>
+  )
+}
+
+/** The button of a command that the user cannot run now. */
+export function Blocked({ label, why }: { label: string; why: string }) {
+  const id = useId()
+  return (
+    <span className="records-blocked">
+      <button type="button" disabled aria-describedby={id}>
+        {label}
+      </button>
+      <span id={id} className="hint">
+        {why}
+      </span>
+    </span>
   )
 }
 

@@ -2,7 +2,7 @@ import { type ReactNode, useState } from 'react'
 import { refreshData } from '../../kit/app.tsx'
 import { Dialog } from '../../kit/dialog.tsx'
 import { Form, type Values } from '../../kit/forms.tsx'
-import { useMissing } from './command.tsx'
+import { Blocked, useMissing } from './command.tsx'
 import { Secret } from './secret.tsx'
 
 interface Props {
@@ -30,7 +30,7 @@ export function SecretCommand({ label, question, permission, run, children }: Pr
     else setSecret(shown)
     await refreshData()
   }
-  if (missing !== null) return <p className="hint">{missing}</p>
+  if (missing !== null) return <Blocked label={label} why={missing} />
   return (
     <>
       <button type="button" onClick={() => setOpen(true)}>
