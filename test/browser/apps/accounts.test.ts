@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { needs } from '../../harness/needs.ts'
+import { codeIn } from '../../harness/sign-in.ts'
 import { chromiumPath } from '../chromium.ts'
 import { auditor, restrictChecker } from './auditor.ts'
 import { type AppWorld, inspect, startAppWorld, type Visitor } from './world.ts'
@@ -9,10 +10,25 @@ async function openAccount({ page }: Visitor, email: string): Promise<void> {
   await page.getByRole('heading', { level: 1, name: email }).waitFor()
 }
 
+/** The account waits for approval. */
+async function register({ portico }: AppWorld, email: string): Promise<void> {
+  const post = async (step: string, body: object) => {
+    const answer = await portico.call('POST', `/web/v1/consumer/auth/register/${step}`, { body })
+    expect(answer.status, answer.text).toBe(200)
+    return answer.body.data
+  }
+  const { sessionId } = await post('initiate', { email, turnstileToken: 'x' })
+  const { text } = await portico.mailTo(email, 'registration-code')
+  await post('verify-email', { sessionId, code: codeIn(text) })
+  await post('complete', { sessionId, accountName: 'New Person', defaultLanguage: 'en' })
+}
+
 describe('accounts in the console', needs(chromiumPath, 'Chromium is not installed'), () => {
   let world: AppWorld
   beforeAll(async () => {
-    world = await startAppWorld()
+    world = await startAppWorld((settings) => {
+      settings.portals.CONSUMER.selfRegistration = 'approval'
+    })
   })
   afterAll(() => world?.stop())
 
@@ -59,6 +75,31 @@ describe('accounts in the console', needs(chromiumPath, 'Chromium is not install
     await reset.getByRole('button', { name: 'Request a factor reset' }).click()
     // The member has no second factor.
     await reset.getByRole('alert').waitFor()
+    await visitor.context.close()
+  })
+
+  test('an operator approves one registration and rejects another one', async () => {
+    for (const email of ['first@new.test', 'second@new.test']) await register(world, email)
+    const visitor = await world.signIn('console', 'operator@demo.test')
+    const { page } = visitor
+    await page.goto(`${world.url}/console/accounts?status=PENDING_APPROVAL`)
+    await openAccount(visitor, 'first@new.test')
+    await page.getByRole('button', { name: 'Approve' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Approve' }).click()
+    await visitor.confirm()
+    await page.getByText('The account is approved.').waitFor()
+    await page.getByRole('button', { name: 'Suspend' }).waitFor()
+
+    await page.goto(`${world.url}/console/accounts?status=PENDING_APPROVAL`)
+    await openAccount(visitor, 'second@new.test')
+    await inspect(visitor, 'console-account-pending')
+    await page.getByRole('button', { name: 'Reject' }).click()
+    await page.getByRole('dialog').getByLabel('Reason').fill('Not a customer')
+    await page.getByRole('dialog').getByRole('button', { name: 'Reject' }).click()
+    await page.getByText('The account is rejected.').waitFor()
+    await page.goto(`${world.url}/console/accounts?status=PENDING_APPROVAL`)
+    await page.getByText('No accounts match.').waitFor()
+    await inspect(visitor, 'console-accounts-empty')
     await visitor.context.close()
   })
 
