@@ -23,6 +23,9 @@ const apps = [
   { name: 'portal', entry: 'consumer' },
 ] as const
 
+/** Compressed by gzip. */
+const maxFirstBytes = 200_000
+
 export const locales = ['en', 'zh', 'zh-Hant', 'ja', 'vi'] as const
 type Locale = (typeof locales)[number]
 
@@ -119,7 +122,9 @@ async function buildApp(
     ...Object.fromEntries(chunks.map((each) => [each.fileName, each.code])),
   })
   const sizes = firstView(main, chunks).map(({ code }) => gzipSync(code).length)
-  stdout.write(`${name}: ${Math.ceil(sizes.reduce((sum, size) => sum + size, 0) / 1000)} kB of script at first\n`)
+  const size = sizes.reduce((sum, each) => sum + each, 0)
+  stdout.write(`${name}: ${Math.ceil(size / 1000)} kB of script at first\n`)
+  if (size > maxFirstBytes) throw new Error(`${name} loads more than ${maxFirstBytes / 1000} kB of script at first`)
 }
 
 /** `texts:en` and so on. */
