@@ -13,8 +13,8 @@ export function Filters({ type }: { type: ExportType }) {
   return (
     <fieldset className="exports-filters">
       <legend>{t('exports.filters')}</legend>
-      <TextField label={t('exports.from')} name="startTime" type="datetime-local" hint={t('exports.timeHint')} />
-      <TextField label={t('exports.to')} name="endTime" type="datetime-local" />
+      <TextField label={t('exports.start')} name="startTime" type="datetime-local" hint={t('exports.timeHint')} />
+      <TextField label={t('exports.end')} name="endTime" type="datetime-local" />
       {type !== 'LOGIN_HISTORY' && type !== 'EXCHANGES' && <WalletField />}
       {type === 'FLOWS' && (
         <>

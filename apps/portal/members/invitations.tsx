@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { cancelInvitation, confirmInvitation, type Invitation, listInvitations } from 'portal-client'
-import { Link, useSearchParams } from 'wouter'
+import { useSearchParams } from 'wouter'
 import { client } from '../../kit/client.ts'
 import { Command } from '../../kit/command/command.tsx'
 import { formatTime } from '../../kit/format.ts'
@@ -11,6 +11,7 @@ import { usePermission } from '../../kit/session.tsx'
 import { Empty, QueryView } from '../../kit/states.tsx'
 import { Lacking } from '../permissions/permissions.tsx'
 import { useTimeZone, useWorkspace } from '../workspace.tsx'
+import { Invite } from './invite.tsx'
 import { InvitationStatus } from './status.tsx'
 
 /** The invitations to the workspace. `all` in the address includes the past ones. */
@@ -33,15 +34,6 @@ export default function Invitations() {
         {(invitations) => <List invitations={showsAll ? invitations : invitations.filter(isOpen)} />}
       </QueryView>
     </Page>
-  )
-}
-
-function Invite() {
-  if (!usePermission('invitation:manage')) return null
-  return (
-    <Link href="/invitations/new" className="button primary">
-      {t('members.invite')}
-    </Link>
   )
 }
 

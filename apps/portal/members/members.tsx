@@ -1,5 +1,5 @@
 import { listMembers, type Member } from 'portal-client'
-import { Link, useSearchParams } from 'wouter'
+import { useSearchParams } from 'wouter'
 import { client } from '../../kit/client.ts'
 import { formatTime } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
@@ -10,22 +10,24 @@ import { Badge } from '../../kit/states.tsx'
 import { Lacking } from '../permissions/permissions.tsx'
 import { useTimeZone, useWorkspace } from '../workspace.tsx'
 import { MemberCommands } from './commands.tsx'
+import { Invite } from './invite.tsx'
 import { useRoles } from './roles.ts'
 
-/** The members of the workspace. Their role filters the list by `role` in the address. */
+/** The members of the workspace. `role` and `name` in the address filter them. */
 export default function Members() {
   const { workspaceBizId: workspaceId } = useWorkspace().workspace
   const [search] = useSearchParams()
   const timeZone = useTimeZone()
   const mayManage = usePermission('member:manage')
   const roleBizId = search.get('role') ?? undefined
+  const accountName = search.get('name') ?? undefined
   return (
     <Page title={t('members.title')} actions={<Invite />}>
       <Lacking permission="member:manage" />
-      <RoleFilter />
+      <MemberFilters />
       <ListQuery
-        queryKey={['members', workspaceId, roleBizId]}
-        read={(before) => client.call(listMembers, { workspaceId, query: { before, roleBizId } })}
+        queryKey={['members', workspaceId, roleBizId, accountName]}
+        read={(before) => client.call(listMembers, { workspaceId, query: { before, roleBizId, accountName } })}
         empty={t('members.empty')}
       >
         {(members) => (
@@ -41,8 +43,15 @@ export default function Members() {
                   <Badge tone={isOwner ? 'good' : 'neutral'}>{workspaceRoleName}</Badge>
                 ),
               },
-              { title: t('members.joinSource'), cell: ({ joinSource }) => joinSource.label },
-              { title: t('members.joined'), cell: ({ createdAt }) => formatTime(createdAt, timeZone) },
+              {
+                title: t('members.joined'),
+                cell: ({ createdAt, joinSource }) => (
+                  <div className="members-name">
+                    {formatTime(createdAt, timeZone)}
+                    <span className="hint">{joinSource.label}</span>
+                  </div>
+                ),
+              },
               ...(mayManage
                 ? [{ title: t('members.actions'), cell: (member: Member) => <MemberCommands member={member} /> }]
                 : []),
@@ -54,35 +63,39 @@ export default function Members() {
   )
 }
 
-function Invite() {
-  if (!usePermission('invitation:manage')) return null
-  return (
-    <Link href="/invitations/new" className="button primary">
-      {t('members.invite')}
-    </Link>
-  )
-}
-
-function RoleFilter() {
+function MemberFilters() {
   const [search, setSearch] = useSearchParams()
   const roles = useRoles()
-  if (roles.length === 0) return null
+  const filter = (name: string, value: string): void =>
+    setSearch((before) => {
+      const next = new URLSearchParams(before)
+      if (value === '') next.delete(name)
+      else next.set(name, value)
+      return next
+    })
   return (
     <div className="filters">
       <label>
-        <span>{t('members.role')}</span>
-        <select
-          value={search.get('role') ?? ''}
-          onChange={({ currentTarget: { value } }) => setSearch(value === '' ? {} : { role: value })}
-        >
-          <option value="">{t('members.allRoles')}</option>
-          {roles.map(({ bizId, roleName }) => (
-            <option key={bizId} value={bizId}>
-              {roleName}
-            </option>
-          ))}
-        </select>
+        <span>{t('members.name')}</span>
+        <input
+          type="search"
+          defaultValue={search.get('name') ?? ''}
+          onChange={({ currentTarget: { value } }) => filter('name', value.trim())}
+        />
       </label>
+      {roles.length > 0 && (
+        <label>
+          <span>{t('members.role')}</span>
+          <select value={search.get('role') ?? ''} onChange={({ currentTarget: { value } }) => filter('role', value)}>
+            <option value="">{t('members.allRoles')}</option>
+            {roles.map(({ bizId, roleName }) => (
+              <option key={bizId} value={bizId}>
+                {roleName}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
     </div>
   )
 }

@@ -104,9 +104,9 @@ function Mine() {
         {
           title: t('workspaces.mine'),
           cell: ({ workspaceName, isDefault }) => (
-            <>
+            <span>
               {workspaceName} {isDefault && <Badge tone="good">{t('workspaces.default')}</Badge>}
-            </>
+            </span>
           ),
         },
         { title: t('workspaces.role'), cell: ({ workspaceRoleName }) => workspaceRoleName },
@@ -136,5 +136,5 @@ function Mine() {
 }
 
 function Kind({ kind: { code, label } }: { kind: { code: 'LIVE' | 'SANDBOX'; label: string } }) {
-  return <Badge tone={code === 'SANDBOX' ? 'waiting' : 'neutral'}>{label}</Badge>
+  return code === 'SANDBOX' ? <Badge tone="waiting">{label}</Badge> : label
 }
