@@ -27,7 +27,7 @@ export function useAllPermissions(): readonly string[] {
 }
 
 /** The readable name of a permission, or its code if the user cannot read names. */
-export function usePermissionName(): (code: string) => string {
+function usePermissionName(): (code: string) => string {
   const names = new Map((useTree() ?? []).flatMap(namesIn))
   return (code) => names.get(code) ?? code
 }

@@ -84,4 +84,27 @@ describe('after the recovery of an account', needs(chromiumPath, 'Chromium is no
     await submit(owner, 'Enable')
     await done(owner, 'The key Theirs is active.')
   })
+  test('long names wrap, and the pages are readable in dark colors', async () => {
+    const roleName = 'Accountantwithaverylongname'.repeat(2)
+    await open(owner, '/roles/new', 'Create a role')
+    await owner.page.getByLabel('Name', { exact: true }).fill(roleName)
+    await owner.page.getByLabel('Description').fill('Sees every wallet and every order of the workspace. '.repeat(4))
+    await owner.page.getByLabel('View wallets', { exact: true }).check()
+    await button(owner, 'Create a role').click()
+    await heading(owner, roleName)
+    await owner.page.emulateMedia({ colorScheme: 'dark' })
+    await inspect(owner, 'portal-role-dark')
+    for (const path of [
+      '/roles',
+      '/members',
+      '/invitations',
+      '/api-keys',
+      '/api-keys/new',
+      '/webhooks/new',
+      '/workspace',
+    ]) {
+      await owner.go(path)
+      await inspect(owner, `portal${path.replaceAll('/', '-')}-dark`)
+    }
+  })
 })
