@@ -30,6 +30,11 @@ export function formatTime(instant: string, timeZone?: string): string {
   )
 }
 
+/** To the second, in the zone of the browser. */
+export function formatInstant(instant: string): string {
+  return new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' }).format(new Date(instant))
+}
+
 /** The age of an instant, such as `3 hours ago`. */
 export function formatAge(instant: string, now: number = Date.now()): string {
   const seconds = Math.round((new Date(instant).getTime() - now) / 1_000)

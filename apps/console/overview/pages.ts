@@ -1,3 +1,4 @@
 import type { AppPage } from '../../kit/pages.tsx'
 
-export const pages: readonly AppPage[] = []
+/** Each part of the page needs its own permission. */
+export const pages: readonly AppPage[] = [{ path: '/', load: () => import('./overview.tsx'), entry: 'overview.title' }]
