@@ -23,6 +23,12 @@ export function formatShare(share: number): string {
   return new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 2 }).format(share)
 }
 
+/** A duration such as `12.5 ms`, with three digits. */
+export function formatMs(ms: number): string {
+  const form = { style: 'unit', unit: 'millisecond', maximumSignificantDigits: 3 } as const
+  return new Intl.NumberFormat(locale, form).format(ms)
+}
+
 /** `timeZone` is that of the workspace, or undefined for that of the browser. */
 export function formatTime(instant: string, timeZone?: string): string {
   return new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short', timeZone }).format(

@@ -50,7 +50,11 @@ const components = new WeakMap<AppPage, ComponentType>()
 function Guarded({ page }: { page: AppPage }) {
   const { permissions } = useSession()
   if (page.permission !== undefined && !permissions.has(page.permission))
-    return <Page title={t('kit.notAllowed')}>{null}</Page>
+    return (
+      <Page title={t('kit.notAllowed')}>
+        <p>{t('kit.needsPermission', { permission: page.permission })}</p>
+      </Page>
+    )
   const Component = components.get(page) ?? lazy(page.load)
   components.set(page, Component)
   return <Component />

@@ -1,6 +1,6 @@
 import type { Overview } from 'portal-client'
 import { lazy, Suspense } from 'react'
-import { formatCount, formatShare } from '../../kit/format.ts'
+import { formatCount, formatMs, formatShare } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
 import { Section } from '../../kit/page.tsx'
 
@@ -60,8 +60,4 @@ function Measure({ title, minutes, read, format }: MeasureProps) {
 
 function errorShareOf({ requests, failed }: Minute): number | null {
   return requests === 0 ? null : failed / requests
-}
-
-function formatMs(ms: number): string {
-  return t('overview.ms', { value: formatCount(Number(ms.toPrecision(3))) })
 }

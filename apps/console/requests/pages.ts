@@ -1,3 +1,11 @@
 import type { AppPage } from '../../kit/pages.tsx'
 
-export const pages: readonly AppPage[] = []
+export const pages: readonly AppPage[] = [
+  {
+    path: '/requests',
+    load: () => import('./requests.tsx'),
+    permission: 'gateway:observe',
+    entry: 'requests.title',
+  },
+  { path: '/requests/:requestId', load: () => import('./request.tsx'), permission: 'gateway:observe' },
+]
