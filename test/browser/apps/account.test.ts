@@ -3,6 +3,14 @@ import { needs } from '../../harness/needs.ts'
 import { chromiumPath } from '../chromium.ts'
 import { type AppWorld, inspect, startAppWorld, type Visitor } from './world.ts'
 
+const paths = [
+  '/profile',
+  '/security',
+  ...['authenticator', 'backup-codes', 'history', 'ip-whitelist', 'passkeys', 'password', 'providers', 'sessions'].map(
+    (page) => `/security/${page}`,
+  ),
+]
+
 describe('the account pages in Chromium', needs(chromiumPath, 'Chromium is not installed'), () => {
   let world: AppWorld
   beforeAll(async () => {
@@ -29,6 +37,18 @@ describe('the account pages in Chromium', needs(chromiumPath, 'Chromium is not i
     expect(await visitor.page.getByLabel('Time zone').inputValue()).toBe('Asia/Tokyo')
     expect(await visitor.page.getByLabel('Country').inputValue()).toBe('JP')
     await inspect(visitor, `${app}-profile-changed`)
+    await visitor.context.close()
+  })
+
+  test('the pages fit both widths in the dark, and in a language with long words', async () => {
+    const visitor = await world.signIn('portal', 'owner@demo.test')
+    await visitor.page.emulateMedia({ colorScheme: 'dark' })
+    await visitor.page.evaluate(() => localStorage.setItem('portico.locale', 'vi'))
+    for (const path of paths) {
+      await visitor.page.goto(`${world.url}/portal${path}`)
+      await inspect(visitor, `portal-dark${path.replaceAll('/', '-')}`)
+    }
+    expect(await visitor.page.locator('html').getAttribute('lang')).toBe('vi')
     await visitor.context.close()
   })
 

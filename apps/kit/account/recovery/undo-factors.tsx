@@ -23,7 +23,7 @@ export default function UndoFactorsPage() {
   )
 }
 
-/** Mail programs open links on their own, so the user must press a button. */
+/** Mail programs open links to scan them, so the user must press a button. */
 function UndoForm({ token, onDone }: { token: string; onDone(done: UndoFactorsReply): void }) {
   return (
     <>
