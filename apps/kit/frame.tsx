@@ -96,9 +96,11 @@ function Group({ group, path }: { group: NavigationGroup; path: string }) {
   )
 }
 
+/** Closes when the user goes to another page. */
 function AccountMenu() {
+  const [path] = useLocation()
   return (
-    <details className="account-menu">
+    <details key={path} className="account-menu">
       <summary>{t('kit.account')}</summary>
       <div className="menu">
         <Link href="/profile">{t('kit.profile')}</Link>

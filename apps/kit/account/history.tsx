@@ -3,14 +3,14 @@ import { client } from '../client.ts'
 import { formatTime } from '../format.ts'
 import { t } from '../i18n.ts'
 import { ListQuery, Table } from '../list.tsx'
-import { Page } from '../page.tsx'
 import { Badge } from '../states.tsx'
 import { deviceOf } from './device.ts'
+import { SubPage } from './sub-page.tsx'
 
 /** Sign-ins and failed sign-ins. */
 export default function HistoryPage() {
   return (
-    <Page title={t('account.history')}>
+    <SubPage title={t('account.history')}>
       <p className="hint">{t('account.historyHint')}</p>
       <ListQuery
         queryKey={['login-history']}
@@ -31,7 +31,7 @@ export default function HistoryPage() {
           />
         )}
       </ListQuery>
-    </Page>
+    </SubPage>
   )
 }
 

@@ -13,16 +13,17 @@ import { formatAge, formatTime } from '../format.ts'
 import { CheckField, Form, TextAreaField, type Values } from '../forms.tsx'
 import { t } from '../i18n.ts'
 import { Table } from '../list.tsx'
-import { Page, Section } from '../page.tsx'
+import { Section } from '../page.tsx'
 import { Badge, Empty, QueryView } from '../states.tsx'
 import { notify } from '../toasts.tsx'
 import { ConfirmButton } from './confirm-button.tsx'
+import { SubPage } from './sub-page.tsx'
 
 /** The addresses from which the account can be used. */
 export default function IpWhitelistPage() {
   const query = useQuery({ queryKey: ['ip-whitelist'], queryFn: () => client.call(readIpWhitelist) })
   return (
-    <Page title={t('account.whitelist')}>
+    <SubPage title={t('account.whitelist')}>
       <QueryView query={query}>
         {(whitelist) => (
           <>
@@ -36,7 +37,7 @@ export default function IpWhitelistPage() {
           </>
         )}
       </QueryView>
-    </Page>
+    </SubPage>
   )
 }
 

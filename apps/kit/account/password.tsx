@@ -3,9 +3,10 @@ import { useState } from 'react'
 import { client } from '../client.ts'
 import { CheckField, Form, TextField, type Values } from '../forms.tsx'
 import { t } from '../i18n.ts'
-import { Page, Section } from '../page.tsx'
+import { Section } from '../page.tsx'
 import { notify } from '../toasts.tsx'
 import { NewPasswordFields, newPasswordOf } from './new-password.tsx'
+import { SubPage } from './sub-page.tsx'
 
 /** Changes the password. */
 export default function PasswordPage() {
@@ -21,7 +22,7 @@ export default function PasswordPage() {
     notify(t('account.passwordChanged', { count: done.terminatedSessions }))
   }
   return (
-    <Page title={t('account.password')}>
+    <SubPage title={t('account.password')}>
       <Section title={t('account.changePassword')}>
         <Form submit={t('account.changePassword')} onSubmit={change}>
           <TextField
@@ -37,7 +38,7 @@ export default function PasswordPage() {
         </Form>
         {suspended !== null && <p role="status">{t('account.suspended', { count: suspended })}</p>}
       </Section>
-    </Page>
+    </SubPage>
   )
 }
 

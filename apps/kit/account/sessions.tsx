@@ -13,17 +13,18 @@ import { formatAge, formatTime } from '../format.ts'
 import { Form, TextField, type Values } from '../forms.tsx'
 import { t } from '../i18n.ts'
 import { Table } from '../list.tsx'
-import { Page, Section } from '../page.tsx'
+import { Section } from '../page.tsx'
 import { Badge, QueryView } from '../states.tsx'
 import { notify } from '../toasts.tsx'
 import { ConfirmButton } from './confirm-button.tsx'
 import { deviceOf } from './device.ts'
+import { SubPage } from './sub-page.tsx'
 
 /** Where the account is signed in. */
 export default function SessionsPage() {
   const query = useQuery({ queryKey: ['sessions'], queryFn: () => client.call(listSessions) })
   return (
-    <Page title={t('account.sessions')} actions={<EndOthers />}>
+    <SubPage title={t('account.sessions')} actions={<EndOthers />}>
       <QueryView query={query}>
         {(sessions) => (
           <Table
@@ -43,7 +44,7 @@ export default function SessionsPage() {
       <Section title={t('account.limit')}>
         <Limit />
       </Section>
-    </Page>
+    </SubPage>
   )
 }
 

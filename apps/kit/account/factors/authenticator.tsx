@@ -7,17 +7,18 @@ import { client } from '../../client.ts'
 import { formatTime } from '../../format.ts'
 import { Form, TextField, type Values } from '../../forms.tsx'
 import { t } from '../../i18n.ts'
-import { Page, Section } from '../../page.tsx'
+import { Section } from '../../page.tsx'
 import { Badge, QueryView } from '../../states.tsx'
 import { notify } from '../../toasts.tsx'
 import { ConfirmButton } from '../confirm-button.tsx'
+import { SubPage } from '../sub-page.tsx'
 import { QrCode } from './qr-code.tsx'
 
 /** Sets up and removes the authenticator app. */
 export default function AuthenticatorPage() {
   const query = useQuery({ queryKey: ['factors'], queryFn: () => client.call(listMfaMethods) })
   return (
-    <Page title={t('account.authenticator')}>
+    <SubPage title={t('account.authenticator')}>
       <Section title={t('account.appTitle')}>
         <p>{t('account.appHint')}</p>
         <QueryView query={query}>
@@ -27,7 +28,7 @@ export default function AuthenticatorPage() {
           }}
         </QueryView>
       </Section>
-    </Page>
+    </SubPage>
   )
 }
 

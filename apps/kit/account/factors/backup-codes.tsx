@@ -5,10 +5,11 @@ import { refreshData } from '../../app.tsx'
 import { client } from '../../client.ts'
 import { formatTime } from '../../format.ts'
 import { t } from '../../i18n.ts'
-import { Page, Section } from '../../page.tsx'
+import { Section } from '../../page.tsx'
 import { QueryView } from '../../states.tsx'
 import { notify } from '../../toasts.tsx'
 import { ConfirmButton } from '../confirm-button.tsx'
+import { SubPage } from '../sub-page.tsx'
 
 /** Codes for the day on which the other factors are lost. */
 export default function BackupCodesPage() {
@@ -19,7 +20,7 @@ export default function BackupCodesPage() {
     await refreshData()
   }
   return (
-    <Page title={t('account.backupCodes')}>
+    <SubPage title={t('account.backupCodes')}>
       <Section title={t('account.backupCodesState')}>
         <p>{t('account.backupCodesHint')}</p>
         <QueryView query={query}>
@@ -44,7 +45,7 @@ export default function BackupCodesPage() {
         </QueryView>
       </Section>
       {generated && <Codes generated={generated} />}
-    </Page>
+    </SubPage>
   )
 }
 

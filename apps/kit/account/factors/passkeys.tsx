@@ -9,17 +9,18 @@ import { formatAge, formatTime } from '../../format.ts'
 import { Form, TextField, type Values } from '../../forms.tsx'
 import { t } from '../../i18n.ts'
 import { Table } from '../../list.tsx'
-import { Page, Section } from '../../page.tsx'
+import { Section } from '../../page.tsx'
 import { readPageSettings } from '../../settings.ts'
 import { Badge, Empty, QueryView } from '../../states.tsx'
 import { notify } from '../../toasts.tsx'
 import { ConfirmButton } from '../confirm-button.tsx'
+import { SubPage } from '../sub-page.tsx'
 
 /** The passkeys of the account. */
 export default function PasskeysPage() {
   const query = useQuery({ queryKey: ['passkeys'], queryFn: () => client.call(listPasskeys) })
   return (
-    <Page title={t('account.passkeys')}>
+    <SubPage title={t('account.passkeys')}>
       <p className="hint">{t('account.passkeysHint')}</p>
       <QueryView query={query}>
         {(passkeys) =>
@@ -29,7 +30,7 @@ export default function PasskeysPage() {
       <Section title={t('account.addPasskey')}>
         <AddPasskey />
       </Section>
-    </Page>
+    </SubPage>
   )
 }
 

@@ -13,18 +13,19 @@ import { formatAge, formatTime } from '../../format.ts'
 import { Form } from '../../forms.tsx'
 import { t } from '../../i18n.ts'
 import { Table } from '../../list.tsx'
-import { Page, Section } from '../../page.tsx'
+import { Section } from '../../page.tsx'
 import { leaveForProvider } from '../../sign-in/attempt.ts'
 import { Empty, QueryView } from '../../states.tsx'
 import { notify } from '../../toasts.tsx'
 import { ConfirmButton } from '../confirm-button.tsx'
+import { SubPage } from '../sub-page.tsx'
 
 /** The accounts at identity providers with which the person signs in. */
 export default function ProvidersPage() {
   const linked = useQuery({ queryKey: ['linked-providers'], queryFn: () => client.call(listLinkedProviders) })
   const offered = useQuery({ queryKey: ['providers'], queryFn: () => client.call(listProviders) })
   return (
-    <Page title={t('account.providers')}>
+    <SubPage title={t('account.providers')}>
       <QueryView query={linked}>
         {(providers) => (
           <>
@@ -39,7 +40,7 @@ export default function ProvidersPage() {
           </>
         )}
       </QueryView>
-    </Page>
+    </SubPage>
   )
 }
 
