@@ -1,9 +1,10 @@
-import { type ComponentType, lazy } from 'react'
+import { type ComponentType, lazy, Suspense } from 'react'
 import { Route, Switch, useParams } from 'wouter'
 import type { NavigationEntry } from './frame.tsx'
 import { t } from './i18n.ts'
 import { Page } from './page.tsx'
 import { useSession } from './session.tsx'
+import { Loading } from './states.tsx'
 
 export interface AppPage {
   /** Below the path of the application. `:name` is a parameter, which `useParameter` reads. */
@@ -57,5 +58,10 @@ function Guarded({ page }: { page: AppPage }) {
     )
   const Component = components.get(page) ?? lazy(page.load)
   components.set(page, Component)
-  return <Component />
+  // The frame stays while the page loads.
+  return (
+    <Suspense fallback={<Loading />}>
+      <Component />
+    </Suspense>
+  )
 }
