@@ -10,13 +10,13 @@ interface Refresher {
 }
 
 /** Calls `refresh` after events: at most once per second, and only for a user who is there. */
-export function createRefresher(refresh: () => void, now: () => number = Date.now): Refresher {
-  let lastInputAt = now()
+export function createRefresher(refresh: () => void): Refresher {
+  let lastInputAt = Date.now()
   let isWanted = false
   let timer: ReturnType<typeof setTimeout> | undefined
   const run = (): void => {
     timer = undefined
-    if (!isWanted || now() - lastInputAt > attendedMs) return
+    if (!isWanted || Date.now() - lastInputAt > attendedMs) return
     isWanted = false
     refresh()
   }
@@ -24,7 +24,7 @@ export function createRefresher(refresh: () => void, now: () => number = Date.no
     if (isWanted) timer ??= setTimeout(run, minIntervalMs)
   }
   const onInput = (): void => {
-    lastInputAt = now()
+    lastInputAt = Date.now()
     schedule()
   }
   for (const input of inputs) addEventListener(input, onInput, { passive: true })

@@ -58,4 +58,21 @@ describe('wallets in the portal', needs(chromiumPath, 'Chromium is not installed
     await inspect(visitor, 'portal-wallet-second')
     await visitor.context.close()
   })
+
+  test.each(['ja', 'vi', 'zh-Hant'])('the money pages in %s, in the dark', async (locale) => {
+    const visitor = await world.signIn('portal', 'member@demo.test')
+    const { page } = visitor
+    await page.evaluate((code) => {
+      localStorage.setItem('portico.locale', code)
+      localStorage.setItem('portico.theme', 'dark')
+    }, locale)
+    const paths = ['wallets/01990000-0000-7000-8000-000000000004', 'transfers', 'transfers/new', 'payout-accounts']
+    for (const path of [...paths, 'notifications']) {
+      await page.goto(`${world.url}/portal/${path}`)
+      await inspect(visitor, `portal-${locale}-${path.replaceAll('/', '-')}`)
+      // A key without a text is shown as it is.
+      expect(await page.locator('main').textContent()).not.toMatch(/\b(wallets|orders|transfers|notifications)\.\w/)
+    }
+    await visitor.context.close()
+  })
 })
