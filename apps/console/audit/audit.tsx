@@ -51,7 +51,7 @@ export default function Audit() {
 }
 
 const filters = [
-  ...texts.map((name) => ({ name, label: t(`audit.${name}`) })),
+  ...texts.map((name) => ({ name, label: t(`audit.by_${name}`) })),
   {
     name: 'outcome',
     label: t('audit.outcome'),

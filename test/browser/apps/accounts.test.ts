@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { needs } from '../../harness/needs.ts'
 import { codeIn } from '../../harness/sign-in.ts'
@@ -35,7 +36,7 @@ describe('accounts in the console', needs(chromiumPath, 'Chromium is not install
   test('an operator finds, suspends and reactivates an account', async () => {
     const visitor = await world.signIn('console', 'operator@demo.test')
     const { page } = visitor
-    await page.getByRole('link', { name: 'Accounts' }).click()
+    await page.getByRole('link', { name: 'Accounts', exact: true }).click()
     await page.getByRole('link', { name: 'member@demo.test' }).waitFor()
     await inspect(visitor, 'console-accounts-list')
 
@@ -46,7 +47,14 @@ describe('accounts in the console', needs(chromiumPath, 'Chromium is not install
     await expect.poll(() => page.getByRole('row').count()).toBe(2)
     const download = page.waitForEvent('download')
     await page.getByRole('button', { name: 'Export these rows' }).click()
-    expect((await download).suggestedFilename()).toBe('accounts.csv')
+    const file = await download
+    expect(file.suggestedFilename()).toBe('accounts.csv')
+    const [head, row, ...others] = readFileSync(await file.path(), 'utf8')
+      .trim()
+      .split('\r\n')
+    expect(head).toContain('"accountEmail"')
+    expect(row).toContain('"member@demo.test","Demo Member","CONSUMER","ACTIVE"')
+    expect(others).toEqual([])
 
     await openAccount(visitor, 'member@demo.test')
     await inspect(visitor, 'console-account')
@@ -106,7 +114,7 @@ describe('accounts in the console', needs(chromiumPath, 'Chromium is not install
   test('nobody decides on their own account', async () => {
     const visitor = await world.signIn('console', 'operator@demo.test')
     const { page } = visitor
-    await page.getByRole('link', { name: 'Accounts' }).click()
+    await page.getByRole('link', { name: 'Accounts', exact: true }).click()
     await openAccount(visitor, 'operator@demo.test')
     expect(await page.getByRole('button', { name: 'Suspend' }).isDisabled()).toBe(true)
     expect(await page.getByText('This is your own account.').count()).toBe(2)
@@ -118,7 +126,7 @@ describe('accounts in the console', needs(chromiumPath, 'Chromium is not install
     await restrictChecker(world)
     const visitor = await world.signIn('console', auditor)
     const { page } = visitor
-    await page.getByRole('link', { name: 'Accounts' }).click()
+    await page.getByRole('link', { name: 'Accounts', exact: true }).click()
     await openAccount(visitor, 'member@demo.test')
     expect(await page.getByRole('button', { name: 'Suspend' }).isDisabled()).toBe(true)
     expect(await page.getByText('You need the permission “Suspend accounts”.').count()).toBe(1)

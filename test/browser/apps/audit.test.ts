@@ -15,7 +15,7 @@ describe('the audit log in the console', needs(chromiumPath, 'Chromium is not in
   test('an auditor filters the log, opens an entry, exports and verifies', async () => {
     const visitor = await world.signIn('console', auditor)
     const { page } = visitor
-    await page.getByRole('link', { name: 'Audit log' }).click()
+    await page.getByRole('link', { name: 'Audit log', exact: true }).click()
     await page.getByLabel('Action').fill('proposals.revokePermissions')
     await page.getByRole('button', { name: 'Filter' }).click()
     const entries = page.getByRole('list', { name: 'Entries' }).getByRole('listitem')
@@ -50,7 +50,7 @@ describe('the audit log in the console', needs(chromiumPath, 'Chromium is not in
   test('an operator without the permission neither sees nor reaches it', async () => {
     await restrictChecker(world, (permission) => permission === 'account:read')
     const visitor = await world.signIn('console', auditor)
-    expect(await visitor.page.getByRole('link', { name: 'Audit log' }).count()).toBe(0)
+    expect(await visitor.page.getByRole('link', { name: 'Audit log', exact: true }).count()).toBe(0)
     await visitor.page.goto(`${world.url}/console/audit`)
     await visitor.page.getByText('You do not have the permission for this page.').waitFor()
     await inspect(visitor, 'console-audit-refused')
