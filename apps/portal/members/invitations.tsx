@@ -47,8 +47,15 @@ function List({ invitations }: { invitations: readonly Invitation[] }) {
       items={invitations}
       keyOf={({ bizId }) => bizId}
       columns={[
-        { title: t('members.email'), cell: ({ inviteeEmail }) => inviteeEmail },
-        { title: t('members.role'), cell: ({ roleName }) => roleName },
+        {
+          title: t('members.email'),
+          cell: ({ inviteeEmail, roleName }) => (
+            <div className="members-name">
+              {inviteeEmail}
+              <span className="hint">{roleName}</span>
+            </div>
+          ),
+        },
         {
           title: t('members.status'),
           cell: (invitation) => (
@@ -58,8 +65,17 @@ function List({ invitations }: { invitations: readonly Invitation[] }) {
             </>
           ),
         },
-        { title: t('members.invited'), cell: ({ createdAt }) => formatTime(createdAt, timeZone) },
-        { title: t('members.expires'), cell: ({ expiresAt }) => formatTime(expiresAt, timeZone) },
+        {
+          title: t('members.invited'),
+          cell: ({ createdAt, expiresAt }) => (
+            <div className="members-name">
+              {formatTime(createdAt, timeZone)}
+              <span className="hint">
+                {t('members.expires')}: {formatTime(expiresAt, timeZone)}
+              </span>
+            </div>
+          ),
+        },
         ...(mayManage
           ? [
               {
