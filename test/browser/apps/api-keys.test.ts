@@ -23,7 +23,7 @@ describe('API keys in the console', needs(chromiumPath, 'Chromium is not install
   test('one operator creates a key of operators, another one enables and deletes it', async () => {
     const creator = await world.signIn('console', 'operator@demo.test')
     await creator.context.grantPermissions(['clipboard-read', 'clipboard-write'])
-    await creator.page.getByRole('link', { name: 'API keys of operators' }).click()
+    await creator.page.getByRole('link', { name: 'API keys of operators', exact: true }).click()
     await creator.page.getByText('No API keys match.').waitFor()
     await creator.page.getByRole('button', { name: 'Create a key' }).click()
     const dialog = creator.page.getByRole('dialog', { name: 'Create a key' })
@@ -45,7 +45,7 @@ describe('API keys in the console', needs(chromiumPath, 'Chromium is not install
 
     const enabler = await world.signIn('console', auditor)
     const { page } = enabler
-    await page.getByRole('link', { name: 'API keys of operators' }).click()
+    await page.getByRole('link', { name: 'API keys of operators', exact: true }).click()
     await page.getByRole('button', { name: 'Enable' }).click()
     await page.getByRole('dialog').getByLabel('Reason').fill('For the audit')
     await page.getByRole('dialog').getByRole('button', { name: 'Enable' }).click()
@@ -82,7 +82,7 @@ describe('API keys in the console', needs(chromiumPath, 'Chromium is not install
     await restrictChecker(world)
     const reader = await world.signIn('console', auditor)
     expect(await reader.page.getByRole('link', { name: 'API keys', exact: true }).count()).toBe(0)
-    await reader.page.getByRole('link', { name: 'API keys of operators' }).click()
+    await reader.page.getByRole('link', { name: 'API keys of operators', exact: true }).click()
     await reader.page.getByText('You need the permission “Manage operators’ API keys”.').waitFor()
     expect(await reader.page.getByRole('button', { name: 'Create a key' }).isDisabled()).toBe(true)
     await inspect(reader, 'console-operator-keys-auditor')

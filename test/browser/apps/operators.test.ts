@@ -14,7 +14,7 @@ describe('operators in the console', needs(chromiumPath, 'Chromium is not instal
   test('an operator revokes a permission and proposes it again', async () => {
     const visitor = await world.signIn('console', 'operator@demo.test')
     const { page } = visitor
-    await page.getByRole('link', { name: 'Operators' }).click()
+    await page.getByRole('link', { name: 'Operators', exact: true }).click()
     await page.getByRole('link', { name: auditor }).waitFor()
     await inspect(visitor, 'console-operators-list')
     await page.getByRole('link', { name: auditor }).click()
@@ -45,12 +45,12 @@ describe('operators in the console', needs(chromiumPath, 'Chromium is not instal
     await page.getByText('The proposal waits for another operator.').waitFor()
     await inspect(visitor, 'console-operator')
 
-    await page.getByRole('link', { name: 'Operators' }).click()
+    await page.getByRole('link', { name: 'Operators', exact: true }).click()
     await page.getByRole('link', { name: 'operator@demo.test' }).click()
     await page.getByText('This is your own account.').first().waitFor()
     expect(await page.getByRole('button', { name: 'Propose permissions' }).isDisabled()).toBe(true)
 
-    await page.getByRole('link', { name: 'Operators' }).click()
+    await page.getByRole('link', { name: 'Operators', exact: true }).click()
     await page.getByRole('button', { name: 'Invite a person' }).click()
     const inviting = page.getByRole('dialog', { name: 'Invite a person' })
     await inviting.getByLabel('Id of the identity provider').fill('nowhere')
@@ -65,7 +65,7 @@ describe('operators in the console', needs(chromiumPath, 'Chromium is not instal
     await restrictChecker(world)
     const visitor = await world.signIn('console', auditor)
     const { page } = visitor
-    await page.getByRole('link', { name: 'Operators' }).click()
+    await page.getByRole('link', { name: 'Operators', exact: true }).click()
     expect(await page.getByRole('button', { name: 'Invite a person' }).isDisabled()).toBe(true)
     await page.getByRole('link', { name: 'operator@demo.test' }).click()
     await page.getByText('You need the permission “Manage operators”.').first().waitFor()

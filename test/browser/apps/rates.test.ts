@@ -5,7 +5,7 @@ import { auditor, restrictChecker } from './auditor.ts'
 import { type AppWorld, inspect, startAppWorld, type Visitor } from './world.ts'
 
 async function openRates({ page }: Visitor): Promise<void> {
-  await page.getByRole('link', { name: 'Exchange rates' }).click()
+  await page.getByRole('link', { name: 'Exchange rates', exact: true }).click()
   await page.getByRole('table', { name: 'Exchange rates' }).waitFor()
 }
 

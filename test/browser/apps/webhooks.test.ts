@@ -29,7 +29,7 @@ describe('webhooks in the console', needs(chromiumPath, 'Chromium is not install
   test('an operator creates a webhook, tests it, sends the delivery again, and rotates the secret', async () => {
     const visitor = await world.signIn('console', 'operator@demo.test')
     const { page } = visitor
-    await page.getByRole('link', { name: 'Webhooks' }).click()
+    await page.getByRole('link', { name: 'Webhooks', exact: true }).click()
     await page.getByRole('button', { name: 'Create a webhook' }).click()
     const creating = page.getByRole('dialog', { name: 'Create a webhook' })
     await creating.getByLabel('URL').fill(receiver.url)
@@ -64,6 +64,19 @@ describe('webhooks in the console', needs(chromiumPath, 'Chromium is not install
     expect(await rotating.getByText(/^whsec_/).textContent()).not.toBe(receiver.secrets[0])
     await rotating.getByRole('button', { name: 'I have stored it' }).click()
 
+    await page.getByRole('button', { name: 'Edit' }).click()
+    const editing = page.getByRole('dialog', { name: 'Edit' })
+    await editing.getByLabel('Event types').fill('transfer.completed recharge.completed')
+    await editing.getByLabel('Description').fill('Of the data team')
+    await editing.getByRole('button', { name: 'Edit' }).click()
+    await page.getByText('The webhook is changed.').waitFor()
+    await page.getByText('transfer.completed, recharge.completed').waitFor()
+    await page.getByRole('button', { name: 'Replay events' }).click()
+    const replaying = page.getByRole('dialog', { name: 'Replay events' })
+    await replaying.getByLabel('Since').fill(new Date().toISOString().slice(0, 16))
+    await replaying.getByRole('button', { name: 'Replay events' }).click()
+    await page.getByText(/^Scheduled events: \d/).waitFor()
+
     await command('Disable', 'The webhook is disabled.')
     await page.getByText('The webhook is not active.').first().waitFor()
     await command('Enable', 'The webhook is enabled.')
@@ -89,7 +102,7 @@ describe('webhooks in the console', needs(chromiumPath, 'Chromium is not install
 
     await restrictChecker(world)
     const reader = await world.signIn('console', auditor)
-    await reader.page.getByRole('link', { name: 'Webhooks' }).click()
+    await reader.page.getByRole('link', { name: 'Webhooks', exact: true }).click()
     await reader.page.getByText('You need the permission “Manage webhooks”.').waitFor()
     await reader.page.getByRole('link', { name: origin }).first().click()
     await reader.page

@@ -10,7 +10,7 @@ import { type AppWorld, inspect, startAppWorld, type Visitor } from './world.ts'
 const { workspace, mainUsd, savingsUsd } = developmentIds
 
 async function openWorkspace({ page }: Visitor): Promise<void> {
-  await page.getByRole('link', { name: 'Workspaces' }).click()
+  await page.getByRole('link', { name: 'Workspaces', exact: true }).click()
   await page.getByRole('link', { name: 'Demo workspace' }).click()
   await page.getByRole('row', { name: /Savings USD/ }).waitFor()
 }
