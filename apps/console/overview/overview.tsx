@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { readOverview, type Overview as State } from 'portal-client'
+import { useAttendance } from '../../kit/attendance.ts'
 import { client } from '../../kit/client.ts'
 import { formatInstant } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
@@ -21,10 +22,11 @@ export default function Overview() {
 
 /** A hidden page does not refresh. */
 function Observed() {
+  const isAttended = useAttendance()
   const query = useQuery({
     queryKey: ['overview'],
     queryFn: () => client.call(readOverview),
-    refetchInterval: refreshMs,
+    refetchInterval: isAttended ? refreshMs : false,
   })
   return (
     <Page

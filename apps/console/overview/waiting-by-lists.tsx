@@ -1,4 +1,5 @@
 import { useQueries } from '@tanstack/react-query'
+import { useAttendance } from '../../kit/attendance.ts'
 import { useSession } from '../../kit/session.tsx'
 import { Failure, Loading } from '../../kit/states.tsx'
 import { listedQueues } from './queues.ts'
@@ -11,11 +12,12 @@ const refreshMs = 30_000
 export function WaitingByLists() {
   const { permissions } = useSession()
   const seen = listedQueues.filter(({ listPermission }) => permissions.has(listPermission))
+  const isAttended = useAttendance()
   const results = useQueries({
     queries: seen.map(({ queue, read }) => ({
       queryKey: ['overview', queue],
       queryFn: read,
-      refetchInterval: refreshMs,
+      refetchInterval: isAttended ? refreshMs : false,
     })),
   })
   const failed = results.find(({ error }) => error !== null)

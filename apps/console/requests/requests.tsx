@@ -2,6 +2,7 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { listRequests, type RequestEntry } from 'portal-client'
 import { useState } from 'react'
 import { Link } from 'wouter'
+import { useAttendance } from '../../kit/attendance.ts'
 import { client } from '../../kit/client.ts'
 import { formatInstant, formatMs } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
@@ -19,12 +20,13 @@ const pageSize = 100
 export default function Requests() {
   const [isPaused, setPaused] = useState(false)
   const { query: filter, showsOwn } = useRequestFilter()
+  const isAttended = useAttendance()
   const query = useInfiniteQuery({
     queryKey: ['requests', filter],
     queryFn: ({ pageParam }) => client.call(listRequests, { query: { ...filter, pageSize, before: pageParam } }),
     initialPageParam: 'start',
     getNextPageParam: ({ nextCursor }) => nextCursor ?? null,
-    refetchInterval: isPaused ? false : refreshMs,
+    refetchInterval: isPaused || !isAttended ? false : refreshMs,
   })
   // New requests would move the older ones away from the reader.
   const readOlder = (): void => {
@@ -39,7 +41,7 @@ export default function Requests() {
   return (
     <Page title={t('requests.title')} actions={pause}>
       <Filters />
-      {isPaused && <p role="status">{t('requests.paused')}</p>}
+      {(isPaused || !isAttended) && <p role="status">{t('requests.paused')}</p>}
       <QueryView query={query}>
         {({ pages }) => (
           <>
@@ -80,7 +82,7 @@ function List({ requests }: { requests: readonly RequestEntry[] }) {
         },
         { title: t('requests.at'), cell: ({ at }) => <time dateTime={at}>{formatInstant(at)}</time> },
         { title: t('requests.outcome'), cell: ({ outcome }) => <Outcome outcome={outcome} /> },
-        { title: t('requests.code'), cell: ({ status, code }) => <Code status={status} code={code} /> },
+        { title: t('requests.status'), cell: ({ status, code }) => <Code status={status} code={code} /> },
         { title: t('requests.replica'), cell: ({ replica }) => replica },
         { title: t('requests.duration'), align: 'end', cell: ({ ms }) => formatMs(ms) },
       ]}
@@ -90,9 +92,9 @@ function List({ requests }: { requests: readonly RequestEntry[] }) {
 
 function Code({ status, code }: Pick<RequestEntry, 'status' | 'code'>) {
   return (
-    <>
+    <span>
       {status} {code !== null && <code>{code}</code>}
-    </>
+    </span>
   )
 }
 
