@@ -24,7 +24,7 @@ export function Waiting({ queues }: { queues: readonly Queue[] }) {
 
 function Card({ queue: { queue, waiting, isCut, oldestAt, canDecide } }: { queue: Queue }) {
   return (
-    <Link href={paths[queue]} className={waiting > 0 ? 'overview-queue overview-queue-waits' : 'overview-queue'}>
+    <Link href={paths[queue] ?? '/'} className={waiting > 0 ? 'overview-queue overview-queue-waits' : 'overview-queue'}>
       <span>{t(`overview.queue_${queue}`)}</span>
       <span className="figure">{isCut ? `${formatCount(waiting)}+` : formatCount(waiting)}</span>
       {oldestAt !== null && (
