@@ -65,7 +65,7 @@ describe(
       await thief.page.reload()
       await heading(thief, 'Sign in')
 
-      await page.getByRole('link', { name: 'Forgot your password?' }).click()
+      await page.getByRole('link', { name: 'Set a new password' }).click()
       await heading(owner, 'Forgot your password?')
       await inspect(owner, `${app}-forgot-password`)
       await page.getByLabel('Email').fill(email)
