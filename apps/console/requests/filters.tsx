@@ -5,6 +5,13 @@ import { t } from '../../kit/i18n.ts'
 
 const outcomes = ['passed', 'refused', 'failed', 'abandoned'] as const
 const texts = ['operation', 'code', 'requestId', 'accountId', 'workspaceId'] as const
+const labels: Readonly<Record<(typeof texts)[number], string>> = {
+  operation: 'requests.operation',
+  code: 'requests.code',
+  requestId: 'requests.requestId',
+  accountId: 'requests.accountId',
+  workspaceId: 'requests.workspaceId',
+}
 const names = ['outcome', ...texts, 'own'] as const
 
 interface RequestFilter {
@@ -66,7 +73,7 @@ export function Filters() {
         {texts.map((name) => (
           <TextField
             key={name}
-            label={t(`requests.${name}`)}
+            label={t(labels[name])}
             name={name}
             defaultValue={search.get(name) ?? ''}
             autoComplete="off"

@@ -63,7 +63,7 @@ export function Hooks({ hooks }: Pick<Decision, 'hooks'>) {
 function Verdict({ verdict }: { verdict: keyof typeof signs }) {
   return (
     <span className="requests-verdict">
-      <span aria-hidden="true">{signs[verdict]}</span> {t(`requests.verdict_${classOf(verdict)}`)}
+      <span aria-hidden="true">{signs[verdict]}</span> {t(`requests.verdict_${verdict.replace(' ', '_')}`)}
     </span>
   )
 }
