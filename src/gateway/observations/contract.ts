@@ -163,8 +163,8 @@ const AuditState = z.object({
 })
 
 const Queue = z.object({
-  // The brand gives the typed client the kinds. A gateway whose domain is off must not name its queue.
-  queue: z.string().brand<OperatorQueue>(),
+  // Not an enum: a gateway whose domain is off must not name its queue.
+  queue: z.string(),
   waiting: z.int(),
   oldestAt: timestamp.nullable().meta({ description: 'Creation of the oldest one.' }),
   canDecide: z.boolean().meta({ description: 'Whether the caller holds the permission to decide.' }),

@@ -92,16 +92,18 @@ export function isPasskeyMissing(
 /**
  * Throws ACCESS.PASSKEY_REQUIRED for a step-up by another factor, if the operation has a permission that needs a passkey,
  * gives permissions to other members or to API keys, or changes the passkeys of an account that needs one. Such an account
- * registers the first passkey that counts with another factor, and an operator also with an enrollment token.
+ * registers the first passkey that counts with another factor, and an operator also with an enrollment token. With
+ * `mfa.binding: session`, each step-up allows every operation, not only that of its purpose.
  */
 export function assertStepUpFactor(
-  settings: PortalSettings,
+  settings: PortalSettings & { mfa: Pick<IdentitySettings['mfa'], 'binding'> },
   account: PortalAccount,
   passkeys: readonly Passkey[],
   method: StepUpMethod,
-  operation: Pick<Operation, 'id' | 'policy'> | null,
+  purpose: Pick<Operation, 'id' | 'policy'> | null,
 ): void {
   if (method === 'PASSKEY' || !needsPasskey(settings, account)) return
+  const operation = settings.mfa.binding === 'session' ? null : purpose
   const changesPasskeys = operation === null || domainOf(operation.id) === 'passkeys'
   if (changesPasskeys && isPasskeyMissing(settings, account, passkeys)) return
   const { passkey: required } = settings.portals[account.portal].mfa.required

@@ -78,7 +78,7 @@ export async function recoverAccount(
 ): Promise<Recovery> {
   const { portal, id } = account
   const ended = await endAccess(tx, account, reason, at)
-  await cancelPasswordTokens(tx, portal, id, at, ['UNDO'])
+  await cancelPasswordTokens(tx, portal, id, at, ['UNDO', 'PASSKEY'])
   await forgetFailures(ports, tx, account)
   const removed = await removeYoungFactors(ports, tx, account, { proven, at })
   for (const factor of removed) await queueNotice(tx, ports.ids, account, removalNotices[factor], context, at)

@@ -35,10 +35,14 @@ const everything: WorkspaceAccess = {
 }
 const held: { accountId: string; gained: 'all' | readonly string[] }[] = []
 
-function worldWith(passkey: 'none' | 'all' | string[]): Promise<PasskeyWorld> {
+function worldWith(
+  passkey: 'none' | 'all' | string[],
+  binding: 'purpose' | 'session' = 'purpose',
+): Promise<PasskeyWorld> {
   return passkeyWorld(
-    ({ portals }) => {
+    ({ portals, mfa }) => {
       portals.CONSUMER.mfa = { mailCodes: 'always', required: { passkey } }
+      mfa.binding = binding
     },
     (ports) => {
       ports.holdPayouts = async (_tx, { accountId, gained }) => void held.push({ accountId, gained })
@@ -251,4 +255,13 @@ test('assertAllowed names the passkey only if a session with one would be allowe
     expect(check(weak, 'wallet:read')()).rejects.toMatchObject({ code: 'ACCESS.PERMISSION_DENIED' }),
     expect(check(everything, 'wallet:read')()).rejects.toMatchObject({ code: 'ACCESS.PERMISSION_DENIED' }),
   ])
+})
+
+test('mfa.stepUp 403 ACCESS.PASSKEY_REQUIRED: with mfa.binding session, another purpose hides nothing', async () => {
+  const world = await worldWith(listed, 'session')
+  const person = await world.person()
+  await world.register(person)
+  const weak = { ...person, caller: { ...person.caller, steppedUpAt: null } }
+  expect(await codeOf(confirmByMail(world, weak, setupOtp))).toBe('ACCESS.PASSKEY_REQUIRED')
+  await world.at.close()
 })
