@@ -114,7 +114,9 @@ describe('passwords', needsStore(), () => {
     expect(known.status).toBe(200)
     expect(strip(known)).toEqual(strip(unknown))
     const mail = await portico.mailTo(email, 'password-reset')
-    expect(mail.text).toContain(`${portico.settings.publicUrl}${portico.settings.portals.CONSUMER.links.passwordReset}#token=`)
+    expect(mail.text).toContain(
+      `${portico.settings.publicUrl}${portico.settings.portals.CONSUMER.links.passwordReset}#token=`,
+    )
     expect(mail.text + mail.html).not.toContain('evil.test')
     expect(portico.rawLog.join('')).not.toContain(linkToken(mail.text))
   })
@@ -142,7 +144,9 @@ describe('passwords', needsStore(), () => {
     })
     expect(status).toBe(200)
     const mail = await portico.mailTo(email, 'password-reset')
-    expect(mail.text).toContain(`${portico.settings.publicUrl}${portico.settings.portals.CONSUMER.links.passwordReset}#token=`)
+    expect(mail.text).toContain(
+      `${portico.settings.publicUrl}${portico.settings.portals.CONSUMER.links.passwordReset}#token=`,
+    )
     expect(mail.text + mail.html).not.toContain('evil.test')
   })
 
