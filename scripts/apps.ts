@@ -119,6 +119,7 @@ async function buildApp(
   writeFiles(folder, {
     'index.html': html,
     [style]: css,
+    'licenses.txt': licensesOf(chunks.flatMap(({ moduleIds }) => moduleIds)),
     ...Object.fromEntries(chunks.map((each) => [each.fileName, each.code])),
   })
   const sizes = firstView(main, chunks).map(({ code }) => gzipSync(code).length)
@@ -137,6 +138,19 @@ function textModules(texts: Record<Locale, Record<string, string>>): Plugin {
       return locale ? `export default ${JSON.stringify(texts[locale])}` : null
     },
   }
+}
+
+/** The licenses of the packages that the bundle contains: most of them ask for it. */
+function licensesOf(modules: readonly string[]): string {
+  const packages = modules.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0] ?? [])
+  return [...new Set(packages)]
+    .sort()
+    .flatMap((each) =>
+      globSync('LICENSE*', { cwd: each }).map(
+        (file) => `${each.split('/node_modules/').at(-1)}\n\n${readFileSync(join(each, file), 'utf8').trim()}\n`,
+      ),
+    )
+    .join('\n\n')
 }
 
 /** The entry with its static imports. */

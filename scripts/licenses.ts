@@ -17,6 +17,7 @@ const allowed = [
   'MIT',
   'MIT-0',
   'PSF-2.0',
+  'Unlicense',
 ]
 const Package = z.object({ version: z.string(), license: z.string().optional(), dev: z.boolean().optional() })
 const Lock = z.object({ packages: z.record(z.string(), z.unknown()) })
