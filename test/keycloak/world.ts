@@ -74,7 +74,7 @@ export async function startWorld({ realm, people, connections = () => [] }: Setu
       settings.listen.port = port
       settings.portals.CONSUMER.selfRegistration = 'open'
       for (const portal of ['SYSTEM', 'CONSUMER'] as const) {
-        settings.portals[portal].links.providerCallback = '/sign-in/provider'
+        Object.assign(settings.portals[portal].links, { signIn: '/', providerCallback: '/sign-in/provider' })
         settings.portals[portal].identityProviders = all
           .filter((each) => each.portal === portal)
           .map((each) => identityProvider.parse({ ...each.provider, issuer: issuerOf(each.realm) }))
