@@ -42,7 +42,7 @@ const tsconfigs = ['tsconfig.json', 'tsconfig.client.json', 'tsconfig.library.js
 
 beforeAll(() => {
   const files = ['LICENSE', 'package.json', 'package-lock.json', ...tsconfigs]
-  for (const part of ['assets', 'bin', 'config', 'docs', 'scripts', 'src', ...files])
+  for (const part of ['apps', 'assets', 'bin', 'config', 'docs', 'scripts', 'src', ...files])
     cpSync(join(root, part), join(copy, part), { recursive: true, preserveTimestamps: true })
 })
 afterAll(() => rmSync(copy, { recursive: true, force: true }))
@@ -54,6 +54,7 @@ describe('the build', () => {
 
   it('prints the same OpenAPI document as the sources', async () => {
     symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
+    cpSync(join(root, 'dist/apps'), join(copy, 'dist/apps'), { recursive: true })
     const { stdout: ofSources } = await portico('openapi')
     await node('scripts/build.ts')
     expect(builds()).toHaveLength(1)

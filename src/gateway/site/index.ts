@@ -90,11 +90,12 @@ export function openSites(
     try {
       const files = readSite(inPackage(`dist/apps/${folder}`), appPolicy, socketOrigins(settings, portal), {
         onBlocked: (page, blocked) => onBlocked({ portal, page, blocked }),
-        adjustPage: (html) => html.replace(settingsMark, escapeAttribute(JSON.stringify(page))),
+        adjustPage: (html) => html.replace(settingsMark, () => escapeAttribute(JSON.stringify(page))),
       })
       return [{ portal, folder, hasHost: hostCheckOf(settings, hosts, false), content: { files } }]
     } catch (error) {
-      errors.push(`portals.${portal}.app: ${messageOf(error)}`)
+      const advice = 'build the applications with `npm run build:apps`, or set it to null'
+      errors.push(`portals.${portal}.app: ${advice} (${messageOf(error)})`)
       return []
     }
   }

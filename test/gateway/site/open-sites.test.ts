@@ -52,13 +52,13 @@ test.each(Object.entries(apps))(
 
 test('the page of an application contains its access code, and scripts only as files', () => {
   const settings = testSettings({}, ({ portals }) => {
-    portals.SYSTEM.accessCodes = [hash('sha256', 'a "quoted" <code> & more')]
-    portals.SYSTEM.app = { accessCode: 'a "quoted" <code> & more' }
+    portals.SYSTEM.accessCodes = [hash('sha256', 'a "quoted" <code> & $& more')]
+    portals.SYSTEM.app = { accessCode: 'a "quoted" <code> & $& more' }
   })
   const content = openSites(settings, () => expect.fail()).find({ headers: {} }, ['console'])?.content
   const page = content && 'files' in content ? content.files.get('index.html') : undefined
   const html = page?.identity.bytes.toString() ?? ''
-  expect(html).toContain('a \\&quot;quoted\\&quot; &lt;code> &amp; more')
+  expect(html).toContain('a \\&quot;quoted\\&quot; &lt;code> &amp; $&amp; more')
   expect(html).not.toContain('%')
   expect(page?.policy).toContain("script-src 'self';")
   expect(page?.policy).toContain("require-trusted-types-for 'script'")
