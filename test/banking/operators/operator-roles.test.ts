@@ -5,7 +5,7 @@ import { operatorPermissions } from '../../../src/contract/index.ts'
 const readPermissions = [
   ...['account:read', 'workspace:read', 'recharge:read', 'transfer:read', 'withdrawal:read'],
   ...['withdrawal-channel:read', 'exchange-rate:read', 'ledger:read', 'audit:read', 'operator:read'],
-  ...['event:read', 'webhook:read', 'operator-key:read'],
+  ...['event:read', 'webhook:read', 'operator-key:read', 'gateway:observe'],
 ]
 
 test.each([
