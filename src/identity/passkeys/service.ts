@@ -56,11 +56,12 @@ export async function registerPasskey(
   try {
     const challenge = challengeOf(credential)
     if (!challenge) throw invalidPasskey('the client data has no challenge')
-    const now = clock.now()
-    const facts = await verifyRegistration(passkeys, credential, challenge, now)
+    const facts = await verifyRegistration(passkeys, credential, challenge, clock.now())
     const label = labelOf(ports, name, context)
     return await inTransaction(database, async (tx) => {
       const account = await lockAccountOfSession(tx, context.caller)
+      // After the wait for the account, so that a step-up in the meantime is older than the passkey.
+      const now = clock.now()
       const binding = registrationBinding(session.portal, session.sessionId)
       const spent = await takeChallenge(tx, binding, digestsOf(ports, challenge, context), now)
       if (!spent) throw invalidPasskey('the challenge is unknown, expired or used')
