@@ -33,11 +33,15 @@ type Locale = (typeof locales)[number]
 const Text = z.strictObject({ en: z.string(), zh: z.string(), 'zh-Hant': z.string(), ja: z.string(), vi: z.string() })
 const Texts = z.record(z.string(), Text)
 
+/** The texts of a domain. */
+const Permissions = z.object({ permission: z.record(z.string(), z.object({ name: z.string() })).default({}) })
+
 /** Builds the applications unless they are up to date. Takes a few seconds. */
 export async function buildApps(): Promise<void> {
   const fingerprint = fingerprintOf([
     ...globSync('apps/**/*.{ts,tsx,css,yaml,html,json}', { cwd: root }),
     ...globSync('src/{client,contract,kernel,identity,banking,api}/**/*.ts', { cwd: root }),
+    ...globSync('{assets,src/banking/*}/locales/*.yaml', { cwd: root }),
     ...['package-lock.json', 'scripts/apps.ts'],
   ])
   const mark = join(target, '.fingerprint')
@@ -52,9 +56,18 @@ export async function buildApps(): Promise<void> {
   renameSync(draft, target)
 }
 
-/** The texts of an application, by language and key, such as `wallets.title`. Throws for a missing language. */
+/**
+ * The texts of an application, by language and key, such as `wallets.title`, and the names of permissions from the texts of the
+ * gateway, such as `permission.wallet:read`. Throws for a missing language.
+ */
 export function readTexts(app: string): Record<Locale, Record<string, string>> {
   const texts: Record<Locale, Record<string, string>> = { en: {}, zh: {}, 'zh-Hant': {}, ja: {}, vi: {} }
+  for (const locale of locales)
+    for (const path of globSync(`{assets,src/banking/*}/locales/${locale}.yaml`, { cwd: root }))
+      for (const [code, { name }] of Object.entries(
+        Permissions.parse(load(readFileSync(join(root, path), 'utf8'))).permission,
+      ))
+        texts[locale][`permission.${code}`] = name
   for (const path of globSync(`{kit,${app}}/**/texts.yaml`, { cwd: sources }).sort()) {
     const group = basename(dirname(path))
     const parsed = Texts.safeParse(load(readFileSync(join(sources, path), 'utf8')))

@@ -38,6 +38,13 @@ export function t(key: string, values: Record<string, string | number> = {}): st
   return i18n.t(key, values)
 }
 
+/** The name of a permission in the language of the page. The code, for permissions of extensions. */
+export function permissionName(code: string): string {
+  const key = `permission.${code}`
+  const name = t(key)
+  return name === key ? code : name
+}
+
 /** Remembers the language, and loads the page in it. */
 export function setLocale(next: Locale): void {
   localStorage.setItem(storageKey, next)

@@ -2,8 +2,7 @@ import { createOperatorApiKey } from 'portal-client'
 import { useState } from 'react'
 import { client } from '../../kit/client.ts'
 import { SelectField, TextAreaField, TextField } from '../../kit/forms.tsx'
-import { t } from '../../kit/i18n.ts'
-import { permissionName } from '../operators/permissions.ts'
+import { permissionName, t } from '../../kit/i18n.ts'
 import { SecretCommand } from '../records/secret-command.tsx'
 
 /** The permissions that keys of operators can hold. A key for provisioning belongs to an identity provider. */

@@ -2,9 +2,8 @@ import type { AllApiKey, ApiKeyStatusCode, OperatorApiKeyEntry } from 'portal-cl
 import type { ReactNode } from 'react'
 import { Facts } from '../../kit/facts.tsx'
 import { formatTime } from '../../kit/format.ts'
-import { t } from '../../kit/i18n.ts'
+import { permissionName, t } from '../../kit/i18n.ts'
 import { Badge, type Tone } from '../../kit/states.tsx'
-import { permissionName } from '../operators/permissions.ts'
 import { AccountLink } from '../records/links.tsx'
 
 type Key = AllApiKey | OperatorApiKeyEntry

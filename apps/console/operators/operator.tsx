@@ -10,7 +10,7 @@ import { client } from '../../kit/client.ts'
 import { Facts } from '../../kit/facts.tsx'
 import { formatTime } from '../../kit/format.ts'
 import { CheckField, type Values } from '../../kit/forms.tsx'
-import { t } from '../../kit/i18n.ts'
+import { permissionName, t } from '../../kit/i18n.ts'
 import { Page, Section } from '../../kit/page.tsx'
 import { useParameter } from '../../kit/pages.tsx'
 import { useSession } from '../../kit/session.tsx'
@@ -18,7 +18,7 @@ import { Empty, QueryView } from '../../kit/states.tsx'
 import { AccountStatusBadge } from '../accounts/status.tsx'
 import { Command, useMissing } from '../records/command.tsx'
 import { AccountLink } from '../records/links.tsx'
-import { byArea, permissionName } from './permissions.ts'
+import { byArea } from './permissions.ts'
 
 /** An operator with their permissions. */
 export default function Operator() {

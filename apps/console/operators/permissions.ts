@@ -8,11 +8,6 @@ const areas: readonly { name: string; groups: readonly string[] }[] = [
   { name: 'oversight', groups: ['audit', 'ledger', 'gateway'] },
 ]
 
-/** The name of a permission in the language of the page. The code, for permissions of extensions. */
-export function permissionName(code: string): string {
-  return textOr(`operators.${code}`, code)
-}
-
 /** The permissions by areas, in the order of the areas. Those of extensions are last. */
 export function byArea(codes: readonly string[]): { name: string; codes: readonly string[] }[] {
   const known = areas.map(({ name, groups }) => ({
@@ -25,9 +20,4 @@ export function byArea(codes: readonly string[]): { name: string; codes: readonl
 
 function groupOf(code: string): string {
   return code.split(':')[0] ?? ''
-}
-
-function textOr(key: string, fallback: string): string {
-  const text = t(key)
-  return text === key ? fallback : text
 }

@@ -2,10 +2,9 @@ import { type ReactNode, useId, useState } from 'react'
 import { refreshData } from '../../kit/app.tsx'
 import { Dialog } from '../../kit/dialog.tsx'
 import { Form, TextAreaField, type Values } from '../../kit/forms.tsx'
-import { t } from '../../kit/i18n.ts'
+import { permissionName, t } from '../../kit/i18n.ts'
 import { usePermission } from '../../kit/session.tsx'
 import { notify } from '../../kit/toasts.tsx'
-import { permissionName } from '../operators/permissions.ts'
 
 interface CommandProps<Reply> {
   /** The text of the button, which is also the title of the dialog. */

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ReadPermissionTreeNode, readPermissionTree } from 'portal-client'
 import { client } from '../../kit/client.ts'
-import { t } from '../../kit/i18n.ts'
+import { permissionName, t } from '../../kit/i18n.ts'
 import { usePermission } from '../../kit/session.tsx'
 import { useWorkspace } from '../workspace.tsx'
 
@@ -13,10 +13,10 @@ export interface PermissionNode {
   children: readonly PermissionNode[]
 }
 
-/** Those of `codes` as a tree. Only their codes, without the permission to read the names. */
+/** Those of `codes` as a tree. A list, without the permission to read the tree. */
 export function usePermissionNodes(codes: readonly string[]): readonly PermissionNode[] {
   const tree = useTree()
-  if (!tree) return codes.map((code) => ({ code, name: code, description: null, children: [] }))
+  if (!tree) return codes.map((code) => ({ code, name: permissionName(code), description: null, children: [] }))
   const wanted = new Set(codes)
   return tree.flatMap((node) => nodesIn(node, wanted))
 }
@@ -26,17 +26,10 @@ export function useAllPermissions(): readonly string[] {
   return (useTree() ?? []).flatMap(codesIn)
 }
 
-/** The readable name of a permission, or its code if the user cannot read names. */
-function usePermissionName(): (code: string) => string {
-  const names = new Map((useTree() ?? []).flatMap(namesIn))
-  return (code) => names.get(code) ?? code
-}
-
 /** Says why something is not possible, unless the user has the permission. */
 export function Lacking({ permission }: { permission: string }) {
-  const nameOf = usePermissionName()
   if (usePermission(permission)) return null
-  return <p className="hint">{t('permissions.lacking', { name: nameOf(permission) })}</p>
+  return <p className="hint">{t('permissions.lacking', { name: permissionName(permission) })}</p>
 }
 
 function useTree(): readonly ReadPermissionTreeNode[] | undefined {
@@ -57,8 +50,4 @@ function nodesIn(node: ReadPermissionTreeNode, wanted: ReadonlySet<string>): Per
 
 function codesIn({ permissionCode, children }: ReadPermissionTreeNode): string[] {
   return [permissionCode, ...children.flatMap(codesIn)]
-}
-
-function namesIn({ permissionCode, permissionName, children }: ReadPermissionTreeNode): [string, string][] {
-  return [[permissionCode, permissionName], ...children.flatMap(namesIn)]
 }

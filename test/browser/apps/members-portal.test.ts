@@ -58,7 +58,7 @@ describe('the people of a workspace in the portal', needs(chromiumPath, 'Chromiu
     await expect.poll(() => entries(guest)).toContain('Members')
     expect(await entries(guest)).not.toContain('API keys')
     await open(guest, '/members', 'Members')
-    await guest.page.getByText('Your role does not have the permission “member:manage”.').waitFor()
+    await guest.page.getByText('Your role does not have the permission “Manage members”.').waitFor()
     expect(await guest.page.getByRole('button', { name: /^(Remove|Change role)/ }).count()).toBe(0)
     await inspect(guest, 'portal-members-read-only')
 
