@@ -121,6 +121,13 @@ describe('the security pages in Chromium', needs(chromiumPath, 'Chromium is not 
     const visitor = await world.signIn(app, email)
     const { page } = visitor
     const device = await addAuthenticator(page)
+    await page.addInitScript(() => {
+      const get = navigator.credentials.get.bind(navigator.credentials)
+      navigator.credentials.get = (options) => {
+        document.documentElement.dataset.passkeys = options?.mediation ?? 'asked'
+        return get(options)
+      }
+    })
     await page.goto(pathOf(world, app, '/security/passkeys'))
     await page.getByLabel('Name').fill('Laptop')
     await page.getByRole('button', { name: 'Add a passkey' }).click()
@@ -136,6 +143,8 @@ describe('the security pages in Chromium', needs(chromiumPath, 'Chromium is not 
 
     await device.setPresent(false)
     await signOut(visitor)
+    // The suggestions that begin later would sign in before the click.
+    await page.locator('html[data-passkeys="conditional"]').waitFor({ state: 'attached' })
     await device.setPresent(true)
     await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
     await signedIn(visitor)
