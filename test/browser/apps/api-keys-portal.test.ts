@@ -11,7 +11,6 @@ describe('API keys in the portal', needs(chromiumPath, 'Chromium is not installe
   beforeAll(async () => {
     world = await startAppWorld()
     owner = await world.signIn('portal', 'owner@demo.test')
-    owner.page.setDefaultTimeout(15_000)
   })
   afterAll(() => world?.stop())
 

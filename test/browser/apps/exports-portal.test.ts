@@ -11,7 +11,6 @@ describe('exports in the portal', needs(chromiumPath, 'Chromium is not installed
   beforeAll(async () => {
     world = await startAppWorld()
     owner = await world.signIn('portal', 'owner@demo.test')
-    owner.page.setDefaultTimeout(15_000)
   })
   afterAll(() => world?.stop())
 
@@ -27,7 +26,7 @@ describe('exports in the portal', needs(chromiumPath, 'Chromium is not installed
     await done(owner, 'The export is being prepared.')
     await heading(owner, 'Exports')
     const download = owner.page.getByRole('button', { name: /^Download/ })
-    await download.waitFor({ timeout: 30_000 })
+    await download.waitFor({ timeout: 60_000 })
     await inspect(owner, 'portal-exports-completed')
     for (let times = 0; times < 2; times++) {
       const [file] = await Promise.all([owner.page.waitForEvent('download'), download.click()])

@@ -16,11 +16,7 @@ describe('the people of a workspace in the portal', needs(chromiumPath, 'Chromiu
   })
   afterAll(() => world?.stop())
 
-  const signIn = async (email: string, password?: string) => {
-    const visitor = await world.signIn('portal', email, password)
-    visitor.page.setDefaultTimeout(15_000)
-    return visitor
-  }
+  const signIn = (email: string, password?: string) => world.signIn('portal', email, password)
 
   test('a person who was invited registers, joins, gets other roles, and loses entries with them', async () => {
     const email = newEmail()

@@ -48,7 +48,7 @@ describe('the overview of the console in Chromium', needs(chromiumPath, 'Chromiu
 
     await transfer()
     const card = page.getByRole('link', { name: /^Transfers to approve/ })
-    await expect.poll(() => card.textContent(), { timeout: 30_000 }).toMatch(/^Transfers to approve1Oldest: /)
+    await expect.poll(() => card.textContent(), { timeout: 60_000 }).toMatch(/^Transfers to approve1Oldest: /)
     expect(await page.getByText('Nothing is waiting.').count()).toBe(0)
     await page.emulateMedia({ colorScheme: 'dark' })
     await inspect(visitor, 'console-overview-dark')

@@ -17,7 +17,6 @@ describe('after the recovery of an account', needs(chromiumPath, 'Chromium is no
     world = await startAppWorld()
     await recoverAnOwner()
     owner = await world.signIn('portal', 'owner@demo.test')
-    owner.page.setDefaultTimeout(15_000)
   })
   afterAll(() => world?.stop())
 

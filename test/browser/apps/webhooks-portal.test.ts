@@ -6,7 +6,7 @@ import { button, done, heading, open, submit } from './workspace-people.ts'
 import { type AppWorld, inspect, startAppWorld, type Visitor } from './world.ts'
 
 /** A delivery can wait for the next run of the job. */
-const late = { timeout: 20_000 }
+const late = { timeout: 60_000 }
 
 describe('webhooks in the portal', needs(chromiumPath, 'Chromium is not installed'), () => {
   let world: AppWorld
@@ -16,7 +16,6 @@ describe('webhooks in the portal', needs(chromiumPath, 'Chromium is not installe
     receiver = await startReceiver()
     world = await startAppWorld()
     owner = await world.signIn('portal', 'owner@demo.test')
-    owner.page.setDefaultTimeout(15_000)
   })
   afterAll(async () => {
     await world?.stop()
@@ -32,7 +31,7 @@ describe('webhooks in the portal', needs(chromiumPath, 'Chromium is not installe
           await button(owner, 'Refresh').click()
           return owner.page.getByRole('table', { name: 'Deliveries' }).allTextContents()
         },
-        { timeout: 20_000, interval: 500 },
+        { timeout: 60_000, interval: 500 },
       )
       .toEqual([expect.stringContaining(text)])
   }
