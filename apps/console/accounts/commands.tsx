@@ -7,11 +7,10 @@ import {
   suspendAccount,
   terminateAccountSessions,
 } from 'portal-client'
-import type { ReactNode } from 'react'
 import { client } from '../../kit/client.ts'
 import { t } from '../../kit/i18n.ts'
 import { useSession } from '../../kit/session.tsx'
-import { Command, useMissing } from '../records/command.tsx'
+import { Command, CommandRow, useMissing } from '../records/command.tsx'
 
 /** The commands that the status of the account allows. Nobody decides on their own account. */
 export function AccountCommands({ account }: { account: Account }) {
@@ -28,7 +27,7 @@ export function AccountCommands({ account }: { account: Account }) {
     <div className="records-rows">
       {status === 'PENDING_APPROVAL' && (
         <>
-          <Row about={t('accounts.approveAbout')}>
+          <CommandRow about={t('accounts.approveAbout')}>
             <Command
               label={t('accounts.approve')}
               question={t('accounts.approveQuestion', values)}
@@ -36,8 +35,8 @@ export function AccountCommands({ account }: { account: Account }) {
               blocked={approval}
               run={() => client.call(approveAccount, { params })}
             />
-          </Row>
-          <Row about={t('accounts.rejectAbout')}>
+          </CommandRow>
+          <CommandRow about={t('accounts.rejectAbout')}>
             <Command
               label={t('accounts.reject')}
               question={t('accounts.rejectQuestion', values)}
@@ -47,11 +46,11 @@ export function AccountCommands({ account }: { account: Account }) {
               asksReason
               run={(form) => client.call(rejectAccount, { params, body: { reason: form('reason') } })}
             />
-          </Row>
+          </CommandRow>
         </>
       )}
       {status === 'ACTIVE' && (
-        <Row about={t('accounts.suspendAbout')}>
+        <CommandRow about={t('accounts.suspendAbout')}>
           <Command
             label={t('accounts.suspend')}
             question={t('accounts.suspendQuestion', values)}
@@ -61,10 +60,10 @@ export function AccountCommands({ account }: { account: Account }) {
             asksReason
             run={(form) => client.call(suspendAccount, { params, body: { reason: form('reason') } })}
           />
-        </Row>
+        </CommandRow>
       )}
       {status === 'SUSPENDED' && (
-        <Row about={t('accounts.reactivateAbout')}>
+        <CommandRow about={t('accounts.reactivateAbout')}>
           <Command
             label={t('accounts.reactivate')}
             question={t('accounts.reactivateQuestion', values)}
@@ -72,9 +71,9 @@ export function AccountCommands({ account }: { account: Account }) {
             blocked={suspension}
             run={() => client.call(reactivateAccount, { params })}
           />
-        </Row>
+        </CommandRow>
       )}
-      <Row about={t('accounts.endSessionsAbout')}>
+      <CommandRow about={t('accounts.endSessionsAbout')}>
         <Command
           label={t('accounts.endSessions')}
           question={t('accounts.endSessionsQuestion', values)}
@@ -83,8 +82,8 @@ export function AccountCommands({ account }: { account: Account }) {
           tone="danger"
           run={() => client.call(terminateAccountSessions, { params })}
         />
-      </Row>
-      <Row about={t('accounts.resetFactorsAbout')}>
+      </CommandRow>
+      <CommandRow about={t('accounts.resetFactorsAbout')}>
         <Command
           label={t('accounts.resetFactors')}
           question={t('accounts.resetFactorsQuestion', values)}
@@ -94,16 +93,7 @@ export function AccountCommands({ account }: { account: Account }) {
           tone="danger"
           asksReason
         />
-      </Row>
-    </div>
-  )
-}
-
-function Row({ about, children }: { about: string; children: ReactNode }) {
-  return (
-    <div className="records-row">
-      <p>{about}</p>
-      {children}
+      </CommandRow>
     </div>
   )
 }

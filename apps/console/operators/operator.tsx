@@ -16,7 +16,7 @@ import { useParameter } from '../../kit/pages.tsx'
 import { useSession } from '../../kit/session.tsx'
 import { Empty, QueryView } from '../../kit/states.tsx'
 import { AccountStatusBadge } from '../accounts/status.tsx'
-import { Command, useMissing } from '../records/command.tsx'
+import { Command, CommandRow, useMissing } from '../records/command.tsx'
 import { AccountLink } from '../records/links.tsx'
 import { byArea } from './permissions.ts'
 
@@ -79,10 +79,13 @@ function Commands({ operator: { bizId, accountEmail, permissionCodes } }: { oper
   const chosen = (form: Values, codes: readonly string[]) => codes.filter((code) => form(code) === 'on')
   return (
     <div className="records-rows">
-      <div className="records-row">
-        <p>
-          {t('operators.proposeAbout')} <Link href="/queues/proposals">{t('operators.proposals')}</Link>
-        </p>
+      <CommandRow
+        about={
+          <>
+            {t('operators.proposeAbout')} <Link href="/queues/proposals">{t('operators.proposals')}</Link>
+          </>
+        }
+      >
         <Command
           label={t('operators.propose')}
           question={t('operators.proposeQuestion', values)}
@@ -98,9 +101,8 @@ function Commands({ operator: { bizId, accountEmail, permissionCodes } }: { oper
         >
           <Choices codes={offered} isChecked={(code) => permissionCodes.includes(code)} />
         </Command>
-      </div>
-      <div className="records-row">
-        <p>{t('operators.revokeAbout')}</p>
+      </CommandRow>
+      <CommandRow about={t('operators.revokeAbout')}>
         <Command
           label={t('operators.revoke')}
           question={t('operators.revokeQuestion', values)}
@@ -117,7 +119,7 @@ function Commands({ operator: { bizId, accountEmail, permissionCodes } }: { oper
         >
           <Choices codes={permissionCodes} isChecked={() => false} />
         </Command>
-      </div>
+      </CommandRow>
     </div>
   )
 }

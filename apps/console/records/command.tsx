@@ -1,12 +1,10 @@
-import { type ReactNode, useId, useState } from 'react'
-import { refreshData } from '../../kit/app.tsx'
-import { Dialog } from '../../kit/dialog.tsx'
-import { Form, TextAreaField, type Values } from '../../kit/forms.tsx'
+import { type ReactNode, useId } from 'react'
+import { Command as AskedCommand } from '../../kit/command/command.tsx'
+import { TextAreaField, type Values } from '../../kit/forms.tsx'
 import { permissionName, t } from '../../kit/i18n.ts'
 import { usePermission } from '../../kit/session.tsx'
-import { notify } from '../../kit/toasts.tsx'
 
-interface CommandProps<Reply> {
+interface Props<Reply> {
   /** The text of the button, which is also the title of the dialog. */
   label: string
   /** What the command does. Shown in the dialog. */
@@ -16,7 +14,7 @@ interface CommandProps<Reply> {
   run(values: Values): Promise<Reply>
   /** Why the user cannot run the command now. */
   blocked?: string | null | undefined
-  tone?: 'primary' | 'danger'
+  tone?: 'danger'
   /** Asks for the reason, as the field `reason`. */
   asksReason?: boolean
   /** Further fields of the dialog. */
@@ -24,29 +22,24 @@ interface CommandProps<Reply> {
 }
 
 /** A button whose dialog asks before it runs a command. A blocked command says why. */
-export function Command<Reply>(props: CommandProps<Reply>) {
-  const { label, question, done, run, blocked, tone = 'primary', asksReason = false, children } = props
-  const [isOpen, setOpen] = useState(false)
-  const submit = async (values: Values): Promise<void> => {
-    const reply = await run(values)
-    setOpen(false)
-    notify(typeof done === 'string' ? done : done(reply))
-    await refreshData()
-  }
-  if (blocked) return <Blocked label={label} why={blocked} />
+export function Command<Reply>({ question, blocked, asksReason = false, children, ...command }: Props<Reply>) {
+  if (blocked) return <Blocked label={command.label} why={blocked} />
   return (
-    <>
-      <button type="button" className={tone === 'danger' ? 'danger' : undefined} onClick={() => setOpen(true)}>
-        {label}
-      </button>
-      <Dialog title={label} isOpen={isOpen} onClose={() => setOpen(false)}>
-        <p>{question}</p>
-        <Form submit={label} tone={tone} onSubmit={submit}>
-          {children}
-          {asksReason && <TextAreaField label={t('records.reason')} name="reason" required />}
-        </Form>
-      </Dialog>
-    </>
+    <AskedCommand {...command}>
+      <p>{question}</p>
+      {children}
+      {asksReason && <TextAreaField label={t('records.reason')} name="reason" required />}
+    </AskedCommand>
+  )
+}
+
+/** A command below others, with a sentence about it. */
+export function CommandRow({ about, children }: { about: ReactNode; children: ReactNode }) {
+  return (
+    <div className="records-row">
+      <p>{about}</p>
+      {children}
+    </div>
   )
 }
 

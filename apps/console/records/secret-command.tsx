@@ -1,9 +1,10 @@
 import { type ReactNode, useState } from 'react'
 import { refreshData } from '../../kit/app.tsx'
+import { Secret } from '../../kit/command/secret.tsx'
 import { Dialog } from '../../kit/dialog.tsx'
 import { Form, type Values } from '../../kit/forms.tsx'
+import { t } from '../../kit/i18n.ts'
 import { Blocked, useMissing } from './command.tsx'
-import { Secret } from './secret.tsx'
 
 interface Props {
   label: string
@@ -38,7 +39,14 @@ export function SecretCommand({ label, question, permission, run, children }: Pr
       </button>
       <Dialog title={label} isOpen={isOpen} onClose={close}>
         {secret !== null ? (
-          <Secret secret={secret} onClose={close} />
+          <>
+            <Secret label={t('records.secret')} value={secret} />
+            <div className="form-actions">
+              <button type="button" className="primary" onClick={close}>
+                {t('records.secretKept')}
+              </button>
+            </div>
+          </>
         ) : (
           <>
             <p>{question}</p>

@@ -1,7 +1,7 @@
 import { type AllWebhook, disableAnyWebhook, enableAnyWebhook } from 'portal-client'
 import { client } from '../../kit/client.ts'
 import { t } from '../../kit/i18n.ts'
-import { Command, useMissing } from '../records/command.tsx'
+import { Command, CommandRow, useMissing } from '../records/command.tsx'
 
 /** The commands of operators on a webhook of a workspace, whose members manage it. */
 export function AnyCommands({ webhook: { bizId, webhookStatus, url } }: { webhook: AllWebhook }) {
@@ -10,8 +10,7 @@ export function AnyCommands({ webhook: { bizId, webhookStatus, url } }: { webhoo
   const { code } = webhookStatus
   if (code === 'DELETED') return <p>{t('webhooks.final')}</p>
   return (
-    <div className="records-row">
-      <p>{t('webhooks.anyAbout')}</p>
+    <CommandRow about={t('webhooks.anyAbout')}>
       {code === 'ACTIVE' || code === 'FAILED' ? (
         <Command
           label={t('webhooks.disable')}
@@ -32,6 +31,6 @@ export function AnyCommands({ webhook: { bizId, webhookStatus, url } }: { webhoo
           asksReason
         />
       )}
-    </div>
+    </CommandRow>
   )
 }

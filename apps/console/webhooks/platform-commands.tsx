@@ -8,12 +8,11 @@ import {
   testPlatformWebhook,
   updatePlatformWebhook,
 } from 'portal-client'
-import type { ReactNode } from 'react'
 import { useLocation } from 'wouter'
 import { client } from '../../kit/client.ts'
 import { TextField } from '../../kit/forms.tsx'
 import { t } from '../../kit/i18n.ts'
-import { Command, useMissing } from '../records/command.tsx'
+import { Command, CommandRow, useMissing } from '../records/command.tsx'
 import { SecretCommand } from '../records/secret-command.tsx'
 import { bodyOf, WebhookFields } from './fields.tsx'
 
@@ -28,7 +27,7 @@ export function PlatformCommands({ webhook }: { webhook: AllWebhook }) {
   if (code === 'DELETED') return <p>{t('webhooks.final')}</p>
   return (
     <div className="records-rows">
-      <Row about={t('webhooks.editAbout')}>
+      <CommandRow about={t('webhooks.editAbout')}>
         <Command
           label={t('webhooks.edit')}
           question={t('webhooks.editQuestion')}
@@ -38,8 +37,8 @@ export function PlatformCommands({ webhook }: { webhook: AllWebhook }) {
         >
           <WebhookFields webhook={webhook} />
         </Command>
-      </Row>
-      <Row about={t('webhooks.testAbout')}>
+      </CommandRow>
+      <CommandRow about={t('webhooks.testAbout')}>
         <Command
           label={t('webhooks.test')}
           question={t('webhooks.testQuestion', values)}
@@ -47,8 +46,8 @@ export function PlatformCommands({ webhook }: { webhook: AllWebhook }) {
           done={({ deliveryStatus }) => t('webhooks.tested', { status: deliveryStatus.label })}
           blocked={blocked ?? (code === 'ACTIVE' ? null : t('webhooks.notActive'))}
         />
-      </Row>
-      <Row about={t('webhooks.replayAbout')}>
+      </CommandRow>
+      <CommandRow about={t('webhooks.replayAbout')}>
         <Command
           label={t('webhooks.replay')}
           question={t('webhooks.replayQuestion', values)}
@@ -60,16 +59,16 @@ export function PlatformCommands({ webhook }: { webhook: AllWebhook }) {
         >
           <TextField label={t('webhooks.since')} name="since" type="datetime-local" required />
         </Command>
-      </Row>
-      <Row about={t('webhooks.rotateAbout')}>
+      </CommandRow>
+      <CommandRow about={t('webhooks.rotateAbout')}>
         <SecretCommand
           label={t('webhooks.rotate')}
           question={t('webhooks.rotateQuestion', values)}
           permission="webhook:manage"
           run={async () => (await client.call(rotatePlatformSecret, { body })).secret}
         />
-      </Row>
-      <Row about={t('webhooks.statusAbout')}>
+      </CommandRow>
+      <CommandRow about={t('webhooks.statusAbout')}>
         {code === 'ACTIVE' || code === 'FAILED' ? (
           <Command
             label={t('webhooks.disable')}
@@ -88,8 +87,8 @@ export function PlatformCommands({ webhook }: { webhook: AllWebhook }) {
             blocked={blocked}
           />
         )}
-      </Row>
-      <Row about={t('webhooks.deleteAbout')}>
+      </CommandRow>
+      <CommandRow about={t('webhooks.deleteAbout')}>
         <Command
           label={t('webhooks.delete')}
           question={t('webhooks.deleteQuestion', values)}
@@ -101,16 +100,7 @@ export function PlatformCommands({ webhook }: { webhook: AllWebhook }) {
           blocked={blocked}
           tone="danger"
         />
-      </Row>
-    </div>
-  )
-}
-
-function Row({ about, children }: { about: string; children: ReactNode }) {
-  return (
-    <div className="records-row">
-      <p>{about}</p>
-      {children}
+      </CommandRow>
     </div>
   )
 }

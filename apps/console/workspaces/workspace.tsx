@@ -16,7 +16,7 @@ import { Page, Section } from '../../kit/page.tsx'
 import { useParameter } from '../../kit/pages.tsx'
 import { useSession } from '../../kit/session.tsx'
 import { Empty, QueryView } from '../../kit/states.tsx'
-import { Command, useMissing } from '../records/command.tsx'
+import { Command, CommandRow, useMissing } from '../records/command.tsx'
 import { Members } from './members.tsx'
 import { orderKinds } from './order-kinds.ts'
 import { ActiveBadge } from './status.tsx'
@@ -89,8 +89,7 @@ function Commands({ workspace: { bizId, workspaceName, workspaceStatus } }: { wo
   const values = { name: workspaceName }
   return (
     <div className="records-rows">
-      <div className="records-row">
-        <p>{t('workspaces.freezeAbout')}</p>
+      <CommandRow about={t('workspaces.freezeAbout')}>
         {workspaceStatus.code === 'ACTIVE' ? (
           <Command
             label={t('workspaces.freeze')}
@@ -111,9 +110,8 @@ function Commands({ workspace: { bizId, workspaceName, workspaceStatus } }: { wo
             asksReason
           />
         )}
-      </div>
-      <div className="records-row">
-        <p>{t('workspaces.ownerAbout')}</p>
+      </CommandRow>
+      <CommandRow about={t('workspaces.ownerAbout')}>
         <Command
           label={t('workspaces.proposeOwner')}
           question={t('workspaces.ownerQuestion', values)}
@@ -126,7 +124,7 @@ function Commands({ workspace: { bizId, workspaceName, workspaceStatus } }: { wo
         >
           <TextField label={t('workspaces.newOwner')} name="userBizId" required autoComplete="off" />
         </Command>
-      </div>
+      </CommandRow>
     </div>
   )
 }

@@ -9,6 +9,7 @@ import {
 } from 'portal-client'
 import { refreshData } from '../app.tsx'
 import { client } from '../client.ts'
+import { Command } from '../command/command.tsx'
 import { formatAge, formatTime } from '../format.ts'
 import { CheckField, Form, TextAreaField, type Values } from '../forms.tsx'
 import { t } from '../i18n.ts'
@@ -16,7 +17,6 @@ import { Table } from '../list.tsx'
 import { Section } from '../page.tsx'
 import { Badge, Empty, QueryView } from '../states.tsx'
 import { notify } from '../toasts.tsx'
-import { ConfirmButton } from './confirm-button.tsx'
 import { SubPage } from './sub-page.tsx'
 
 /** The addresses from which the account can be used. */
@@ -42,16 +42,6 @@ export default function IpWhitelistPage() {
 }
 
 function State({ whitelist: { enabled, entries } }: { whitelist: IpWhitelist }) {
-  const enable = async (values: Values): Promise<void> => {
-    await client.call(enableIpWhitelist, { body: { force: values('force') === 'on' } })
-    notify(t('account.whitelistOn'))
-    await refreshData()
-  }
-  const disable = async (): Promise<void> => {
-    await client.call(disableIpWhitelist)
-    notify(t('account.whitelistOff'))
-    await refreshData()
-  }
   return (
     <>
       <p>
@@ -61,15 +51,26 @@ function State({ whitelist: { enabled, entries } }: { whitelist: IpWhitelist }) 
       <OwnAddress />
       <div className="form-actions">
         {enabled ? (
-          <ConfirmButton label={t('account.disable')} onConfirm={disable}>
+          <Command
+            label={t('account.disable')}
+            done={t('account.whitelistOff')}
+            tone="danger"
+            run={() => client.call(disableIpWhitelist)}
+          >
             <p>{t('account.disableHint')}</p>
-          </ConfirmButton>
+          </Command>
         ) : (
-          <ConfirmButton label={t('account.enable')} tone="primary" onConfirm={enable} disabled={entries.length === 0}>
+          <Command
+            label={t('account.enable')}
+            done={t('account.whitelistOn')}
+            tone="primary"
+            disabled={entries.length === 0}
+            run={(values) => client.call(enableIpWhitelist, { body: { force: values('force') === 'on' } })}
+          >
             <p className="notice">{t('account.lockOut')}</p>
             <OwnAddress />
             <CheckField label={t('account.force')} name="force" />
-          </ConfirmButton>
+          </Command>
         )}
         {!enabled && entries.length === 0 && <p className="hint">{t('account.addFirst')}</p>}
       </div>

@@ -9,6 +9,7 @@ import {
 } from 'portal-client'
 import { refreshData } from '../app.tsx'
 import { client } from '../client.ts'
+import { Command } from '../command/command.tsx'
 import { formatAge, formatTime } from '../format.ts'
 import { Form, TextField, type Values } from '../forms.tsx'
 import { t } from '../i18n.ts'
@@ -16,7 +17,6 @@ import { Table } from '../list.tsx'
 import { Section } from '../page.tsx'
 import { Badge, QueryView } from '../states.tsx'
 import { notify } from '../toasts.tsx'
-import { ConfirmButton } from './confirm-button.tsx'
 import { deviceOf } from './device.ts'
 import { SubPage } from './sub-page.tsx'
 
@@ -50,28 +50,30 @@ export default function SessionsPage() {
 
 function End({ session: { sessionId, userAgent, clientIp, isCurrent } }: { session: Session }) {
   if (isCurrent) return <Badge tone="good">{t('account.thisSession')}</Badge>
-  const end = async (): Promise<void> => {
-    await client.call(terminateSession, { body: { sessionId } })
-    notify(t('account.sessionEnded'))
-    await refreshData()
-  }
+  const device = deviceOf(userAgent)
   return (
-    <ConfirmButton label={t('account.endSession')} onConfirm={end}>
-      <p>{t('account.endSessionOf', { device: deviceOf(userAgent), address: clientIp })}</p>
-    </ConfirmButton>
+    <Command
+      label={t('account.endSession')}
+      subject={device}
+      done={t('account.sessionEnded')}
+      tone="danger"
+      run={() => client.call(terminateSession, { body: { sessionId } })}
+    >
+      <p>{t('account.endSessionOf', { device, address: clientIp })}</p>
+    </Command>
   )
 }
 
 function EndOthers() {
-  const end = async (): Promise<void> => {
-    const { terminatedSessions } = await client.call(terminateAllSessions)
-    notify(t('account.sessionsEnded', { count: terminatedSessions }))
-    await refreshData()
-  }
   return (
-    <ConfirmButton label={t('account.endOthers')} onConfirm={end}>
+    <Command
+      label={t('account.endOthers')}
+      done={({ terminatedSessions }) => t('account.sessionsEnded', { count: terminatedSessions })}
+      tone="danger"
+      run={() => client.call(terminateAllSessions)}
+    >
       <p>{t('account.endOthersHint')}</p>
-    </ConfirmButton>
+    </Command>
   )
 }
 

@@ -7,8 +7,8 @@ import { t } from '../../kit/i18n.ts'
 import { ListQuery, Table } from '../../kit/list.tsx'
 import { Page } from '../../kit/page.tsx'
 import { Filters, InputFilter, IntervalFilter, StatusFilter, useFilter, useInterval } from '../orders/filters.tsx'
-import { Permitted } from '../orders/permitted.tsx'
 import { StatusBadge } from '../orders/status.tsx'
+import { Permitted } from '../permissions/permissions.tsx'
 import { useTimeZone, useWorkspace } from '../workspace.tsx'
 
 /** The exchanges of the workspace. */

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ReadPermissionTreeNode, readPermissionTree } from 'portal-client'
+import type { ReactNode } from 'react'
 import { client } from '../../kit/client.ts'
 import { permissionName, t } from '../../kit/i18n.ts'
 import { usePermission } from '../../kit/session.tsx'
@@ -24,6 +25,11 @@ export function usePermissionNodes(codes: readonly string[]): readonly Permissio
 /** Every permission that a role can have. Empty until it is known. */
 export function useAllPermissions(): readonly string[] {
   return (useTree() ?? []).flatMap(codesIn)
+}
+
+/** Shows `children` to users with the permission, and the missing permission to the others. */
+export function Permitted({ permission, children }: { permission: string; children: ReactNode }) {
+  return usePermission(permission) ? children : <Lacking permission={permission} />
 }
 
 /** Says why something is not possible, unless the user has the permission. */

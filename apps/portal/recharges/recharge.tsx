@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { cancelRecharge, listRechargeChannels, type Recharge, readRecharge } from 'portal-client'
 import { Link } from 'wouter'
 import { client } from '../../kit/client.ts'
+import { Command } from '../../kit/command/command.tsx'
 import { formatMoney, formatTime } from '../../kit/format.ts'
 import { TextField } from '../../kit/forms.tsx'
 import { t } from '../../kit/i18n.ts'
@@ -9,10 +10,9 @@ import { Page, Section } from '../../kit/page.tsx'
 import { useParameter } from '../../kit/pages.tsx'
 import { usePermission } from '../../kit/session.tsx'
 import { QueryView } from '../../kit/states.tsx'
-import { CommandButton } from '../orders/command.tsx'
-import { Permitted } from '../orders/permitted.tsx'
 import { OrderFacts, StatusHistory } from '../orders/status.tsx'
 import { WalletName } from '../orders/wallets.tsx'
+import { Permitted } from '../permissions/permissions.tsx'
 import { useTimeZone, useWorkspace } from '../workspace.tsx'
 import { ProofForm } from './proof.tsx'
 
@@ -91,10 +91,11 @@ function Pay({ recharge }: { recharge: Recharge }) {
           <ProofForm rechargeId={bizId} />
         </Permitted>
         <div>
-          <CommandButton
+          <Command
             label={t('recharges.cancel')}
-            question={t('recharges.cancelQuestion')}
+            title={t('recharges.cancelQuestion')}
             done={t('recharges.cancelled')}
+            tone="danger"
             run={(values) => {
               const body = { cancelReason: values('cancelReason') }
               return client.call(cancelRecharge, { workspaceId, params: { recharge_id: bizId }, body })
@@ -102,7 +103,7 @@ function Pay({ recharge }: { recharge: Recharge }) {
           >
             <p>{t('recharges.cancelEffect')}</p>
             <TextField label={t('orders.reason')} name="cancelReason" maxLength={200} required />
-          </CommandButton>
+          </Command>
         </div>
       </Permitted>
     </Section>

@@ -1,15 +1,15 @@
 import { useQuery } from '@tanstack/react-query'
 import { cancelTransfer, readTransfer, type Transfer } from 'portal-client'
 import { client } from '../../kit/client.ts'
+import { Command } from '../../kit/command/command.tsx'
 import { formatMoney } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
 import { Page } from '../../kit/page.tsx'
 import { useParameter } from '../../kit/pages.tsx'
 import { QueryView } from '../../kit/states.tsx'
-import { CommandButton } from '../orders/command.tsx'
-import { Permitted } from '../orders/permitted.tsx'
 import { OrderFacts, StatusHistory } from '../orders/status.tsx'
 import { WalletName } from '../orders/wallets.tsx'
+import { Permitted } from '../permissions/permissions.tsx'
 import { useWorkspace } from '../workspace.tsx'
 
 /** A transfer with its state. */
@@ -59,14 +59,15 @@ function Pending({ transfer: { bizId, workspaceBizId } }: { transfer: Transfer }
       <p>{t('transfers.waits')}</p>
       {workspaceBizId === workspaceId && (
         <Permitted permission="transfer:create">
-          <CommandButton
+          <Command
             label={t('transfers.cancel')}
-            question={t('transfers.cancelQuestion')}
+            title={t('transfers.cancelQuestion')}
             done={t('transfers.cancelled')}
+            tone="danger"
             run={() => client.call(cancelTransfer, { workspaceId, params: { order_id: bizId } })}
           >
             <p>{t('transfers.cancelEffect')}</p>
-          </CommandButton>
+          </Command>
         </Permitted>
       )}
     </div>

@@ -2,14 +2,14 @@ import { useQuery } from '@tanstack/react-query'
 import { createWallet, listWallets, type Wallet } from 'portal-client'
 import { Link } from 'wouter'
 import { client } from '../../kit/client.ts'
+import { Command } from '../../kit/command/command.tsx'
 import { formatMoney } from '../../kit/format.ts'
 import { TextField, type Values } from '../../kit/forms.tsx'
 import { t } from '../../kit/i18n.ts'
 import { Page } from '../../kit/page.tsx'
 import { Badge, Empty, QueryView } from '../../kit/states.tsx'
-import { CommandButton } from '../orders/command.tsx'
-import { Permitted } from '../orders/permitted.tsx'
 import { useBalance } from '../orders/wallets.tsx'
+import { Permitted } from '../permissions/permissions.tsx'
 import { useWorkspace } from '../workspace.tsx'
 
 /** The wallets of the workspace with their balances. */
@@ -67,16 +67,10 @@ function OpenWallet({ workspaceId }: { workspaceId: string }) {
   }
   return (
     <Permitted permission="wallet:create">
-      <CommandButton
-        label={t('wallets.open')}
-        question={t('wallets.open')}
-        done={t('wallets.opened')}
-        tone="primary"
-        run={run}
-      >
+      <Command label={t('wallets.open')} title={t('wallets.open')} done={t('wallets.opened')} tone="primary" run={run}>
         <TextField label={t('wallets.currency')} name="currency" hint={t('wallets.currencyHint')} required />
         <TextField label={t('wallets.name')} name="walletName" hint={t('orders.optional')} />
-      </CommandButton>
+      </Command>
     </Permitted>
   )
 }

@@ -2,15 +2,15 @@ import { useQuery } from '@tanstack/react-query'
 import { listWithdrawalChannels, reactivateWithdrawalChannel, type WithdrawalChannel } from 'portal-client'
 import { Link } from 'wouter'
 import { client } from '../../kit/client.ts'
+import { Command } from '../../kit/command/command.tsx'
 import { formatTime } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
 import { Table } from '../../kit/list.tsx'
 import { Page } from '../../kit/page.tsx'
 import { usePermission } from '../../kit/session.tsx'
 import { Empty, QueryView } from '../../kit/states.tsx'
-import { CommandButton } from '../orders/command.tsx'
-import { Permitted } from '../orders/permitted.tsx'
 import { StatusBadge } from '../orders/status.tsx'
+import { Permitted } from '../permissions/permissions.tsx'
 import { useTimeZone, useWorkspace } from '../workspace.tsx'
 
 /** The payout accounts of the workspace with their states. */
@@ -93,16 +93,16 @@ function Reactivate({ account }: { account: WithdrawalChannel }) {
   const { bizId, workspaceBizId: workspaceId } = account
   return (
     <Permitted permission="withdrawal-channel:manage">
-      <CommandButton
+      <Command
         label={t('withdrawals.reactivate')}
-        question={t('withdrawals.reactivateQuestion')}
+        title={t('withdrawals.reactivateQuestion')}
         done={t('withdrawals.reactivated')}
         tone="primary"
         run={() => client.call(reactivateWithdrawalChannel, { workspaceId, params: { withdrawal_channel_id: bizId } })}
       >
         <p>{t('withdrawals.suspended')}</p>
         <p>{accountLabel(account)}</p>
-      </CommandButton>
+      </Command>
     </Permitted>
   )
 }

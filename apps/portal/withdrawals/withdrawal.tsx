@@ -1,15 +1,15 @@
 import { useQuery } from '@tanstack/react-query'
 import { cancelWithdrawal, readWithdrawal, type Withdrawal } from 'portal-client'
 import { client } from '../../kit/client.ts'
+import { Command } from '../../kit/command/command.tsx'
 import { formatMoney } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
 import { Page } from '../../kit/page.tsx'
 import { useParameter } from '../../kit/pages.tsx'
 import { QueryView } from '../../kit/states.tsx'
-import { CommandButton } from '../orders/command.tsx'
-import { Permitted } from '../orders/permitted.tsx'
 import { OrderFacts, StatusHistory } from '../orders/status.tsx'
 import { WalletName } from '../orders/wallets.tsx'
+import { Permitted } from '../permissions/permissions.tsx'
 import { useWorkspace } from '../workspace.tsx'
 import { accountLabel, useAccounts } from './accounts.tsx'
 
@@ -79,14 +79,15 @@ function Pending({ withdrawal: { bizId } }: { withdrawal: Withdrawal }) {
     <div className="notice">
       <p>{t('withdrawals.waits')}</p>
       <Permitted permission="withdrawal:create">
-        <CommandButton
+        <Command
           label={t('withdrawals.cancel')}
-          question={t('withdrawals.cancelQuestion')}
+          title={t('withdrawals.cancelQuestion')}
           done={t('withdrawals.cancelled')}
+          tone="danger"
           run={() => client.call(cancelWithdrawal, { workspaceId, params: { withdrawal_id: bizId } })}
         >
           <p>{t('transfers.cancelEffect')}</p>
-        </CommandButton>
+        </Command>
       </Permitted>
     </div>
   )

@@ -15,9 +15,9 @@ import {
   useInterval,
   WalletFilter,
 } from '../orders/filters.tsx'
-import { Permitted } from '../orders/permitted.tsx'
 import { StatusBadge } from '../orders/status.tsx'
 import { WalletName } from '../orders/wallets.tsx'
+import { Permitted } from '../permissions/permissions.tsx'
 import { useTimeZone, useWorkspace } from '../workspace.tsx'
 
 /** The payouts of the workspace. */

@@ -60,7 +60,7 @@ describe('exchanges in the portal', needs(chromiumPath, 'Chromium is not install
     const { page } = visitor
     await visitor.go('/exchanges')
     await page.getByRole('cell', { name: '100.00 USD' }).waitFor()
-    await page.getByText('Your role has no permission “Make exchanges”.').waitFor()
+    await page.getByText('Your role does not have the permission “Make exchanges”.').waitFor()
     await inspect(visitor, 'portal-exchanges-member')
     await visitor.context.close()
   })

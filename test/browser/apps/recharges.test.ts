@@ -125,7 +125,7 @@ describe('recharges in the portal', needs(chromiumPath, 'Chromium is not install
     const visitor = await world.signIn('portal', 'member@demo.test')
     const { page } = visitor
     await visitor.go('/recharges')
-    await page.getByText('Your role has no permission “Make recharges”.').waitFor()
+    await page.getByText('Your role does not have the permission “Make recharges”.').waitFor()
     await inspect(visitor, 'portal-recharges-member')
     await visitor.go('/recharges/new')
     await page.getByText('You do not have the permission for this page.').waitFor()

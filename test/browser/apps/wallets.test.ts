@@ -33,7 +33,7 @@ describe('wallets in the portal', needs(chromiumPath, 'Chromium is not installed
   test('a member sees the wallets, and why she cannot open one', async () => {
     const visitor = await world.signIn('portal', 'member@demo.test')
     const { page } = visitor
-    await page.getByText('Your role has no permission “Open wallets”.').waitFor()
+    await page.getByText('Your role does not have the permission “Open wallets”.').waitFor()
     expect(await page.getByRole('button', { name: 'Open a wallet' }).count()).toBe(0)
     await inspect(visitor, 'portal-wallets-member')
     await visitor.context.close()

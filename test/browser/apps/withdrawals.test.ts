@@ -117,10 +117,10 @@ describe('withdrawals in the portal', needs(chromiumPath, 'Chromium is not insta
     const visitor = await world.signIn('portal', 'member@demo.test')
     const { page } = visitor
     await visitor.go('/withdrawals')
-    await page.getByText('Your role has no permission “Make withdrawals”.').waitFor()
+    await page.getByText('Your role does not have the permission “Make withdrawals”.').waitFor()
     await inspect(visitor, 'portal-withdrawals-member')
     await visitor.go('/payout-accounts')
-    await page.getByText('Your role has no permission “Manage withdrawal channels”.').waitFor()
+    await page.getByText('Your role does not have the permission “Manage withdrawal channels”.').waitFor()
     await visitor.context.close()
   })
 })

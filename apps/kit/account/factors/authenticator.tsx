@@ -4,13 +4,13 @@ import { useState } from 'react'
 import { Link } from 'wouter'
 import { refreshData } from '../../app.tsx'
 import { client } from '../../client.ts'
+import { Command } from '../../command/command.tsx'
 import { formatTime } from '../../format.ts'
 import { Form, TextField, type Values } from '../../forms.tsx'
 import { t } from '../../i18n.ts'
 import { Section } from '../../page.tsx'
 import { Badge, QueryView } from '../../states.tsx'
 import { notify } from '../../toasts.tsx'
-import { ConfirmButton } from '../confirm-button.tsx'
 import { SubPage } from '../sub-page.tsx'
 import { QrCode } from './qr-code.tsx'
 
@@ -33,11 +33,6 @@ export default function AuthenticatorPage() {
 }
 
 function Active({ since }: { since: string | null }) {
-  const remove = async (): Promise<void> => {
-    await client.call(revokeOtp, {})
-    notify(t('account.appRemoved'))
-    await refreshData()
-  }
   return (
     <>
       <p>
@@ -48,9 +43,14 @@ function Active({ since }: { since: string | null }) {
         <Link href="/security/backup-codes">{t('account.makeBackupCodes')}</Link>
       </p>
       <div className="form-actions">
-        <ConfirmButton label={t('account.removeApp')} onConfirm={remove}>
+        <Command
+          label={t('account.removeApp')}
+          done={t('account.appRemoved')}
+          tone="danger"
+          run={() => client.call(revokeOtp, {})}
+        >
           <p>{t('account.removeAppHint')}</p>
-        </ConfirmButton>
+        </Command>
       </div>
     </>
   )

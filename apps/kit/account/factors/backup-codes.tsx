@@ -1,24 +1,19 @@
 import { useQuery } from '@tanstack/react-query'
 import { type GenerateBackupCodesReply, generateBackupCodes, readBackupCodeStatus } from 'portal-client'
 import { useState } from 'react'
-import { refreshData } from '../../app.tsx'
 import { client } from '../../client.ts'
+import { Command } from '../../command/command.tsx'
 import { formatTime } from '../../format.ts'
 import { t } from '../../i18n.ts'
 import { Section } from '../../page.tsx'
 import { QueryView } from '../../states.tsx'
 import { notify } from '../../toasts.tsx'
-import { ConfirmButton } from '../confirm-button.tsx'
 import { SubPage } from '../sub-page.tsx'
 
 /** Codes for the day on which the other factors are lost. */
 export default function BackupCodesPage() {
   const query = useQuery({ queryKey: ['backup-codes'], queryFn: () => client.call(readBackupCodeStatus) })
   const [generated, setGenerated] = useState<GenerateBackupCodesReply | null>(null)
-  const generate = async (): Promise<void> => {
-    setGenerated(await client.call(generateBackupCodes))
-    await refreshData()
-  }
   return (
     <SubPage title={t('account.backupCodes')}>
       <Section title={t('account.backupCodesState')}>
@@ -32,13 +27,13 @@ export default function BackupCodesPage() {
                   : t('account.codesLeft', { left: remainingCount, total: totalGenerated })}
               </p>
               <div className="form-actions">
-                <ConfirmButton
+                <Command
                   label={t(totalGenerated === 0 ? 'account.generate' : 'account.generateAgain')}
                   tone="primary"
-                  onConfirm={generate}
+                  run={async () => setGenerated(await client.call(generateBackupCodes))}
                 >
                   <p>{t(totalGenerated === 0 ? 'account.generateHint' : 'account.generateAgainHint')}</p>
-                </ConfirmButton>
+                </Command>
               </div>
             </>
           )}

@@ -4,6 +4,7 @@ import { supportsPasskeys } from 'portico-client/passkeys'
 import { useState } from 'react'
 import { refreshData } from '../../app.tsx'
 import { client } from '../../client.ts'
+import { Command } from '../../command/command.tsx'
 import { UserError } from '../../errors.ts'
 import { formatAge, formatTime } from '../../format.ts'
 import { Form, TextField, type Values } from '../../forms.tsx'
@@ -13,7 +14,6 @@ import { Section } from '../../page.tsx'
 import { readPageSettings } from '../../settings.ts'
 import { Badge, Empty, QueryView } from '../../states.tsx'
 import { notify } from '../../toasts.tsx'
-import { ConfirmButton } from '../confirm-button.tsx'
 import { SubPage } from '../sub-page.tsx'
 
 /** The passkeys of the account. */
@@ -60,24 +60,25 @@ function Backup({ passkey: { backedUp, suspendedAt } }: { passkey: Passkey }) {
 }
 
 function Actions({ passkey: { passkeyBizId, name } }: { passkey: Passkey }) {
-  const rename = async (values: Values): Promise<void> => {
-    await client.call(renamePasskey, { body: { passkeyBizId, name: values('name') } })
-    notify(t('account.saved'))
-    await refreshData()
-  }
-  const remove = async (): Promise<void> => {
-    await removePasskey(client, passkeyBizId)
-    notify(t('account.passkeyRemoved'))
-    await refreshData()
-  }
   return (
     <div className="account-actions">
-      <ConfirmButton label={t('account.rename')} tone="primary" isPlain onConfirm={rename}>
+      <Command
+        label={t('account.rename')}
+        subject={name}
+        done={t('account.saved')}
+        run={(values) => client.call(renamePasskey, { body: { passkeyBizId, name: values('name') } })}
+      >
         <TextField label={t('account.passkeyName')} name="name" defaultValue={name} maxLength={64} required autoFocus />
-      </ConfirmButton>
-      <ConfirmButton label={t('account.remove')} onConfirm={remove}>
+      </Command>
+      <Command
+        label={t('account.remove')}
+        subject={name}
+        done={t('account.passkeyRemoved')}
+        tone="danger"
+        run={() => removePasskey(client, passkeyBizId)}
+      >
         <p>{t('account.removePasskeyHint', { name })}</p>
-      </ConfirmButton>
+      </Command>
     </div>
   )
 }

@@ -7,8 +7,8 @@ import {
   type Provider,
   unlinkProvider,
 } from 'portal-client'
-import { refreshData } from '../../app.tsx'
 import { client } from '../../client.ts'
+import { Command } from '../../command/command.tsx'
 import { formatAge, formatTime } from '../../format.ts'
 import { Form } from '../../forms.tsx'
 import { t } from '../../i18n.ts'
@@ -16,8 +16,6 @@ import { Table } from '../../list.tsx'
 import { Section } from '../../page.tsx'
 import { leaveForProvider } from '../../sign-in/attempt.ts'
 import { Empty, QueryView } from '../../states.tsx'
-import { notify } from '../../toasts.tsx'
-import { ConfirmButton } from '../confirm-button.tsx'
 import { SubPage } from '../sub-page.tsx'
 
 /** The accounts at identity providers with which the person signs in. */
@@ -67,15 +65,16 @@ function LinkedTable({ providers }: { providers: readonly LinkedProvider[] }) {
 }
 
 function Unlink({ provider: { providerId, name } }: { provider: LinkedProvider }) {
-  const unlink = async (): Promise<void> => {
-    await client.call(unlinkProvider, { body: { providerId } })
-    notify(t('account.unlinked', { name }))
-    await refreshData()
-  }
   return (
-    <ConfirmButton label={t('account.unlink')} onConfirm={unlink}>
+    <Command
+      label={t('account.unlink')}
+      subject={name}
+      done={t('account.unlinked', { name })}
+      tone="danger"
+      run={() => client.call(unlinkProvider, { body: { providerId } })}
+    >
       <p>{t('account.unlinkHint', { name })}</p>
-    </ConfirmButton>
+    </Command>
   )
 }
 
