@@ -29,11 +29,11 @@ export function formatMs(ms: number): string {
   return new Intl.NumberFormat(locale, form).format(ms)
 }
 
-/** `timeZone` is that of the workspace, or undefined for that of the browser. */
-export function formatTime(instant: string, timeZone?: string): string {
-  return new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short', timeZone }).format(
-    new Date(instant),
-  )
+/** In a time zone other than that of the browser, the time has the name of the zone. */
+export function formatTime(instant: string, timeZone = browserZone): string {
+  const at = new Date(instant)
+  const time = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short', timeZone }).format(at)
+  return timeZone === browserZone ? time : `${time} ${zoneName(at, timeZone)}`
 }
 
 /** To the second, in the zone of the browser. */
@@ -48,6 +48,14 @@ export function formatAge(instant: string, now: number = Date.now()): string {
   for (const [unit, length] of units)
     if (Math.abs(seconds) >= length) return form.format(Math.trunc(seconds / length), unit)
   return form.format(seconds, 'second')
+}
+
+const browserZone = Intl.DateTimeFormat().resolvedOptions().timeZone
+
+/** Such as `GMT+9`. */
+function zoneName(at: Date, timeZone: string): string {
+  const parts = new Intl.DateTimeFormat(locale, { timeZone, timeZoneName: 'short' }).formatToParts(at)
+  return parts.find(({ type }) => type === 'timeZoneName')?.value ?? timeZone
 }
 
 const units = [

@@ -13,7 +13,7 @@ import { groups, pages } from './navigation.ts'
 import { NotificationsLink } from './notifications/link.tsx'
 import { LiveEvents } from './notifications/live.tsx'
 import { registrationPages } from './registration/pages.ts'
-import { useWorkspace, WorkspaceChoice, WorkspaceGate } from './workspace.tsx'
+import { useWorkspace, WorkspaceChoice, WorkspaceGate, WorkspaceTimeZone } from './workspace.tsx'
 import { pagesWithoutWorkspace } from './workspaces/pages.ts'
 
 /** The consumer portal. */
@@ -48,14 +48,16 @@ function Workspace() {
     <SessionGate workspaceId={workspace.workspaceBizId} signedOut={null}>
       <LiveEvents>
         <Frame name={t('portal.name')} navigation={navigation()} head={<Head />}>
-          <Switch>
-            <Route path="/">
-              <Redirect href="/wallets" replace />
-            </Route>
-            <Route>
-              <Pages pages={pages} />
-            </Route>
-          </Switch>
+          <WorkspaceTimeZone>
+            <Switch>
+              <Route path="/">
+                <Redirect href="/wallets" replace />
+              </Route>
+              <Route>
+                <Pages pages={pages} />
+              </Route>
+            </Switch>
+          </WorkspaceTimeZone>
         </Frame>
       </LiveEvents>
     </SessionGate>

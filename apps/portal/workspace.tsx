@@ -3,7 +3,9 @@ import { listMyWorkspaces, type MyWorkspace, readCurrentWorkspace } from 'portal
 import { createContext, type ReactNode, use, useState } from 'react'
 import { client } from '../kit/client.ts'
 import { t } from '../kit/i18n.ts'
+import { usePermission } from '../kit/session.tsx'
 import { QueryView } from '../kit/states.tsx'
+import { TimeZone } from '../kit/time.tsx'
 
 interface Chosen {
   workspace: MyWorkspace
@@ -21,14 +23,16 @@ export function useWorkspace(): Chosen {
   return chosen
 }
 
-/** The time zone of the workspace, such as `Europe/Berlin`. Until it is known, that of the browser. */
-export function useTimeZone(): string | undefined {
+/** Shows the times in `children` in the time zone of the workspace. Members who cannot read it see that of the browser. */
+export function WorkspaceTimeZone({ children }: { children: ReactNode }) {
   const { workspaceBizId: workspaceId } = useWorkspace().workspace
+  const mayRead = usePermission('workspace:read')
   const { data } = useQuery({
     queryKey: ['workspace', workspaceId],
     queryFn: () => client.call(readCurrentWorkspace, { workspaceId }),
+    enabled: mayRead,
   })
-  return data?.workspaceTimezone
+  return <TimeZone zone={data?.workspaceTimezone}>{children}</TimeZone>
 }
 
 interface Props {

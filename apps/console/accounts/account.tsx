@@ -3,12 +3,12 @@ import { type Account as AccountRecord, readAccount } from 'portal-client'
 import { Link } from 'wouter'
 import { client } from '../../kit/client.ts'
 import { Facts } from '../../kit/facts.tsx'
-import { formatTime } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
 import { Page, Section } from '../../kit/page.tsx'
 import { useParameter } from '../../kit/pages.tsx'
 import { usePermission } from '../../kit/session.tsx'
 import { QueryView } from '../../kit/states.tsx'
+import { Time } from '../../kit/time.tsx'
 import { AccountCommands } from './commands.tsx'
 import { AccountStatusBadge } from './status.tsx'
 
@@ -60,8 +60,8 @@ function factsOf(account: AccountRecord) {
     [t('accounts.language'), account.defaultLanguage],
     [t('accounts.timezone'), account.defaultTimezone],
     [t('accounts.country'), account.defaultCountry],
-    [t('accounts.lastLogin'), account.lastLoginAt === null ? t('records.never') : formatTime(account.lastLoginAt)],
-    [t('records.created'), formatTime(account.createdAt)],
+    [t('accounts.lastLogin'), <Time key="lastLogin" at={account.lastLoginAt} none={t('records.never')} />],
+    [t('records.created'), <Time key="created" at={account.createdAt} />],
     [t('records.id'), <code key="id">{account.bizId}</code>],
   ] as const
 }

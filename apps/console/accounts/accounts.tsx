@@ -1,10 +1,10 @@
 import { type Account, listAccounts } from 'portal-client'
 import { Link, useSearchParams } from 'wouter'
 import { client } from '../../kit/client.ts'
-import { formatTime } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
 import { ListQuery, Table } from '../../kit/list.tsx'
 import { Page } from '../../kit/page.tsx'
+import { Time } from '../../kit/time.tsx'
 import { ExportRows } from '../records/export-rows.tsx'
 import { Filters, oneOf } from '../records/filters.tsx'
 import { AccountStatusBadge } from './status.tsx'
@@ -45,8 +45,11 @@ export default function Accounts() {
                   title: t('accounts.status'),
                   cell: ({ accountStatus }) => <AccountStatusBadge status={accountStatus} />,
                 },
-                { title: t('records.created'), cell: ({ createdAt }) => formatTime(createdAt) },
-                { title: t('accounts.lastLogin'), cell: ({ lastLoginAt }) => timeOrNever(lastLoginAt) },
+                { title: t('records.created'), cell: ({ createdAt }) => <Time at={createdAt} /> },
+                {
+                  title: t('accounts.lastLogin'),
+                  cell: ({ lastLoginAt }) => <Time at={lastLoginAt} none={t('records.never')} />,
+                },
               ]}
             />
             <ExportRows name="accounts" header={header} rows={() => accounts.map(rowOf)} />
@@ -76,8 +79,4 @@ const header = ['bizId', 'accountEmail', 'accountName', 'accountPortal', 'accoun
 function rowOf(account: Account) {
   const { bizId, accountEmail, accountName, accountPortal, accountStatus, createdAt, lastLoginAt } = account
   return [bizId, accountEmail, accountName, accountPortal.code, accountStatus.code, createdAt, lastLoginAt]
-}
-
-function timeOrNever(instant: string | null): string {
-  return instant === null ? t('records.never') : formatTime(instant)
 }

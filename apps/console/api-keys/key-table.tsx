@@ -1,9 +1,9 @@
 import type { AllApiKey, ApiKeyStatusCode, OperatorApiKeyEntry } from 'portal-client'
 import type { ReactNode } from 'react'
 import { Facts } from '../../kit/facts.tsx'
-import { formatTime } from '../../kit/format.ts'
 import { permissionName, t } from '../../kit/i18n.ts'
 import { Badge, type Tone } from '../../kit/states.tsx'
+import { Time } from '../../kit/time.tsx'
 import { AccountLink } from '../records/links.tsx'
 
 type Key = AllApiKey | OperatorApiKeyEntry
@@ -64,17 +64,22 @@ function factsOf(key: Key): readonly (readonly [name: string, value: ReactNode])
     [t('operators.permissions'), key.permissionCodes.map(permissionName).join(', ') || t('records.nobody')],
     [t('api-keys.addresses'), ipAllowlist.join(', ') || t('records.any')],
     [t('api-keys.creator'), <AccountLink key="creator" id={key.createdBy} />],
-    [t('records.created'), formatTime(key.createdAt)],
+    [t('records.created'), <Time key="created" at={key.createdAt} />],
     [
       t('api-keys.expires'),
       expiresAt === null ? (
         t('api-keys.noExpiry')
       ) : (
         <span key="expires">
-          {formatTime(expiresAt)} {expiresSoon && <Badge tone="waiting">{t('api-keys.soon')}</Badge>}
+          <Time at={expiresAt} /> {expiresSoon && <Badge tone="waiting">{t('api-keys.soon')}</Badge>}
         </span>
       ),
     ],
-    [t('api-keys.lastUsed'), lastUsedAt === null ? t('records.never') : `${formatTime(lastUsedAt)} · ${lastUsedIp}`],
+    [
+      t('api-keys.lastUsed'),
+      <span key="lastUsed">
+        <Time at={lastUsedAt} none={t('records.never')} /> {lastUsedIp}
+      </span>,
+    ],
   ]
 }

@@ -1,9 +1,9 @@
 import type { AuditLog } from 'portal-client'
 import { useState } from 'react'
 import { Facts } from '../../kit/facts.tsx'
-import { formatTime } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
 import { Badge } from '../../kit/states.tsx'
+import { Time } from '../../kit/time.tsx'
 import { AccountLink, AccountName, WorkspaceLink } from '../records/links.tsx'
 
 /** One entry, which opens to its details. */
@@ -13,7 +13,9 @@ export function Entry({ entry }: { entry: AuditLog }) {
   return (
     <details className="audit-entry" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
-        <span>{formatTime(at)}</span>
+        <span>
+          <Time at={at} />
+        </span>
         <span className="audit-action">{action}</span>
         <span>{actorBizId !== null && <AccountName id={actorBizId} />}</span>
         <Badge tone={outcome.code === 'SUCCESS' ? 'good' : 'bad'}>{outcome.label}</Badge>

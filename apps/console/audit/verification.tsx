@@ -2,11 +2,12 @@ import { type VerifyAuditLogReply, verifyAuditLog } from 'portal-client'
 import { useState } from 'react'
 import { client } from '../../kit/client.ts'
 import { Facts } from '../../kit/facts.tsx'
-import { formatCount, formatTime } from '../../kit/format.ts'
+import { formatCount } from '../../kit/format.ts'
 import { Form, TextField } from '../../kit/forms.tsx'
 import { t } from '../../kit/i18n.ts'
 import { Section } from '../../kit/page.tsx'
 import { Badge } from '../../kit/states.tsx'
+import { Time } from '../../kit/time.tsx'
 
 /** Verifies the hash chain, and whether the log still has an entry that somebody noted. */
 export function Verification() {
@@ -41,7 +42,7 @@ function Result({ reply }: { reply: VerifyAuditLogReply }) {
           </Badge>,
         ],
         [t('audit.checked'), formatCount(entriesChecked)],
-        [t('audit.checkedAt'), formatTime(checkedAt)],
+        [t('audit.checkedAt'), <Time key="checkedAt" at={checkedAt} />],
         ...(firstBrokenSequence === null ? [] : [[t('audit.firstBroken'), formatCount(firstBrokenSequence)] as const]),
         ...(expectedHead === null ? [] : [[t('audit.notedHead'), t(`audit.head_${expectedHead}`)] as const]),
         ...(head === null ? [] : [[t('audit.head'), <code key="head">{head}</code>] as const]),

@@ -8,13 +8,13 @@ import {
 import { Link } from 'wouter'
 import { client } from '../../kit/client.ts'
 import { Facts } from '../../kit/facts.tsx'
-import { formatTime } from '../../kit/format.ts'
 import { CheckField, type Values } from '../../kit/forms.tsx'
 import { permissionName, t } from '../../kit/i18n.ts'
 import { Page, Section } from '../../kit/page.tsx'
 import { useParameter } from '../../kit/pages.tsx'
 import { useSession } from '../../kit/session.tsx'
 import { Empty, QueryView } from '../../kit/states.tsx'
+import { Time } from '../../kit/time.tsx'
 import { AccountStatusBadge } from '../accounts/status.tsx'
 import { Command, CommandRow, useMissing } from '../records/command.tsx'
 import { AccountLink } from '../records/links.tsx'
@@ -41,7 +41,7 @@ function Found({ operator }: { operator: OperatorRecord }) {
           facts={[
             [t('operators.name'), operator.accountName],
             [t('operators.status'), <AccountStatusBadge key="status" status={operator.accountStatus} />],
-            [t('records.created'), formatTime(operator.createdAt)],
+            [t('records.created'), <Time key="created" at={operator.createdAt} />],
             [t('operators.account'), <AccountLink key="account" id={operator.bizId} />],
           ]}
         />

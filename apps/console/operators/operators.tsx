@@ -6,6 +6,7 @@ import { SelectField, TextField } from '../../kit/forms.tsx'
 import { t } from '../../kit/i18n.ts'
 import { ListQuery, Table } from '../../kit/list.tsx'
 import { Page } from '../../kit/page.tsx'
+import { Time } from '../../kit/time.tsx'
 import { AccountStatusBadge } from '../accounts/status.tsx'
 import { Command, useMissing } from '../records/command.tsx'
 import { ExportRows } from '../records/export-rows.tsx'
@@ -49,7 +50,7 @@ export default function Operators() {
                   align: 'end',
                   cell: ({ permissionCodes }) => formatCount(permissionCodes.length),
                 },
-                { title: t('records.created'), cell: ({ createdAt }) => formatTime(createdAt) },
+                { title: t('records.created'), cell: ({ createdAt }) => <Time at={createdAt} /> },
               ]}
             />
             <ExportRows name="operators" header={header} rows={() => operators.map(rowOf)} />

@@ -1,9 +1,9 @@
 import type { Overview } from 'portal-client'
-import { formatAge, formatTime } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
 import { Table } from '../../kit/list.tsx'
 import { Section } from '../../kit/page.tsx'
 import { Badge, type Tone } from '../../kit/states.tsx'
+import { Age } from '../../kit/time.tsx'
 import { MissingReplicas } from '../requests/missing.tsx'
 
 type Replica = Overview['replicas'][number]
@@ -28,11 +28,7 @@ export function Replicas({ replicas, missing }: Pick<Overview, 'replicas' | 'mis
           { title: t('overview.checks'), cell: ({ checks }) => <Checks checks={checks} /> },
           {
             title: t('overview.started'),
-            cell: ({ startedAt }) => (
-              <time dateTime={startedAt} title={formatTime(startedAt)}>
-                {formatAge(startedAt)}
-              </time>
-            ),
+            cell: ({ startedAt }) => <Age at={startedAt} />,
           },
         ]}
       />

@@ -1,10 +1,11 @@
 import type { Overview } from 'portal-client'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
-import { formatAge, formatCount, formatTime } from '../../kit/format.ts'
+import { formatCount } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
 import { usePermission } from '../../kit/session.tsx'
 import { Badge } from '../../kit/states.tsx'
+import { Age } from '../../kit/time.tsx'
 
 /** The ledger, the audit log and the open sessions. */
 export function Health({ ledger, audit, sessions }: Pick<Overview, 'ledger' | 'audit' | 'sessions'>) {
@@ -89,13 +90,5 @@ function Card({ title, state, children }: { title: string; state: ReactNode; chi
       </div>
       {children}
     </section>
-  )
-}
-
-function Age({ at }: { at: string }) {
-  return (
-    <time dateTime={at} title={formatTime(at)}>
-      {formatAge(at)}
-    </time>
   )
 }

@@ -1,7 +1,8 @@
 import { Link } from 'wouter'
-import { formatAge, formatCount, formatTime } from '../../kit/format.ts'
+import { formatCount } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
 import { Section } from '../../kit/page.tsx'
+import { Age } from '../../kit/time.tsx'
 import { paths, type Queue } from './queues.ts'
 
 /** The work that waits, by kind and age. */
@@ -29,10 +30,7 @@ function Card({ queue: { queue, waiting, isCut, oldestAt, canDecide } }: { queue
       <span className="figure">{isCut ? `${formatCount(waiting)}+` : formatCount(waiting)}</span>
       {oldestAt !== null && (
         <span className="hint">
-          {t('overview.oldest')}{' '}
-          <time dateTime={oldestAt} title={formatTime(oldestAt)}>
-            {formatAge(oldestAt)}
-          </time>
+          {t('overview.oldest')} <Age at={oldestAt} />
         </span>
       )}
       {!canDecide && <span className="hint">{t('overview.cannotDecide')}</span>}

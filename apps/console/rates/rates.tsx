@@ -7,13 +7,13 @@ import {
   unsetExchangeRate,
 } from 'portal-client'
 import { client } from '../../kit/client.ts'
-import { formatTime } from '../../kit/format.ts'
 import { AmountField, TextField } from '../../kit/forms.tsx'
 import { t } from '../../kit/i18n.ts'
 import { Table } from '../../kit/list.tsx'
 import { Page, Section } from '../../kit/page.tsx'
 import { useSession } from '../../kit/session.tsx'
 import { Badge, Empty, QueryView } from '../../kit/states.tsx'
+import { Time } from '../../kit/time.tsx'
 import { Command, useMissing } from '../records/command.tsx'
 import { ExportRows } from '../records/export-rows.tsx'
 import { AccountLink } from '../records/links.tsx'
@@ -72,7 +72,7 @@ function RateTable({ rates }: { rates: readonly ExchangeRate[] }) {
         { title: t('rates.confirmedBy'), cell: ({ confirmedBy }) => <AccountLink id={confirmedBy} /> },
         {
           title: t('rates.expires'),
-          cell: ({ expiresAt }) => (expiresAt === null ? t('records.nobody') : formatTime(expiresAt)),
+          cell: ({ expiresAt }) => <Time at={expiresAt} />,
         },
         { title: t('records.actions'), align: 'end', cell: (rate) => <Unset rate={rate} /> },
       ]}
@@ -90,8 +90,8 @@ function PendingTable({ rates }: { rates: readonly PendingRate[] }) {
         { title: t('rates.pair'), cell: (rate) => pairOf(rate) },
         { title: t('rates.rate'), align: 'end', cell: ({ rate }) => rate },
         { title: t('rates.setBy'), cell: ({ setBy }) => <AccountLink id={setBy} /> },
-        { title: t('rates.setAt'), cell: ({ setAt }) => formatTime(setAt) },
-        { title: t('rates.expires'), cell: ({ expiresAt }) => formatTime(expiresAt) },
+        { title: t('rates.setAt'), cell: ({ setAt }) => <Time at={setAt} /> },
+        { title: t('rates.expires'), cell: ({ expiresAt }) => <Time at={expiresAt} /> },
         {
           title: t('records.actions'),
           align: 'end',

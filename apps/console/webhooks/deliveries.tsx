@@ -1,9 +1,10 @@
 import { type Delivery, listAllDeliveries, resendPlatformDelivery } from 'portal-client'
 import { useSearchParams } from 'wouter'
 import { client } from '../../kit/client.ts'
-import { formatCount, formatTime } from '../../kit/format.ts'
+import { formatCount } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
 import { ListQuery, Table } from '../../kit/list.tsx'
+import { Time } from '../../kit/time.tsx'
 import { Command, useMissing } from '../records/command.tsx'
 import { Filters, oneOf } from '../records/filters.tsx'
 import { deliveryStatuses, WebhookBadge } from './status.tsx'
@@ -34,7 +35,7 @@ export function Deliveries({ webhookId, canResend }: { webhookId: string; canRes
               { title: t('webhooks.attempts'), align: 'end', cell: ({ attempts }) => formatCount(attempts) },
               {
                 title: t('webhooks.lastAttempt'),
-                cell: ({ lastAttemptAt }) => (lastAttemptAt === null ? t('records.never') : formatTime(lastAttemptAt)),
+                cell: ({ lastAttemptAt }) => <Time at={lastAttemptAt} none={t('records.never')} />,
               },
               ...(canResend
                 ? [

@@ -2,12 +2,13 @@ import { useQuery } from '@tanstack/react-query'
 import { type AllWebhook, listAllWebhooks } from 'portal-client'
 import { client } from '../../kit/client.ts'
 import { Facts } from '../../kit/facts.tsx'
-import { formatTime } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
 import { Page, Section } from '../../kit/page.tsx'
 import { useParameter } from '../../kit/pages.tsx'
 import { Empty, QueryView } from '../../kit/states.tsx'
+import { Time } from '../../kit/time.tsx'
 import { AccountLink, WorkspaceLink } from '../records/links.tsx'
+import { WorkspaceZone } from '../records/workspace-zone.tsx'
 import { AnyCommands } from './any-commands.tsx'
 import { Deliveries } from './deliveries.tsx'
 import { PlatformCommands } from './platform-commands.tsx'
@@ -29,7 +30,7 @@ export default function Webhook() {
 function Found({ webhook }: { webhook: AllWebhook }) {
   const isOfDeployment = webhook.workspaceBizId === null
   return (
-    <>
+    <WorkspaceZone id={webhook.workspaceBizId}>
       <Section title={t('webhooks.facts')}>
         <Facts facts={factsOf(webhook)} />
       </Section>
@@ -39,13 +40,12 @@ function Found({ webhook }: { webhook: AllWebhook }) {
       <Section title={t('webhooks.deliveries')}>
         <Deliveries webhookId={webhook.bizId} canResend={isOfDeployment} />
       </Section>
-    </>
+    </WorkspaceZone>
   )
 }
 
 function factsOf(webhook: AllWebhook) {
   const { workspaceBizId, failingSince, previousSecretUntil } = webhook
-  const timeOrNone = (instant: string | null) => (instant === null ? t('records.nobody') : formatTime(instant))
   return [
     [t('webhooks.status'), <WebhookBadge key="status" status={webhook.webhookStatus} />],
     [
@@ -56,9 +56,9 @@ function factsOf(webhook: AllWebhook) {
     [t('webhooks.eventTypes'), webhook.eventTypes.join(', ')],
     [t('webhooks.createdBy'), <AccountLink key="creator" id={webhook.createdBy} />],
     [t('webhooks.actsFor'), <AccountLink key="actor" id={webhook.actsFor} />],
-    [t('webhooks.failingSince'), timeOrNone(failingSince)],
-    [t('webhooks.previousSecret'), timeOrNone(previousSecretUntil)],
-    [t('records.created'), formatTime(webhook.createdAt)],
+    [t('webhooks.failingSince'), <Time key="failingSince" at={failingSince} />],
+    [t('webhooks.previousSecret'), <Time key="previousSecret" at={previousSecretUntil} />],
+    [t('records.created'), <Time key="created" at={webhook.createdAt} />],
     [t('records.id'), <code key="id">{webhook.bizId}</code>],
   ] as const
 }

@@ -1,10 +1,10 @@
 import { type AllWebhook, createPlatformWebhook, listAllWebhooks } from 'portal-client'
 import { Link, useSearchParams } from 'wouter'
 import { client } from '../../kit/client.ts'
-import { formatTime } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
 import { ListQuery, Table } from '../../kit/list.tsx'
 import { Page } from '../../kit/page.tsx'
+import { Time } from '../../kit/time.tsx'
 import { ExportRows } from '../records/export-rows.tsx'
 import { Filters, oneOf } from '../records/filters.tsx'
 import { WorkspaceLink } from '../records/links.tsx'
@@ -39,9 +39,9 @@ export default function Webhooks() {
                 { title: t('webhooks.status'), cell: ({ webhookStatus }) => <WebhookBadge status={webhookStatus} /> },
                 {
                   title: t('webhooks.failingSince'),
-                  cell: ({ failingSince }) => (failingSince === null ? t('records.nobody') : formatTime(failingSince)),
+                  cell: ({ failingSince }) => <Time at={failingSince} />,
                 },
-                { title: t('records.created'), cell: ({ createdAt }) => formatTime(createdAt) },
+                { title: t('records.created'), cell: ({ createdAt }) => <Time at={createdAt} /> },
               ]}
             />
             <ExportRows name="webhooks" header={header} rows={() => webhooks.map(rowOf)} />

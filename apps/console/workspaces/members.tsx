@@ -1,10 +1,10 @@
 import { limitMember, listMembersOf, type Member } from 'portal-client'
 import { client } from '../../kit/client.ts'
-import { formatTime } from '../../kit/format.ts'
 import { CheckField } from '../../kit/forms.tsx'
 import { t } from '../../kit/i18n.ts'
 import { ListQuery, Table } from '../../kit/list.tsx'
 import { Badge } from '../../kit/states.tsx'
+import { Time } from '../../kit/time.tsx'
 import { Command, useMissing } from '../records/command.tsx'
 import { AccountLink } from '../records/links.tsx'
 
@@ -24,7 +24,7 @@ export function Members({ workspaceId }: { workspaceId: string }) {
           columns={[
             { title: t('workspaces.account'), cell: ({ userBizId }) => <AccountLink id={userBizId} /> },
             { title: t('workspaces.role'), cell: ({ workspaceRoleName }) => workspaceRoleName },
-            { title: t('workspaces.joined'), cell: ({ createdAt }) => formatTime(createdAt) },
+            { title: t('workspaces.joined'), cell: ({ createdAt }) => <Time at={createdAt} /> },
             { title: t('workspaces.limits'), cell: (member) => <Limits member={member} /> },
             {
               title: t('records.actions'),

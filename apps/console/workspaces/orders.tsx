@@ -1,10 +1,11 @@
 import { Link, useSearchParams } from 'wouter'
-import { formatMoney, formatTime } from '../../kit/format.ts'
+import { formatMoney } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
 import { ListQuery, Table } from '../../kit/list.tsx'
 import { Page } from '../../kit/page.tsx'
 import { useSession } from '../../kit/session.tsx'
 import { Badge, Empty } from '../../kit/states.tsx'
+import { Time } from '../../kit/time.tsx'
 import { ExportRows } from '../records/export-rows.tsx'
 import { Filters } from '../records/filters.tsx'
 import { WorkspaceLink } from '../records/links.tsx'
@@ -71,7 +72,7 @@ function OrderTable({ orders }: { orders: readonly OrderRow[] }) {
           title: t('workspaces.status'),
           cell: ({ status, isFinal }) => <Badge tone={isFinal ? 'neutral' : 'waiting'}>{status}</Badge>,
         },
-        { title: t('records.created'), cell: ({ createdAt }) => formatTime(createdAt) },
+        { title: t('records.created'), cell: ({ createdAt }) => <Time at={createdAt} /> },
       ]}
     />
   )

@@ -3,13 +3,14 @@ import { listOrderPostings, type OrderPosting } from 'portal-client'
 import { Link } from 'wouter'
 import { client } from '../../kit/client.ts'
 import { Facts } from '../../kit/facts.tsx'
-import { formatAmount, formatTime } from '../../kit/format.ts'
+import { formatAmount } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
 import { Table } from '../../kit/list.tsx'
 import { Page } from '../../kit/page.tsx'
 import { useParameter } from '../../kit/pages.tsx'
 import { usePermission } from '../../kit/session.tsx'
 import { Empty, QueryView } from '../../kit/states.tsx'
+import { Time } from '../../kit/time.tsx'
 
 /** The ledger postings of an order, as debits and credits. */
 export default function Postings() {
@@ -47,7 +48,7 @@ const columns = [
     title: t('workspaces.wallet'),
     cell: ({ walletBizId }: OrderPosting) => (walletBizId === null ? t('records.nobody') : <code>{walletBizId}</code>),
   },
-  { title: t('records.created'), cell: ({ createdAt }: OrderPosting) => formatTime(createdAt) },
+  { title: t('records.created'), cell: ({ createdAt }: OrderPosting) => <Time at={createdAt} /> },
   { title: t('workspaces.currency'), cell: ({ currency }: OrderPosting) => currency },
   {
     title: t('workspaces.debit'),

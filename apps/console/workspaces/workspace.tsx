@@ -1,22 +1,17 @@
 import { useQuery } from '@tanstack/react-query'
-import {
-  freezeWorkspace,
-  listWorkspaces,
-  proposeOwner,
-  unfreezeWorkspace,
-  type Workspace as WorkspaceRecord,
-} from 'portal-client'
+import { freezeWorkspace, proposeOwner, unfreezeWorkspace, type Workspace as WorkspaceRecord } from 'portal-client'
 import { Link } from 'wouter'
 import { client } from '../../kit/client.ts'
 import { Facts } from '../../kit/facts.tsx'
-import { formatTime } from '../../kit/format.ts'
 import { TextField } from '../../kit/forms.tsx'
 import { t } from '../../kit/i18n.ts'
 import { Page, Section } from '../../kit/page.tsx'
 import { useParameter } from '../../kit/pages.tsx'
 import { useSession } from '../../kit/session.tsx'
 import { Empty, QueryView } from '../../kit/states.tsx'
+import { Time, TimeZone } from '../../kit/time.tsx'
 import { Command, CommandRow, useMissing } from '../records/command.tsx'
+import { findWorkspace } from '../records/workspace-zone.tsx'
 import { Members } from './members.tsx'
 import { orderKinds } from './order-kinds.ts'
 import { ActiveBadge } from './status.tsx'
@@ -27,7 +22,7 @@ export default function Workspace() {
   const workspaceId = useParameter('workspaceId')
   const query = useQuery({
     queryKey: ['workspace', workspaceId],
-    queryFn: async () => (await client.call(listWorkspaces, { query: { workspaceId } })).items[0] ?? null,
+    queryFn: () => findWorkspace(workspaceId),
   })
   return (
     <Page title={query.data?.workspaceName ?? t('workspaces.one')}>
@@ -36,7 +31,7 @@ export default function Workspace() {
           workspace === null ? (
             <Empty title={t('workspaces.unknown')} />
           ) : (
-            <>
+            <TimeZone zone={workspace.workspaceTimezone}>
               <Section title={t('workspaces.facts')}>
                 <Facts facts={factsOf(workspace)} />
                 <Related workspaceId={workspaceId} />
@@ -50,7 +45,7 @@ export default function Workspace() {
               <Section title={t('workspaces.wallets')}>
                 <Wallets workspaceId={workspaceId} />
               </Section>
-            </>
+            </TimeZone>
           )
         }
       </QueryView>
@@ -134,8 +129,8 @@ function factsOf(workspace: WorkspaceRecord) {
     [t('workspaces.status'), <ActiveBadge key="status" status={workspace.workspaceStatus} />],
     [t('workspaces.kind'), workspace.workspaceKind.label],
     [t('workspaces.timezone'), workspace.workspaceTimezone],
-    [t('records.created'), formatTime(workspace.createdAt)],
-    [t('records.updated'), formatTime(workspace.updatedAt)],
+    [t('records.created'), <Time key="created" at={workspace.createdAt} />],
+    [t('records.updated'), <Time key="updated" at={workspace.updatedAt} />],
     [t('records.id'), <code key="id">{workspace.bizId}</code>],
   ] as const
 }

@@ -1,10 +1,10 @@
 import { listWorkspaces, type Workspace } from 'portal-client'
 import { Link, useSearchParams } from 'wouter'
 import { client } from '../../kit/client.ts'
-import { formatTime } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
 import { ListQuery, Table } from '../../kit/list.tsx'
 import { Page } from '../../kit/page.tsx'
+import { Time } from '../../kit/time.tsx'
 import { ExportRows } from '../records/export-rows.tsx'
 import { Filters, oneOf } from '../records/filters.tsx'
 import { ActiveBadge } from './status.tsx'
@@ -45,7 +45,7 @@ export default function Workspaces() {
                   cell: ({ workspaceStatus }) => <ActiveBadge status={workspaceStatus} />,
                 },
                 { title: t('workspaces.timezone'), cell: ({ workspaceTimezone }) => workspaceTimezone },
-                { title: t('records.created'), cell: ({ createdAt }) => formatTime(createdAt) },
+                { title: t('records.created'), cell: ({ createdAt }) => <Time at={createdAt} /> },
               ]}
             />
             <ExportRows name="workspaces" header={header} rows={() => workspaces.map(rowOf)} />

@@ -1,9 +1,9 @@
 import { type LoginHistory, listLoginHistory } from 'portal-client'
 import { client } from '../client.ts'
-import { formatTime } from '../format.ts'
 import { t } from '../i18n.ts'
 import { ListQuery, Table } from '../list.tsx'
 import { Badge } from '../states.tsx'
+import { Time } from '../time.tsx'
 import { deviceOf } from './device.ts'
 import { SubPage } from './sub-page.tsx'
 
@@ -23,7 +23,7 @@ export default function HistoryPage() {
             items={entries}
             keyOf={({ bizId }) => bizId}
             columns={[
-              { title: t('account.time'), cell: ({ loginTime }) => formatTime(loginTime) },
+              { title: t('account.time'), cell: ({ loginTime }) => <Time at={loginTime} /> },
               { title: t('account.result'), cell: (entry) => <Result entry={entry} /> },
               { title: t('account.device'), cell: ({ userAgent }) => deviceOf(userAgent) },
               { title: t('account.address'), cell: ({ clientIp }) => <code>{clientIp}</code> },

@@ -10,12 +10,12 @@ import {
 import { refreshData } from '../app.tsx'
 import { client } from '../client.ts'
 import { Command } from '../command/command.tsx'
-import { formatAge, formatTime } from '../format.ts'
 import { CheckField, Form, TextAreaField, type Values } from '../forms.tsx'
 import { t } from '../i18n.ts'
 import { Table } from '../list.tsx'
 import { Section } from '../page.tsx'
 import { Badge, Empty, QueryView } from '../states.tsx'
+import { Age, Time } from '../time.tsx'
 import { notify } from '../toasts.tsx'
 import { SubPage } from './sub-page.tsx'
 
@@ -99,10 +99,10 @@ function Entries({ whitelist: { entries } }: { whitelist: IpWhitelist }) {
       keyOf={({ bizId }) => bizId}
       columns={[
         { title: t('account.address'), cell: ({ address }) => <code>{address}</code> },
-        { title: t('account.added'), cell: ({ createdAt }) => formatTime(createdAt) },
+        { title: t('account.added'), cell: ({ createdAt }) => <Time at={createdAt} /> },
         {
           title: t('account.lastUse'),
-          cell: ({ lastMatchedAt }) => (lastMatchedAt === null ? t('account.never') : formatAge(lastMatchedAt)),
+          cell: ({ lastMatchedAt }) => <Age at={lastMatchedAt} none={t('account.never')} />,
         },
       ]}
     />

@@ -3,11 +3,11 @@ import { type Profile, readProfile, updateProfile } from 'portal-client'
 import { refreshData } from '../app.tsx'
 import { client } from '../client.ts'
 import { Facts } from '../facts.tsx'
-import { formatTime } from '../format.ts'
 import { Form, TextField, type Values } from '../forms.tsx'
 import { isLocale, t } from '../i18n.ts'
 import { Page, Section } from '../page.tsx'
 import { Badge, QueryView } from '../states.tsx'
+import { Time } from '../time.tsx'
 import { notify } from '../toasts.tsx'
 import { CountryField, LanguageField, TimezoneField } from './choices.tsx'
 
@@ -39,7 +39,7 @@ function ProfileFacts({ profile }: { profile: Profile }) {
       facts={[
         [t('account.email'), accountEmail],
         [t('account.status'), <Badge key="status">{accountStatus.label}</Badge>],
-        [t('account.since'), formatTime(createdAt)],
+        [t('account.since'), <Time key="since" at={createdAt} />],
         [t('account.id'), <code key="id">{bizId}</code>],
       ]}
     />

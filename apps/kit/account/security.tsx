@@ -18,6 +18,7 @@ import { t } from '../i18n.ts'
 import { Page, Section } from '../page.tsx'
 import { readPageSettings } from '../settings.ts'
 import { Badge, QueryView } from '../states.tsx'
+import { useTimeZone } from '../time.tsx'
 
 /** What protects the account, with links to the pages that change it. */
 export default function SecurityPage() {
@@ -94,6 +95,7 @@ function Providers() {
 }
 
 function SignIns() {
+  const timeZone = useTimeZone()
   const sessions = useQuery({ queryKey: ['sessions'], queryFn: () => client.call(listSessions) })
   const config = useQuery({ queryKey: ['session-config'], queryFn: () => client.call(readSessionConfig) })
   const whitelist = useQuery({ queryKey: ['ip-whitelist'], queryFn: () => client.call(readIpWhitelist) })
@@ -103,7 +105,7 @@ function SignIns() {
         <QueryView query={config}>
           {({ passwordChangedAt }) => (
             <span className="muted">
-              {passwordChangedAt && t('account.changedAt', { time: formatTime(passwordChangedAt) })}
+              {passwordChangedAt && t('account.changedAt', { time: formatTime(passwordChangedAt, timeZone) })}
             </span>
           )}
         </QueryView>
@@ -115,7 +117,8 @@ function SignIns() {
         <QueryView query={config}>
           {({ lastLoginAt, lastLoginIp }) => (
             <span className="muted">
-              {lastLoginAt && t('account.lastSignIn', { time: formatTime(lastLoginAt), address: lastLoginIp ?? '' })}
+              {lastLoginAt &&
+                t('account.lastSignIn', { time: formatTime(lastLoginAt, timeZone), address: lastLoginIp ?? '' })}
             </span>
           )}
         </QueryView>

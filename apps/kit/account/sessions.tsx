@@ -10,12 +10,12 @@ import {
 import { refreshData } from '../app.tsx'
 import { client } from '../client.ts'
 import { Command } from '../command/command.tsx'
-import { formatAge, formatTime } from '../format.ts'
 import { Form, TextField, type Values } from '../forms.tsx'
 import { t } from '../i18n.ts'
 import { Table } from '../list.tsx'
 import { Section } from '../page.tsx'
 import { Badge, QueryView } from '../states.tsx'
+import { Age, Time } from '../time.tsx'
 import { notify } from '../toasts.tsx'
 import { deviceOf } from './device.ts'
 import { SubPage } from './sub-page.tsx'
@@ -34,8 +34,8 @@ export default function SessionsPage() {
             columns={[
               { title: t('account.device'), cell: ({ userAgent }) => deviceOf(userAgent) },
               { title: t('account.address'), cell: ({ clientIp }) => <code>{clientIp}</code> },
-              { title: t('account.signedIn'), cell: ({ loginTime }) => formatTime(loginTime) },
-              { title: t('account.lastUse'), cell: ({ lastActivityTime }) => formatAge(lastActivityTime) },
+              { title: t('account.signedIn'), cell: ({ loginTime }) => <Time at={loginTime} /> },
+              { title: t('account.lastUse'), cell: ({ lastActivityTime }) => <Age at={lastActivityTime} /> },
               { title: t('account.action'), cell: (session) => <End session={session} /> },
             ]}
           />

@@ -3,14 +3,14 @@ import { type AllApiKey, readApiKey } from 'portal-client'
 import { Link } from 'wouter'
 import { client } from '../../kit/client.ts'
 import { Facts } from '../../kit/facts.tsx'
-import { formatTime } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
 import { Page, Section } from '../../kit/page.tsx'
 import { useParameter } from '../../kit/pages.tsx'
 import { QueryView } from '../../kit/states.tsx'
+import { Time } from '../../kit/time.tsx'
 import { Lacking } from '../permissions/permissions.tsx'
 import { PermissionList } from '../permissions/tree.tsx'
-import { useTimeZone, useWorkspace } from '../workspace.tsx'
+import { useWorkspace } from '../workspace.tsx'
 import { ApiKeyCommands } from './commands.tsx'
 import { Expiry, KeyStatus } from './parts.tsx'
 
@@ -33,7 +33,6 @@ export default function ApiKeyPage() {
 }
 
 function Details({ apiKey }: { apiKey: AllApiKey }) {
-  const timeZone = useTimeZone()
   const { keyPrefix, keyLast4, credential, credentialThumbprint, ipAllowlist, lastUsedAt, lastUsedIp } = apiKey
   return (
     <>
@@ -50,11 +49,13 @@ function Details({ apiKey }: { apiKey: AllApiKey }) {
           ...(credentialThumbprint === null
             ? []
             : [[t('api-keys.thumbprint'), <code key="thumbprint">{credentialThumbprint}</code>] as const]),
-          [t('api-keys.created'), formatTime(apiKey.createdAt, timeZone)],
-          [t('api-keys.expires'), <Expiry key="expiry" apiKey={apiKey} timeZone={timeZone} />],
+          [t('api-keys.created'), <Time key="created" at={apiKey.createdAt} />],
+          [t('api-keys.expires'), <Expiry key="expiry" apiKey={apiKey} />],
           [
             t('api-keys.lastUsed'),
-            lastUsedAt === null ? t('api-keys.never') : `${formatTime(lastUsedAt, timeZone)} · ${lastUsedIp ?? ''}`,
+            <span key="lastUsed">
+              <Time at={lastUsedAt} none={t('api-keys.never')} /> {lastUsedIp}
+            </span>,
           ],
           [t('api-keys.addresses'), ipAllowlist.length === 0 ? t('api-keys.anyAddress') : ipAllowlist.join(', ')],
         ]}

@@ -1,13 +1,13 @@
 import { listApiKeys } from 'portal-client'
 import { Link, useSearchParams } from 'wouter'
 import { client } from '../../kit/client.ts'
-import { formatTime } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
 import { ListQuery, Table } from '../../kit/list.tsx'
 import { Page } from '../../kit/page.tsx'
 import { usePermission } from '../../kit/session.tsx'
+import { Time } from '../../kit/time.tsx'
 import { Lacking } from '../permissions/permissions.tsx'
-import { useTimeZone, useWorkspace } from '../workspace.tsx'
+import { useWorkspace } from '../workspace.tsx'
 import { ApiKeyCommands } from './commands.tsx'
 import { Expiry, KeyStatus, readStatus, statuses } from './parts.tsx'
 
@@ -15,7 +15,6 @@ import { Expiry, KeyStatus, readStatus, statuses } from './parts.tsx'
 export default function ApiKeys() {
   const { workspaceBizId: workspaceId } = useWorkspace().workspace
   const [search] = useSearchParams()
-  const timeZone = useTimeZone()
   const apiKeyStatus = readStatus(search.get('status'))
   return (
     <Page title={t('api-keys.title')} actions={<NewKey />}>
@@ -44,11 +43,10 @@ export default function ApiKeys() {
                 ),
               },
               { title: t('api-keys.status'), cell: (key) => <KeyStatus status={key.apiKeyStatus} /> },
-              { title: t('api-keys.expires'), cell: (key) => <Expiry apiKey={key} timeZone={timeZone} /> },
+              { title: t('api-keys.expires'), cell: (key) => <Expiry apiKey={key} /> },
               {
                 title: t('api-keys.lastUsed'),
-                cell: ({ lastUsedAt }) =>
-                  lastUsedAt === null ? t('api-keys.never') : formatTime(lastUsedAt, timeZone),
+                cell: ({ lastUsedAt }) => <Time at={lastUsedAt} none={t('api-keys.never')} />,
               },
               { title: t('api-keys.actions'), cell: (key) => <ApiKeyCommands apiKey={key} /> },
             ]}

@@ -1,7 +1,7 @@
 import type { AllApiKey } from 'portal-client'
-import { formatTime } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
 import { Badge, type Tone } from '../../kit/states.tsx'
+import { Time } from '../../kit/time.tsx'
 
 /** Those that the list can be filtered by. */
 export const statuses = ['ACTIVE', 'DISABLED', 'EXPIRED', 'SUSPENDED', 'DELETED'] as const
@@ -22,17 +22,11 @@ const tones: Readonly<Record<AllApiKey['apiKeyStatus']['code'], Tone>> = {
   DELETED: 'neutral',
 }
 
-export function Expiry({
-  apiKey: { expiresAt, expiresSoon },
-  timeZone,
-}: {
-  apiKey: AllApiKey
-  timeZone?: string | undefined
-}) {
+export function Expiry({ apiKey: { expiresAt, expiresSoon } }: { apiKey: AllApiKey }) {
   if (expiresAt === null) return t('api-keys.never')
   return (
     <>
-      {formatTime(expiresAt, timeZone)} {expiresSoon && <Badge tone="waiting">{t('api-keys.expiresSoon')}</Badge>}
+      <Time at={expiresAt} /> {expiresSoon && <Badge tone="waiting">{t('api-keys.expiresSoon')}</Badge>}
     </>
   )
 }

@@ -2,14 +2,15 @@ import { listExchanges } from 'portal-client'
 import { exchangeStatusCodes } from 'portico-client/forms'
 import { Link } from 'wouter'
 import { client } from '../../kit/client.ts'
-import { formatMoney, formatTime } from '../../kit/format.ts'
+import { formatMoney } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
 import { ListQuery, Table } from '../../kit/list.tsx'
 import { Page } from '../../kit/page.tsx'
+import { Time } from '../../kit/time.tsx'
 import { Filters, InputFilter, IntervalFilter, StatusFilter, useFilter, useInterval } from '../orders/filters.tsx'
 import { StatusBadge } from '../orders/status.tsx'
 import { Permitted } from '../permissions/permissions.tsx'
-import { useTimeZone, useWorkspace } from '../workspace.tsx'
+import { useWorkspace } from '../workspace.tsx'
 
 /** The exchanges of the workspace. */
 export default function Exchanges() {
@@ -37,7 +38,6 @@ function NewExchange() {
 
 function List() {
   const workspaceId = useWorkspace().workspace.workspaceBizId
-  const timeZone = useTimeZone()
   const { startTime, endTime } = useInterval()
   const [status] = useFilter('status')
   const [orderNo] = useFilter('order')
@@ -59,7 +59,7 @@ function List() {
               title: t('orders.orderNo'),
               cell: ({ bizId, orderNo: name }) => <Link href={`/exchanges/${bizId}`}>{name}</Link>,
             },
-            { title: t('orders.created'), cell: ({ createdAt }) => formatTime(createdAt, timeZone) },
+            { title: t('orders.created'), cell: ({ createdAt }) => <Time at={createdAt} /> },
             { title: t('orders.status'), cell: (exchange) => <StatusBadge status={exchange.exchangeStatus} /> },
             {
               title: t('exchanges.sold'),

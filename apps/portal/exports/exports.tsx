@@ -3,14 +3,15 @@ import { useEffect, useState } from 'react'
 import { Link, useSearchParams } from 'wouter'
 import { refreshData } from '../../kit/app.tsx'
 import { client } from '../../kit/client.ts'
-import { formatCount, formatTime } from '../../kit/format.ts'
+import { formatCount } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
 import { ListQuery, Table } from '../../kit/list.tsx'
 import { Page } from '../../kit/page.tsx'
 import { usePermission } from '../../kit/session.tsx'
 import { Badge, Failure, type Tone } from '../../kit/states.tsx'
+import { Time } from '../../kit/time.tsx'
 import { Lacking } from '../permissions/permissions.tsx'
-import { useTimeZone, useWorkspace } from '../workspace.tsx'
+import { useWorkspace } from '../workspace.tsx'
 import { exportTypes } from './types.ts'
 
 /** How often the progress is read. */
@@ -61,7 +62,6 @@ function NewExport() {
 }
 
 function List({ exports }: { exports: readonly Export[] }) {
-  const timeZone = useTimeZone()
   const isRunning = exports.some(({ exportStatus: { code } }) => code === 'QUEUED' || code === 'RUNNING')
   useEffect(() => {
     if (!isRunning) return
@@ -97,10 +97,10 @@ function List({ exports }: { exports: readonly Export[] }) {
           align: 'end',
           cell: ({ rowCount }) => (rowCount === null ? '–' : formatCount(rowCount)),
         },
-        { title: t('exports.created'), cell: ({ createdAt }) => formatTime(createdAt, timeZone) },
+        { title: t('exports.created'), cell: ({ createdAt }) => <Time at={createdAt} /> },
         {
           title: t('exports.expires'),
-          cell: ({ expiresAt }) => (expiresAt === null ? '–' : formatTime(expiresAt, timeZone)),
+          cell: ({ expiresAt }) => <Time at={expiresAt} />,
         },
         { title: t('exports.file'), cell: (each) => <Download item={each} /> },
       ]}

@@ -7,6 +7,7 @@ import { Form, SelectField, type Values } from '../../kit/forms.tsx'
 import { t } from '../../kit/i18n.ts'
 import { Page } from '../../kit/page.tsx'
 import { useSession } from '../../kit/session.tsx'
+import { useTimeZone } from '../../kit/time.tsx'
 import { notify } from '../../kit/toasts.tsx'
 import { useWorkspace } from '../workspace.tsx'
 import { Filters } from './filters.tsx'
@@ -17,6 +18,7 @@ import { exportTypes, formats, oneOf, permissionOf } from './types.ts'
 export default function NewExport() {
   const { workspaceBizId: workspaceId } = useWorkspace().workspace
   const { permissions } = useSession()
+  const timeZone = useTimeZone()
   const [, navigate] = useLocation()
   const readable = exportTypes.filter((type) => {
     const permission = permissionOf[type]
@@ -24,7 +26,7 @@ export default function NewExport() {
   })
   const [type, setType] = useState(readable[0] ?? 'LOGIN_HISTORY')
   const create = async (values: Values): Promise<void> => {
-    await client.call(createExport, { workspaceId, body: exportRequest(type, values) })
+    await client.call(createExport, { workspaceId, body: exportRequest(type, values, timeZone) })
     notify(t('exports.wasCreated'))
     await refreshData()
     navigate('/exports')

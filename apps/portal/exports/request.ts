@@ -1,5 +1,6 @@
 import type { CreateExportRequest } from 'portal-client'
 import type { Values } from '../../kit/forms.tsx'
+import { instantOf } from '../../kit/local-time.ts'
 import {
   directions,
   type ExportType,
@@ -13,10 +14,17 @@ import {
 } from './types.ts'
 
 /** The request for the values of the form. Empty fields do not filter. */
-export function exportRequest(exportType: ExportType, values: Values): CreateExportRequest {
+export function exportRequest(
+  exportType: ExportType,
+  values: Values,
+  timeZone: string | undefined,
+): CreateExportRequest {
   const format = oneOf(formats, values('format')) ?? 'CSV'
   const text = (name: string): string | undefined => values(name) || undefined
-  const interval = { startTime: instantOf(values('startTime')), endTime: instantOf(values('endTime')) }
+  const interval = {
+    startTime: instantOf(values('startTime'), timeZone),
+    endTime: instantOf(values('endTime'), timeZone),
+  }
   const order = { ...interval, orderNo: text('orderNo') }
   const walletId = text('walletId')
   const status = values('status')
@@ -48,9 +56,4 @@ export function exportRequest(exportType: ExportType, values: Values): CreateExp
     case 'LOGIN_HISTORY':
       return { exportType, format, filters: interval }
   }
-}
-
-/** Of a field for a local time. */
-function instantOf(text: string): string | undefined {
-  return text === '' ? undefined : new Date(text).toISOString()
 }

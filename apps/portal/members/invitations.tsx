@@ -3,14 +3,14 @@ import { cancelInvitation, confirmInvitation, type Invitation, listInvitations }
 import { useSearchParams } from 'wouter'
 import { client } from '../../kit/client.ts'
 import { Command } from '../../kit/command/command.tsx'
-import { formatTime } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
 import { Table } from '../../kit/list.tsx'
 import { Page } from '../../kit/page.tsx'
 import { usePermission } from '../../kit/session.tsx'
 import { Empty, QueryView } from '../../kit/states.tsx'
+import { Time } from '../../kit/time.tsx'
 import { Lacking } from '../permissions/permissions.tsx'
-import { useTimeZone, useWorkspace } from '../workspace.tsx'
+import { useWorkspace } from '../workspace.tsx'
 import { Invite } from './invite.tsx'
 import { InvitationStatus } from './status.tsx'
 
@@ -38,7 +38,6 @@ export default function Invitations() {
 }
 
 function List({ invitations }: { invitations: readonly Invitation[] }) {
-  const timeZone = useTimeZone()
   const mayManage = usePermission('invitation:manage')
   if (invitations.length === 0) return <Empty title={t('members.noInvitations')} />
   return (
@@ -69,9 +68,9 @@ function List({ invitations }: { invitations: readonly Invitation[] }) {
           title: t('members.invited'),
           cell: ({ createdAt, expiresAt }) => (
             <div className="members-name">
-              {formatTime(createdAt, timeZone)}
+              <Time at={createdAt} />
               <span className="hint">
-                {t('members.expires')}: {formatTime(expiresAt, timeZone)}
+                {t('members.expires')}: <Time at={expiresAt} />
               </span>
             </div>
           ),

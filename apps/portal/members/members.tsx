@@ -1,14 +1,14 @@
 import { listMembers, type Member } from 'portal-client'
 import { useSearchParams } from 'wouter'
 import { client } from '../../kit/client.ts'
-import { formatTime } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
 import { ListQuery, Table } from '../../kit/list.tsx'
 import { Page } from '../../kit/page.tsx'
 import { usePermission, useSession } from '../../kit/session.tsx'
 import { Badge } from '../../kit/states.tsx'
+import { Time } from '../../kit/time.tsx'
 import { Lacking } from '../permissions/permissions.tsx'
-import { useTimeZone, useWorkspace } from '../workspace.tsx'
+import { useWorkspace } from '../workspace.tsx'
 import { MemberCommands } from './commands.tsx'
 import { Invite } from './invite.tsx'
 import { useRoles } from './roles.ts'
@@ -17,7 +17,6 @@ import { useRoles } from './roles.ts'
 export default function Members() {
   const { workspaceBizId: workspaceId } = useWorkspace().workspace
   const [search] = useSearchParams()
-  const timeZone = useTimeZone()
   const mayManage = usePermission('member:manage')
   const roleBizId = search.get('role') ?? undefined
   const accountName = search.get('name') ?? undefined
@@ -47,7 +46,7 @@ export default function Members() {
                 title: t('members.joined'),
                 cell: ({ createdAt, joinSource }) => (
                   <div className="members-name">
-                    {formatTime(createdAt, timeZone)}
+                    <Time at={createdAt} />
                     <span className="hint">{joinSource.label}</span>
                   </div>
                 ),

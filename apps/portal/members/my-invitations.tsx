@@ -3,10 +3,10 @@ import { acceptInvitation, declineInvitation, type Invitation, listMyInvitations
 import { client } from '../../kit/client.ts'
 import { Command } from '../../kit/command/command.tsx'
 import { Facts } from '../../kit/facts.tsx'
-import { formatTime } from '../../kit/format.ts'
 import { TextAreaField } from '../../kit/forms.tsx'
 import { t } from '../../kit/i18n.ts'
 import { Empty, QueryView } from '../../kit/states.tsx'
+import { Time } from '../../kit/time.tsx'
 import { InvitationStatus } from './status.tsx'
 
 /** Open invitations to the user, who can be in no workspace yet. */
@@ -46,7 +46,7 @@ function Offer({ invitation }: { invitation: Invitation }) {
       <Facts
         facts={[
           [t('members.role'), roleName],
-          [t('members.expires'), formatTime(expiresAt)],
+          [t('members.expires'), <Time key="expires" at={expiresAt} />],
         ]}
       />
       {invitationStatus.code === 'SUSPENDED' ? (

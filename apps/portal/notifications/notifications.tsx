@@ -1,12 +1,11 @@
 import { useEffect, useState } from 'react'
 import { Link } from 'wouter'
-import { formatTime } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
 import { Table } from '../../kit/list.tsx'
 import { Page } from '../../kit/page.tsx'
 import { Badge, Empty, Loading } from '../../kit/states.tsx'
+import { Time } from '../../kit/time.tsx'
 import { StatusBadge } from '../orders/status.tsx'
-import { useTimeZone } from '../workspace.tsx'
 import { useNotices } from './live.tsx'
 import { type FeedEvent, wordsOf } from './words.ts'
 
@@ -19,7 +18,6 @@ export default function Notifications() {
 function List({ events }: { events: readonly FeedEvent[] }) {
   const { seenUntil, markSeen } = useNotices()
   const [newSince] = useState(seenUntil)
-  const timeZone = useTimeZone()
   useEffect(() => markSeen())
   if (events.length === 0)
     return (
@@ -37,7 +35,7 @@ function List({ events }: { events: readonly FeedEvent[] }) {
         { title: t('notifications.object'), cell: (event) => <Name event={event} /> },
         { title: t('orders.status'), cell: (event) => <StatusBadge status={wordsOf(event).state} /> },
         { title: t('orders.amount'), align: 'end', cell: (event) => wordsOf(event).amount ?? t('orders.none') },
-        { title: t('notifications.time'), cell: ({ time }) => formatTime(time, timeZone) },
+        { title: t('notifications.time'), cell: ({ time }) => <Time at={time} /> },
       ]}
     />
   )

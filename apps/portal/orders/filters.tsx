@@ -1,7 +1,8 @@
 import { type ReactNode, useId } from 'react'
 import { useSearchParams } from 'wouter'
 import { t } from '../../kit/i18n.ts'
-import { useTimeZone } from '../workspace.tsx'
+import { instantOf } from '../../kit/local-time.ts'
+import { useTimeZone } from '../../kit/time.tsx'
 import { useWallets, walletLabel } from './wallets.tsx'
 
 /** Filters of a list, which the URL keeps. */
@@ -106,19 +107,4 @@ export function InputFilter({ name, label, type }: { name: string; label: string
       />
     </div>
   )
-}
-
-/** A local time as ISO 8601 with the offset of the zone. */
-function instantOf(local: string, timeZone: string | undefined): string | undefined {
-  const guess = new Date(`${local}Z`)
-  if (Number.isNaN(guess.getTime())) return undefined
-  // The offset at the guess can be that of the other side of a change of clocks.
-  const near = new Date(`${local}${offsetAt(guess, timeZone)}`)
-  return `${local}${offsetAt(near, timeZone)}`
-}
-
-function offsetAt(instant: Date, timeZone: string | undefined): string {
-  const parts = new Intl.DateTimeFormat('en', { timeZone, timeZoneName: 'longOffset' }).formatToParts(instant)
-  const name = parts.find(({ type }) => type === 'timeZoneName')?.value.replace('GMT', '')
-  return name ? name.slice(0, 6) : 'Z'
 }

@@ -1,9 +1,8 @@
 import { Facts } from '../../kit/facts.tsx'
-import { formatTime } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
 import { Section } from '../../kit/page.tsx'
 import { Badge, type Tone } from '../../kit/states.tsx'
-import { useTimeZone } from '../workspace.tsx'
+import { Time } from '../../kit/time.tsx'
 
 interface Status {
   code: string
@@ -38,14 +37,13 @@ interface HistoryProps {
 
 /** The states of an order with their times and reasons, oldest first. */
 export function StatusHistory({ history }: HistoryProps) {
-  const timeZone = useTimeZone()
   return (
     <Section title={t('orders.history')}>
       <ol className="orders-history">
         {history.map(({ status, at, reason }) => (
           <li key={`${status.code} ${at}`}>
             <StatusBadge status={status} />
-            <time dateTime={at}>{formatTime(at, timeZone)}</time>
+            <Time at={at} />
             {reason && <span>{reason}</span>}
           </li>
         ))}
@@ -63,7 +61,6 @@ interface OrderFactsProps {
 
 /** The facts that every order has, and its own. Facts without a value are left out. */
 export function OrderFacts({ order: { orderNo, createdAt, completedAt }, status, facts }: OrderFactsProps) {
-  const timeZone = useTimeZone()
   return (
     <section className="section">
       <Facts
@@ -71,8 +68,10 @@ export function OrderFacts({ order: { orderNo, createdAt, completedAt }, status,
           [t('orders.status'), <StatusBadge key="status" status={status} />],
           ...facts.filter(([, value]) => value !== null),
           [t('orders.orderNo'), <code key="orderNo">{orderNo}</code>],
-          [t('orders.created'), formatTime(createdAt, timeZone)],
-          ...(completedAt === null ? [] : [[t('orders.completed'), formatTime(completedAt, timeZone)] as const]),
+          [t('orders.created'), <Time key="created" at={createdAt} />],
+          ...(completedAt === null
+            ? []
+            : [[t('orders.completed'), <Time key="completed" at={completedAt} />] as const]),
         ]}
       />
     </section>

@@ -10,10 +10,11 @@ import { Page, Section } from '../../kit/page.tsx'
 import { useParameter } from '../../kit/pages.tsx'
 import { usePermission } from '../../kit/session.tsx'
 import { QueryView } from '../../kit/states.tsx'
+import { useTimeZone } from '../../kit/time.tsx'
 import { OrderFacts, StatusHistory } from '../orders/status.tsx'
 import { WalletName } from '../orders/wallets.tsx'
 import { Permitted } from '../permissions/permissions.tsx'
-import { useTimeZone, useWorkspace } from '../workspace.tsx'
+import { useWorkspace } from '../workspace.tsx'
 import { ProofForm } from './proof.tsx'
 
 /** A recharge, with what the user does next. */

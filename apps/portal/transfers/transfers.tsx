@@ -2,10 +2,11 @@ import { listTransfers } from 'portal-client'
 import { transferStatusCodes } from 'portico-client/forms'
 import { Link } from 'wouter'
 import { client } from '../../kit/client.ts'
-import { formatMoney, formatTime } from '../../kit/format.ts'
+import { formatMoney } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
 import { ListQuery, Table } from '../../kit/list.tsx'
 import { Page } from '../../kit/page.tsx'
+import { Time } from '../../kit/time.tsx'
 import {
   Filters,
   InputFilter,
@@ -18,7 +19,7 @@ import {
 import { StatusBadge } from '../orders/status.tsx'
 import { WalletName } from '../orders/wallets.tsx'
 import { Permitted } from '../permissions/permissions.tsx'
-import { useTimeZone, useWorkspace } from '../workspace.tsx'
+import { useWorkspace } from '../workspace.tsx'
 
 /** The transfers from and to the wallets of the workspace. */
 export default function Transfers() {
@@ -48,7 +49,6 @@ function NewTransfer() {
 
 function List() {
   const workspaceId = useWorkspace().workspace.workspaceBizId
-  const timeZone = useTimeZone()
   const { startTime, endTime } = useInterval()
   const [status] = useFilter('status')
   const [walletId] = useFilter('wallet')
@@ -72,7 +72,7 @@ function List() {
               title: t('orders.orderNo'),
               cell: ({ bizId, orderNo: name }) => <Link href={`/transfers/${bizId}`}>{name}</Link>,
             },
-            { title: t('orders.created'), cell: ({ createdAt }) => formatTime(createdAt, timeZone) },
+            { title: t('orders.created'), cell: ({ createdAt }) => <Time at={createdAt} /> },
             { title: t('transfers.source'), cell: ({ sourceWalletBizId }) => <WalletName id={sourceWalletBizId} /> },
             { title: t('transfers.target'), cell: ({ targetWalletBizId }) => <WalletName id={targetWalletBizId} /> },
             { title: t('orders.status'), cell: (transfer) => <StatusBadge status={transfer.transferStatus} /> },

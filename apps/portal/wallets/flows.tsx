@@ -2,15 +2,14 @@ import { type Flow, listFlows, type Wallet } from 'portal-client'
 import { flowDirectionCodes } from 'portico-client/forms'
 import { Link } from 'wouter'
 import { client } from '../../kit/client.ts'
-import { formatAmount, formatTime } from '../../kit/format.ts'
+import { formatAmount } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
 import { ListQuery, Table } from '../../kit/list.tsx'
+import { Time } from '../../kit/time.tsx'
 import { ChoiceFilter, Filters, IntervalFilter, useFilter, useInterval } from '../orders/filters.tsx'
-import { useTimeZone } from '../workspace.tsx'
 
 /** The movements on a wallet, newest first. */
 export function Flows({ wallet: { bizId, workspaceBizId: workspaceId, currency } }: { wallet: Wallet }) {
-  const timeZone = useTimeZone()
   const { startTime, endTime } = useInterval()
   const [chosen] = useFilter('direction')
   const direction = flowDirectionCodes.find((code) => code === chosen)
@@ -42,7 +41,7 @@ export function Flows({ wallet: { bizId, workspaceBizId: workspaceId, currency }
             items={flows}
             keyOf={(flow) => flow.bizId}
             columns={[
-              { title: t('wallets.time'), cell: ({ createdAt }) => formatTime(createdAt, timeZone) },
+              { title: t('wallets.time'), cell: ({ createdAt }) => <Time at={createdAt} /> },
               { title: t('wallets.type'), cell: (flow) => <Order flow={flow} /> },
               { title: t('wallets.description'), cell: ({ description }) => description ?? t('orders.none') },
               { title: `${t('orders.amount')} (${currency})`, align: 'end', cell: (flow) => <Signed flow={flow} /> },

@@ -3,11 +3,12 @@ import { useSearchParams } from 'wouter'
 import { refreshData } from '../../kit/app.tsx'
 import { client } from '../../kit/client.ts'
 import { Command } from '../../kit/command/command.tsx'
-import { formatCount, formatTime } from '../../kit/format.ts'
+import { formatCount } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
 import { ListQuery, Table } from '../../kit/list.tsx'
 import { usePermission } from '../../kit/session.tsx'
-import { useTimeZone, useWorkspace } from '../workspace.tsx'
+import { Time } from '../../kit/time.tsx'
+import { useWorkspace } from '../workspace.tsx'
 import { DeliveryStatus } from './parts.tsx'
 
 const statuses = ['PENDING', 'DELIVERED', 'FAILED', 'WITHHELD'] as const
@@ -56,7 +57,6 @@ export function Deliveries({ webhookId }: { webhookId: string }) {
 }
 
 function Log({ deliveries }: { deliveries: readonly Delivery[] }) {
-  const timeZone = useTimeZone()
   const mayManage = usePermission('webhook:manage')
   return (
     <Table
@@ -69,7 +69,9 @@ function Log({ deliveries }: { deliveries: readonly Delivery[] }) {
           cell: ({ eventType, createdAt }) => (
             <div className="webhooks-url">
               <code>{eventType}</code>
-              <span className="hint">{formatTime(createdAt, timeZone)}</span>
+              <span className="hint">
+                <Time at={createdAt} />
+              </span>
             </div>
           ),
         },
@@ -78,7 +80,7 @@ function Log({ deliveries }: { deliveries: readonly Delivery[] }) {
         { title: t('webhooks.attempts'), align: 'end', cell: ({ attempts }) => formatCount(attempts) },
         {
           title: t('webhooks.nextAttempt'),
-          cell: ({ nextAttemptAt }) => (nextAttemptAt === null ? '–' : formatTime(nextAttemptAt, timeZone)),
+          cell: ({ nextAttemptAt }) => <Time at={nextAttemptAt} />,
         },
         ...(mayManage
           ? [{ title: t('webhooks.actions'), cell: (delivery: Delivery) => <Resend delivery={delivery} /> }]

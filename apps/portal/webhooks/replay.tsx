@@ -5,6 +5,8 @@ import { Command } from '../../kit/command/command.tsx'
 import { formatCount } from '../../kit/format.ts'
 import { TextField } from '../../kit/forms.tsx'
 import { t } from '../../kit/i18n.ts'
+import { instantOf, localTimeOf } from '../../kit/local-time.ts'
+import { useTimeZone } from '../../kit/time.tsx'
 import { notify } from '../../kit/toasts.tsx'
 import { useWorkspace } from '../workspace.tsx'
 
@@ -13,12 +15,13 @@ const dayMs = 86_400_000
 /** Sends past events again. One call sends a part of them, so the field then has the time of the next part. */
 export function Replay({ webhookId }: { webhookId: string }) {
   const { workspaceBizId: workspaceId } = useWorkspace().workspace
-  const [since, setSince] = useState(() => localTime(new Date(Date.now() - dayMs)))
+  const timeZone = useTimeZone()
+  const [since, setSince] = useState(() => new Date(Date.now() - dayMs))
   const replay = async (time: string): Promise<void> => {
-    const body = { webhookBizId: webhookId, since: new Date(time).toISOString() }
+    const body = { webhookBizId: webhookId, since: instantOf(time, timeZone) ?? time }
     const { scheduled, nextSince } = await client.call(replayEvents, { workspaceId, body })
     notify(t('webhooks.replayed', { events: formatCount(scheduled) }))
-    if (nextSince !== null) setSince(localTime(new Date(nextSince)))
+    if (nextSince !== null) setSince(new Date(nextSince))
   }
   return (
     <Command
@@ -33,16 +36,10 @@ export function Replay({ webhookId }: { webhookId: string }) {
         name="since"
         type="datetime-local"
         step="1"
-        defaultValue={since}
+        defaultValue={localTimeOf(since, timeZone)}
         hint={t('webhooks.sinceHint')}
         required
       />
     </Command>
   )
-}
-
-/** For a field of the browser, which has its own time zone. Rounds down to a second. */
-function localTime(time: Date): string {
-  const shifted = new Date(time.getTime() - time.getTimezoneOffset() * 60_000)
-  return shifted.toISOString().slice(0, 19)
 }

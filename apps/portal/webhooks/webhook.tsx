@@ -5,14 +5,14 @@ import { Link } from 'wouter'
 import { client } from '../../kit/client.ts'
 import { Secret } from '../../kit/command/secret.tsx'
 import { Facts } from '../../kit/facts.tsx'
-import { formatTime } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
 import { Page, Section } from '../../kit/page.tsx'
 import { useParameter } from '../../kit/pages.tsx'
 import { usePermission } from '../../kit/session.tsx'
 import { QueryView } from '../../kit/states.tsx'
+import { Time } from '../../kit/time.tsx'
 import { Lacking } from '../permissions/permissions.tsx'
-import { useTimeZone, useWorkspace } from '../workspace.tsx'
+import { useWorkspace } from '../workspace.tsx'
 import { WebhookCommands } from './commands.tsx'
 import { Deliveries } from './deliveries.tsx'
 import { EventTypes, WebhookStatus } from './parts.tsx'
@@ -36,7 +36,6 @@ export default function WebhookPage() {
 }
 
 function Details({ webhook }: { webhook: AllWebhook }) {
-  const timeZone = useTimeZone()
   const mayManage = usePermission('webhook:manage')
   const [secret, setSecret] = useState<string | null>(null)
   const { webhookStatus, eventTypes, description, createdAt, failingSince, previousSecretUntil } = webhook
@@ -47,11 +46,18 @@ function Details({ webhook }: { webhook: AllWebhook }) {
           [t('webhooks.status'), <WebhookStatus key="status" status={webhookStatus} />],
           [t('webhooks.eventTypes'), <EventTypes key="types" types={eventTypes} />],
           ...(description === '' ? [] : [[t('webhooks.description'), description] as const]),
-          [t('webhooks.created'), formatTime(createdAt, timeZone)],
-          ...(failingSince === null ? [] : [[t('webhooks.failingSince'), formatTime(failingSince, timeZone)] as const]),
+          [t('webhooks.created'), <Time key="created" at={createdAt} />],
+          ...(failingSince === null
+            ? []
+            : [[t('webhooks.failingSince'), <Time key="failingSince" at={failingSince} />] as const]),
           ...(previousSecretUntil === null
             ? []
-            : [[t('webhooks.previousSecretUntil'), formatTime(previousSecretUntil, timeZone)] as const]),
+            : [
+                [
+                  t('webhooks.previousSecretUntil'),
+                  <Time key="previousSecretUntil" at={previousSecretUntil} />,
+                ] as const,
+              ]),
         ]}
       />
       {secret !== null && (

@@ -1,19 +1,18 @@
 import { listWebhooks } from 'portal-client'
 import { Link } from 'wouter'
 import { client } from '../../kit/client.ts'
-import { formatTime } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
 import { ListQuery, Table } from '../../kit/list.tsx'
 import { Page } from '../../kit/page.tsx'
 import { usePermission } from '../../kit/session.tsx'
+import { Time } from '../../kit/time.tsx'
 import { Lacking } from '../permissions/permissions.tsx'
-import { useTimeZone, useWorkspace } from '../workspace.tsx'
+import { useWorkspace } from '../workspace.tsx'
 import { EventTypes, WebhookStatus } from './parts.tsx'
 
 /** The webhooks of the workspace. */
 export default function Webhooks() {
   const { workspaceBizId: workspaceId } = useWorkspace().workspace
-  const timeZone = useTimeZone()
   return (
     <Page title={t('webhooks.title')} actions={<NewWebhook />}>
       <Lacking permission="webhook:manage" />
@@ -39,7 +38,7 @@ export default function Webhooks() {
               },
               { title: t('webhooks.status'), cell: ({ webhookStatus }) => <WebhookStatus status={webhookStatus} /> },
               { title: t('webhooks.eventTypes'), cell: ({ eventTypes }) => <EventTypes types={eventTypes} /> },
-              { title: t('webhooks.created'), cell: ({ createdAt }) => formatTime(createdAt, timeZone) },
+              { title: t('webhooks.created'), cell: ({ createdAt }) => <Time at={createdAt} /> },
             ]}
           />
         )}

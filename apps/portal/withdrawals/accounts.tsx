@@ -3,15 +3,15 @@ import { listWithdrawalChannels, reactivateWithdrawalChannel, type WithdrawalCha
 import { Link } from 'wouter'
 import { client } from '../../kit/client.ts'
 import { Command } from '../../kit/command/command.tsx'
-import { formatTime } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
 import { Table } from '../../kit/list.tsx'
 import { Page } from '../../kit/page.tsx'
 import { usePermission } from '../../kit/session.tsx'
 import { Empty, QueryView } from '../../kit/states.tsx'
+import { Time } from '../../kit/time.tsx'
 import { StatusBadge } from '../orders/status.tsx'
 import { Permitted } from '../permissions/permissions.tsx'
-import { useTimeZone, useWorkspace } from '../workspace.tsx'
+import { useWorkspace } from '../workspace.tsx'
 
 /** The payout accounts of the workspace with their states. */
 export default function Accounts() {
@@ -52,7 +52,6 @@ function Register() {
 }
 
 function AccountTable({ accounts }: { accounts: readonly WithdrawalChannel[] }) {
-  const timeZone = useTimeZone()
   const hasSuspended = accounts.some(isSuspended)
   return (
     <Table
@@ -66,7 +65,7 @@ function AccountTable({ accounts }: { accounts: readonly WithdrawalChannel[] }) 
         { title: t('withdrawals.currency'), cell: ({ currency }) => currency },
         { title: t('withdrawals.country'), cell: ({ country }) => country },
         { title: t('orders.status'), cell: (account) => <State account={account} /> },
-        { title: t('orders.created'), cell: ({ createdAt }) => formatTime(createdAt, timeZone) },
+        { title: t('orders.created'), cell: ({ createdAt }) => <Time at={createdAt} /> },
         ...(hasSuspended
           ? [
               {

@@ -2,10 +2,11 @@ import { listWithdrawals } from 'portal-client'
 import { withdrawalStatusCodes } from 'portico-client/forms'
 import { Link } from 'wouter'
 import { client } from '../../kit/client.ts'
-import { formatMoney, formatTime } from '../../kit/format.ts'
+import { formatMoney } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
 import { ListQuery, Table } from '../../kit/list.tsx'
 import { Page } from '../../kit/page.tsx'
+import { Time } from '../../kit/time.tsx'
 import {
   Filters,
   InputFilter,
@@ -18,7 +19,7 @@ import {
 import { StatusBadge } from '../orders/status.tsx'
 import { WalletName } from '../orders/wallets.tsx'
 import { Permitted } from '../permissions/permissions.tsx'
-import { useTimeZone, useWorkspace } from '../workspace.tsx'
+import { useWorkspace } from '../workspace.tsx'
 
 /** The payouts of the workspace. */
 export default function Withdrawals() {
@@ -47,7 +48,6 @@ function NewWithdrawal() {
 
 function List() {
   const workspaceId = useWorkspace().workspace.workspaceBizId
-  const timeZone = useTimeZone()
   const { startTime, endTime } = useInterval()
   const [status] = useFilter('status')
   const [walletId] = useFilter('wallet')
@@ -70,7 +70,7 @@ function List() {
               title: t('orders.orderNo'),
               cell: ({ bizId, orderNo: name }) => <Link href={`/withdrawals/${bizId}`}>{name}</Link>,
             },
-            { title: t('orders.created'), cell: ({ createdAt }) => formatTime(createdAt, timeZone) },
+            { title: t('orders.created'), cell: ({ createdAt }) => <Time at={createdAt} /> },
             { title: t('orders.wallet'), cell: ({ walletBizId }) => <WalletName id={walletBizId} /> },
             { title: t('orders.status'), cell: (withdrawal) => <StatusBadge status={withdrawal.withdrawalStatus} /> },
             { title: t('orders.amount'), align: 'end', cell: ({ amount, currency }) => formatMoney(amount, currency) },

@@ -3,14 +3,14 @@ import { readCurrentWorkspace } from 'portal-client'
 import { Link } from 'wouter'
 import { client } from '../../kit/client.ts'
 import { Facts } from '../../kit/facts.tsx'
-import { formatTime } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
 import { Table } from '../../kit/list.tsx'
 import { Page, Section } from '../../kit/page.tsx'
 import { usePermission } from '../../kit/session.tsx'
 import { Badge, QueryView } from '../../kit/states.tsx'
+import { Time } from '../../kit/time.tsx'
 import { Lacking } from '../permissions/permissions.tsx'
-import { useTimeZone, useWorkspace } from '../workspace.tsx'
+import { useWorkspace } from '../workspace.tsx'
 import { LeaveWorkspace, MakeDefault, ResetSandbox } from './commands.tsx'
 import { Settings } from './settings.tsx'
 
@@ -42,13 +42,12 @@ export default function WorkspacePage() {
 
 function Membership() {
   const { workspaceKind, workspaceRoleName, joinSource, createdAt, isDefault } = useWorkspace().workspace
-  const timeZone = useTimeZone()
   return (
     <Facts
       facts={[
         [t('workspaces.role'), workspaceRoleName],
         [t('workspaces.joinSource'), joinSource.label],
-        [t('workspaces.joined'), formatTime(createdAt, timeZone)],
+        [t('workspaces.joined'), <Time key="joined" at={createdAt} />],
         [t('workspaces.kind'), <Kind key="kind" kind={workspaceKind} />],
         [t('workspaces.default'), t(isDefault ? 'workspaces.yes' : 'workspaces.no')],
       ]}

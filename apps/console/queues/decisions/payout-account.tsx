@@ -14,11 +14,12 @@ import { t } from '../../../kit/i18n.ts'
 import { Section } from '../../../kit/page.tsx'
 import { useParameter } from '../../../kit/pages.tsx'
 import { usePermission } from '../../../kit/session.tsx'
+import { Age } from '../../../kit/time.tsx'
 import { type Choice, Decide } from '../parts/decide.tsx'
 import { useObjections } from '../parts/four-eyes.ts'
 import { ItemPage, NextItem } from '../parts/item-page.tsx'
 import { Person, WorkspaceLink } from '../parts/people.tsx'
-import { Age, StatusBadge, WorkspaceMarks } from '../parts/records.tsx'
+import { StatusBadge, WorkspaceMarks } from '../parts/records.tsx'
 import { creatorIn, findPayoutAccount, Trail, useTrail } from '../parts/trail.tsx'
 
 /** A payout account. `?workspaceId` finds it faster, because the interface has only lists of them. */

@@ -8,17 +8,17 @@ import {
 } from 'portal-client'
 import { client } from '../../../kit/client.ts'
 import { Facts } from '../../../kit/facts.tsx'
-import { formatTime } from '../../../kit/format.ts'
 import { TextAreaField } from '../../../kit/forms.tsx'
 import { t } from '../../../kit/i18n.ts'
 import { Section } from '../../../kit/page.tsx'
 import { useParameter } from '../../../kit/pages.tsx'
 import { useSession } from '../../../kit/session.tsx'
+import { Age, Time } from '../../../kit/time.tsx'
 import { type Choice, Decide } from '../parts/decide.tsx'
 import { type Objection, useObjections } from '../parts/four-eyes.ts'
 import { findIn, ItemPage, NextItem } from '../parts/item-page.tsx'
 import { Person, WorkspaceLink } from '../parts/people.tsx'
-import { Age, StatusBadge } from '../parts/records.tsx'
+import { StatusBadge } from '../parts/records.tsx'
 import { Trail } from '../parts/trail.tsx'
 import { ProposedChange, useProposedChange } from './proposed-change.tsx'
 
@@ -70,8 +70,8 @@ function Details({ proposal }: { proposal: Proposal }) {
                 proposedBy === null ? t('queues.provider') : <Person key="proposer" id={proposedBy} />,
               ],
               [t('decisions.decidedBy'), decidedBy === null ? '–' : <Person key="decider" id={decidedBy} />],
-              [t('decisions.expiresAt'), formatTime(proposal.expiresAt)],
-              [t('decisions.executesAt'), executesAt === null ? '–' : formatTime(executesAt)],
+              [t('decisions.expiresAt'), <Time key="expiresAt" at={proposal.expiresAt} />],
+              [t('decisions.executesAt'), <Time key="executesAt" at={executesAt} />],
             ]}
           />
         </Section>

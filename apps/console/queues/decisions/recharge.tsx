@@ -2,14 +2,15 @@ import { type AnyRecharge, listAllRecharges, readAnyRecharge } from 'portal-clie
 import { Link } from 'wouter'
 import { client } from '../../../kit/client.ts'
 import { Facts } from '../../../kit/facts.tsx'
-import { formatMoney, formatTime } from '../../../kit/format.ts'
+import { formatMoney } from '../../../kit/format.ts'
 import { t } from '../../../kit/i18n.ts'
 import { Table } from '../../../kit/list.tsx'
 import { Section } from '../../../kit/page.tsx'
 import { useParameter } from '../../../kit/pages.tsx'
+import { Age, Time } from '../../../kit/time.tsx'
 import { ItemPage, NextItem } from '../parts/item-page.tsx'
 import { Person, WorkspaceLink } from '../parts/people.tsx'
-import { Age, History, Postings, StatusBadge, WorkspaceMarks } from '../parts/records.tsx'
+import { History, Postings, StatusBadge, WorkspaceMarks } from '../parts/records.tsx'
 import { Proof } from './proof.tsx'
 import { RechargeDecision } from './recharge-decision.tsx'
 
@@ -83,8 +84,8 @@ function RechargeFacts({ recharge }: { recharge: AnyRecharge }) {
           [t('queues.channel'), recharge.channelCode],
           [t('decisions.wallet'), <code key="wallet">{recharge.walletBizId}</code>],
           [t('decisions.externalReference'), recharge.externalReference ?? '–'],
-          [t('decisions.expiresAt'), formatTime(recharge.expiresAt)],
-          [t('decisions.completedAt'), completedAt === null ? '–' : formatTime(completedAt)],
+          [t('decisions.expiresAt'), <Time key="expiresAt" at={recharge.expiresAt} />],
+          [t('decisions.completedAt'), <Time key="completedAt" at={completedAt} />],
         ]}
       />
     </Section>
@@ -107,7 +108,7 @@ function ProofUses({ uses }: { uses: NonNullable<AnyRecharge['proofUsedBefore']>
             cell: ({ rechargeBizId }) => <Link href={`/queues/recharges/${rechargeBizId}`}>{rechargeBizId}</Link>,
           },
           { title: t('queues.workspace'), cell: ({ workspaceBizId }) => <WorkspaceLink id={workspaceBizId} /> },
-          { title: t('queues.time'), cell: ({ createdAt }) => formatTime(createdAt) },
+          { title: t('queues.time'), cell: ({ createdAt }) => <Time at={createdAt} /> },
         ]}
       />
     </Section>
@@ -127,8 +128,8 @@ function Allowances({ allowances }: { allowances: NonNullable<AnyRecharge['refer
           { title: t('decisions.externalReference'), cell: ({ externalReference }) => externalReference },
           { title: t('queues.actor'), cell: ({ actorBizId }) => <Person id={actorBizId} /> },
           { title: t('queues.reason'), cell: ({ reason }) => reason },
-          { title: t('queues.time'), cell: ({ createdAt }) => formatTime(createdAt) },
-          { title: t('decisions.usedAt'), cell: ({ usedAt }) => (usedAt === null ? '–' : formatTime(usedAt)) },
+          { title: t('queues.time'), cell: ({ createdAt }) => <Time at={createdAt} /> },
+          { title: t('decisions.usedAt'), cell: ({ usedAt }) => <Time at={usedAt} /> },
         ]}
       />
     </Section>

@@ -8,16 +8,17 @@ import {
 } from 'portal-client'
 import { client } from '../../../kit/client.ts'
 import { Facts } from '../../../kit/facts.tsx'
-import { formatMoney, formatTime } from '../../../kit/format.ts'
+import { formatMoney } from '../../../kit/format.ts'
 import { TextAreaField } from '../../../kit/forms.tsx'
 import { t } from '../../../kit/i18n.ts'
 import { Section } from '../../../kit/page.tsx'
 import { useParameter } from '../../../kit/pages.tsx'
+import { Age, Time } from '../../../kit/time.tsx'
 import { type Choice, Decide } from '../parts/decide.tsx'
 import { dutyOf, frozenObjections, useObjections } from '../parts/four-eyes.ts'
 import { ItemPage, NextItem } from '../parts/item-page.tsx'
 import { Person, WorkspaceLink } from '../parts/people.tsx'
-import { Age, History, Postings, StatusBadge, WorkspaceMarks } from '../parts/records.tsx'
+import { History, Postings, StatusBadge, WorkspaceMarks } from '../parts/records.tsx'
 
 /** A transfer, and the decision on it. The parameter is its number or its id. */
 export default function TransferPage() {
@@ -68,7 +69,7 @@ function Details({ transfer }: { transfer: AnyTransfer }) {
               [t('decisions.targetWallet'), <code key="target">{transfer.targetWalletBizId}</code>],
               [t('decisions.remark'), transfer.remark ?? '–'],
               [t('decisions.clientReference'), transfer.clientReference ?? '–'],
-              [t('decisions.completedAt'), transfer.completedAt === null ? '–' : formatTime(transfer.completedAt)],
+              [t('decisions.completedAt'), <Time key="completedAt" at={transfer.completedAt} />],
             ]}
           />
         </Section>

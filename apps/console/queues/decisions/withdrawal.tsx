@@ -3,13 +3,14 @@ import { useState } from 'react'
 import { Link } from 'wouter'
 import { client } from '../../../kit/client.ts'
 import { Facts } from '../../../kit/facts.tsx'
-import { formatMoney, formatTime } from '../../../kit/format.ts'
+import { formatMoney } from '../../../kit/format.ts'
 import { t } from '../../../kit/i18n.ts'
 import { Section } from '../../../kit/page.tsx'
 import { useParameter } from '../../../kit/pages.tsx'
+import { Age, Time } from '../../../kit/time.tsx'
 import { ItemPage, NextItem } from '../parts/item-page.tsx'
 import { Person, WorkspaceLink } from '../parts/people.tsx'
-import { Age, History, Postings, StatusBadge, WorkspaceMarks } from '../parts/records.tsx'
+import { History, Postings, StatusBadge, WorkspaceMarks } from '../parts/records.tsx'
 import { usePayoutAccount } from '../parts/trail.tsx'
 import { WithdrawalDecision } from './withdrawal-decision.tsx'
 
@@ -78,7 +79,7 @@ function Details({ withdrawal }: { withdrawal: AnyWithdrawal }) {
               [t('decisions.remark'), withdrawal.remark ?? '–'],
               [t('decisions.externalReference'), withdrawal.externalReference ?? '–'],
               [t('decisions.failureReason'), withdrawal.failureReason ?? '–'],
-              [t('decisions.completedAt'), completedAt === null ? '–' : formatTime(completedAt)],
+              [t('decisions.completedAt'), <Time key="completedAt" at={completedAt} />],
             ]}
           />
         </Section>

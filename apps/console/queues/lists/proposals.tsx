@@ -4,9 +4,10 @@ import { client } from '../../../kit/client.ts'
 import { t } from '../../../kit/i18n.ts'
 import { ListQuery, Table } from '../../../kit/list.tsx'
 import { Page } from '../../../kit/page.tsx'
+import { Age } from '../../../kit/time.tsx'
 import { Filters, useQueueFilter } from '../parts/filters.tsx'
 import { Person } from '../parts/people.tsx'
-import { Age, StatusBadge } from '../parts/records.tsx'
+import { StatusBadge } from '../parts/records.tsx'
 
 const statuses: readonly ProposalStatusCode[] = ['PENDING', 'SCHEDULED', 'DONE', 'REJECTED', 'CANCELLED', 'EXPIRED']
 

@@ -5,9 +5,10 @@ import { formatMoney } from '../../../kit/format.ts'
 import { t } from '../../../kit/i18n.ts'
 import { ListQuery, Table } from '../../../kit/list.tsx'
 import { Page } from '../../../kit/page.tsx'
+import { Age } from '../../../kit/time.tsx'
 import { Filters, useQueueFilter } from '../parts/filters.tsx'
 import { WorkspaceLink } from '../parts/people.tsx'
-import { Age, StatusBadge, WorkspaceMarks } from '../parts/records.tsx'
+import { StatusBadge, WorkspaceMarks } from '../parts/records.tsx'
 
 const statuses: readonly TransferStatusCode[] = [
   'PENDING_APPROVAL',

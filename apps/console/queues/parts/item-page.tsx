@@ -4,8 +4,13 @@ import { Link } from 'wouter'
 import { t } from '../../../kit/i18n.ts'
 import { Page } from '../../../kit/page.tsx'
 import { Empty, QueryView } from '../../../kit/states.tsx'
+import { WorkspaceZone } from '../../records/workspace-zone.tsx'
 
-interface ItemPageProps<Item> {
+interface OfWorkspace {
+  workspaceBizId: string | null
+}
+
+interface ItemPageProps<Item extends OfWorkspace> {
   queryKey: QueryKey
   /** Null if it does not exist. */
   read(): Promise<Item | null>
@@ -16,8 +21,15 @@ interface ItemPageProps<Item> {
   children(item: Item): ReactNode
 }
 
-/** One item of a queue. */
-export function ItemPage<Item>({ queryKey, read, titleOf, list, nextOf, children }: ItemPageProps<Item>) {
+/** One item of a queue. Its times are those of its workspace. */
+export function ItemPage<Item extends OfWorkspace>({
+  queryKey,
+  read,
+  titleOf,
+  list,
+  nextOf,
+  children,
+}: ItemPageProps<Item>) {
   const query = useQuery({ queryKey, queryFn: read })
   const item = query.data
   return (
@@ -33,7 +45,13 @@ export function ItemPage<Item>({ queryKey, read, titleOf, list, nextOf, children
       }
     >
       <QueryView query={query}>
-        {(found) => (found === null ? <Empty title={t('queues.missing')} /> : children(found))}
+        {(found) =>
+          found === null ? (
+            <Empty title={t('queues.missing')} />
+          ) : (
+            <WorkspaceZone id={found.workspaceBizId}>{children(found)}</WorkspaceZone>
+          )
+        }
       </QueryView>
     </Page>
   )

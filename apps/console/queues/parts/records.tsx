@@ -1,12 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { listOrderPostings } from 'portal-client'
 import { client } from '../../../kit/client.ts'
-import { formatAge, formatMoney, formatTime } from '../../../kit/format.ts'
+import { formatMoney } from '../../../kit/format.ts'
 import { t } from '../../../kit/i18n.ts'
 import { Table } from '../../../kit/list.tsx'
 import { Section } from '../../../kit/page.tsx'
 import { usePermission } from '../../../kit/session.tsx'
 import { Badge, Empty, QueryView, type Tone } from '../../../kit/states.tsx'
+import { Time } from '../../../kit/time.tsx'
 import { Person } from './people.tsx'
 
 interface Status {
@@ -16,15 +17,6 @@ interface Status {
 
 export function StatusBadge({ status: { code, label } }: { status: Status }) {
   return <Badge tone={toneOf(code)}>{label}</Badge>
-}
-
-/** The age, with the instant for pointers and screen readers. */
-export function Age({ at }: { at: string }) {
-  return (
-    <time dateTime={at} title={formatTime(at)}>
-      {formatAge(at)}
-    </time>
-  )
 }
 
 /** Marks workspaces without real money, and frozen ones. */
@@ -64,7 +56,7 @@ export function History({ steps }: { steps: readonly Step[] }) {
         keyOf={({ status, at }) => `${at} ${status.code}`}
         columns={[
           { title: t('queues.status'), cell: ({ status }) => <StatusBadge status={status} /> },
-          { title: t('queues.time'), cell: ({ at }) => formatTime(at) },
+          { title: t('queues.time'), cell: ({ at }) => <Time at={at} /> },
           { title: t('queues.actor'), cell: ({ actorBizId }) => <Person id={actorBizId} /> },
           { title: t('queues.reason'), cell: ({ reason }) => reason ?? '–' },
         ]}
@@ -95,7 +87,7 @@ export function Postings({ orderId }: { orderId: string }) {
               keyOf={({ bizId }) => bizId}
               columns={[
                 { title: t('queues.ledgerAccount'), cell: ({ ledgerAccount }) => <code>{ledgerAccount}</code> },
-                { title: t('queues.time'), cell: ({ createdAt }) => formatTime(createdAt) },
+                { title: t('queues.time'), cell: ({ createdAt }) => <Time at={createdAt} /> },
                 {
                   title: t('queues.amount'),
                   align: 'end',

@@ -9,12 +9,12 @@ import {
 } from 'portal-client'
 import { Link } from 'wouter'
 import { client } from '../../../kit/client.ts'
-import { formatTime } from '../../../kit/format.ts'
 import { t } from '../../../kit/i18n.ts'
 import { Table } from '../../../kit/list.tsx'
 import { Section } from '../../../kit/page.tsx'
 import { usePermission } from '../../../kit/session.tsx'
 import { Empty, QueryView } from '../../../kit/states.tsx'
+import { Time } from '../../../kit/time.tsx'
 import { findIn } from './item-page.tsx'
 import { Person } from './people.tsx'
 import { StatusBadge } from './records.tsx'
@@ -52,7 +52,7 @@ export function Trail({ targetId }: { targetId: string }) {
               keyOf={({ bizId }) => bizId}
               columns={[
                 { title: t('queues.action'), cell: ({ action }) => <code>{action}</code> },
-                { title: t('queues.time'), cell: ({ at }) => formatTime(at) },
+                { title: t('queues.time'), cell: ({ at }) => <Time at={at} /> },
                 { title: t('queues.actor'), cell: ({ actorBizId }) => <Person id={actorBizId} /> },
                 {
                   title: t('queues.outcome'),

@@ -10,6 +10,7 @@ import { Form, TextField, type Values } from '../../forms.tsx'
 import { t } from '../../i18n.ts'
 import { Section } from '../../page.tsx'
 import { Badge, QueryView } from '../../states.tsx'
+import { useTimeZone } from '../../time.tsx'
 import { notify } from '../../toasts.tsx'
 import { SubPage } from '../sub-page.tsx'
 import { QrCode } from './qr-code.tsx'
@@ -33,11 +34,12 @@ export default function AuthenticatorPage() {
 }
 
 function Active({ since }: { since: string | null }) {
+  const timeZone = useTimeZone()
   return (
     <>
       <p>
         <Badge tone="good">{t('account.on')}</Badge>{' '}
-        {since && <span className="muted">{t('account.onSince', { time: formatTime(since) })}</span>}
+        {since && <span className="muted">{t('account.onSince', { time: formatTime(since, timeZone) })}</span>}
       </p>
       <p>
         <Link href="/security/backup-codes">{t('account.makeBackupCodes')}</Link>

@@ -7,6 +7,7 @@ import { formatTime } from '../../format.ts'
 import { t } from '../../i18n.ts'
 import { Section } from '../../page.tsx'
 import { QueryView } from '../../states.tsx'
+import { useTimeZone } from '../../time.tsx'
 import { notify } from '../../toasts.tsx'
 import { SubPage } from '../sub-page.tsx'
 
@@ -45,12 +46,13 @@ export default function BackupCodesPage() {
 }
 
 function Codes({ generated: { codes, generatedAt } }: { generated: GenerateBackupCodesReply }) {
+  const timeZone = useTimeZone()
   const copy = async (): Promise<void> => {
     await navigator.clipboard.writeText(codes.join('\n'))
     notify(t('account.copied'))
   }
   return (
-    <Section title={t('account.newCodes', { time: formatTime(generatedAt) })}>
+    <Section title={t('account.newCodes', { time: formatTime(generatedAt, timeZone) })}>
       <p className="notice">{t('account.shownOnce')}</p>
       <ul className="account-codes">
         {codes.map((code) => (

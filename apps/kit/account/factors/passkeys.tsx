@@ -6,13 +6,13 @@ import { refreshData } from '../../app.tsx'
 import { client } from '../../client.ts'
 import { Command } from '../../command/command.tsx'
 import { UserError } from '../../errors.ts'
-import { formatAge, formatTime } from '../../format.ts'
 import { Form, TextField, type Values } from '../../forms.tsx'
 import { t } from '../../i18n.ts'
 import { Table } from '../../list.tsx'
 import { Section } from '../../page.tsx'
 import { readPageSettings } from '../../settings.ts'
 import { Badge, Empty, QueryView } from '../../states.tsx'
+import { Age, Time } from '../../time.tsx'
 import { notify } from '../../toasts.tsx'
 import { SubPage } from '../sub-page.tsx'
 
@@ -43,10 +43,10 @@ function PasskeyTable({ passkeys }: { passkeys: readonly Passkey[] }) {
       columns={[
         { title: t('account.passkeyName'), cell: ({ name }) => name },
         { title: t('account.backup'), cell: (passkey) => <Backup passkey={passkey} /> },
-        { title: t('account.added'), cell: ({ createdAt }) => formatTime(createdAt) },
+        { title: t('account.added'), cell: ({ createdAt }) => <Time at={createdAt} /> },
         {
           title: t('account.lastUse'),
-          cell: ({ lastUsedAt }) => (lastUsedAt === null ? t('account.never') : formatAge(lastUsedAt)),
+          cell: ({ lastUsedAt }) => <Age at={lastUsedAt} none={t('account.never')} />,
         },
         { title: t('account.action'), cell: (passkey) => <Actions passkey={passkey} /> },
       ]}

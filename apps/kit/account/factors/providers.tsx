@@ -9,13 +9,13 @@ import {
 } from 'portal-client'
 import { client } from '../../client.ts'
 import { Command } from '../../command/command.tsx'
-import { formatAge, formatTime } from '../../format.ts'
 import { Form } from '../../forms.tsx'
 import { t } from '../../i18n.ts'
 import { Table } from '../../list.tsx'
 import { Section } from '../../page.tsx'
 import { leaveForProvider } from '../../sign-in/attempt.ts'
 import { Empty, QueryView } from '../../states.tsx'
+import { Age, Time } from '../../time.tsx'
 import { SubPage } from '../sub-page.tsx'
 
 /** The accounts at identity providers with which the person signs in. */
@@ -52,11 +52,11 @@ function LinkedTable({ providers }: { providers: readonly LinkedProvider[] }) {
         { title: t('account.provider'), cell: ({ name }) => name },
         {
           title: t('account.linkedAt'),
-          cell: ({ linkedAt }) => (linkedAt === null ? t('account.never') : formatTime(linkedAt)),
+          cell: ({ linkedAt }) => <Time at={linkedAt} none={t('account.never')} />,
         },
         {
           title: t('account.lastUse'),
-          cell: ({ lastSignInAt }) => (lastSignInAt === null ? t('account.never') : formatAge(lastSignInAt)),
+          cell: ({ lastSignInAt }) => <Age at={lastSignInAt} none={t('account.never')} />,
         },
         { title: t('account.action'), cell: (provider) => <Unlink provider={provider} /> },
       ]}
