@@ -63,6 +63,11 @@ export async function verifyFactor<T>(first: CodeMethod, steps: FactorSteps<T>):
   }
 }
 
+/** The authenticator needs no mail. */
+export function firstMethod(methods: readonly CodeMethod[]): CodeMethod | undefined {
+  return methods.includes('OTP') ? 'OTP' : methods[0]
+}
+
 /** A newer gateway can offer further methods. */
 export function isCodeMethod(code: string): code is CodeMethod {
   return Object.hasOwn(codeMethods, code)

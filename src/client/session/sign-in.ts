@@ -4,7 +4,7 @@ import { PorticoError, passkeysUnavailable } from '../errors.ts'
 import type { OperationCaller, Result } from '../operation-types.ts'
 import type { SessionMode } from '../options.ts'
 import type { PasskeyAssertion, Passkeys } from '../passkeys/feature.ts'
-import { type AskedFactor, isCodeMethod, type OtherFactor, verifyFactor } from './factor.ts'
+import { type AskedFactor, firstMethod, isCodeMethod, type OtherFactor, verifyFactor } from './factor.ts'
 import type { Completion, SessionPart, SignInOperations } from './modes.ts'
 
 /** Credentials, and a prompt for the second factor's code. */
@@ -22,7 +22,7 @@ export interface SignIn {
   ): Promise<string | OtherFactor> | string | OtherFactor
   /** Maximum number of codes to try. Default: 1. The gateway allows five. */
   attempts?: number
-  /** Default: a passkey if the client and the account have one, or else the account's first method. */
+  /** Default: a passkey if the client and the account have one, then the authenticator, then the account's first method. */
   mfaMethod?: MfaMethod
   /**
    * Returns whether to use a passkey. Called again after each failure. Default: one attempt, then a code. An error that it
@@ -64,7 +64,7 @@ async function proveFactor<T>(
   const offered = mfaMethods.map(({ code }) => code)
   const others = offered.filter(isCodeMethod)
   const hasPasskey = offered.includes('PASSKEY')
-  const mfaMethod = input.mfaMethod ?? others[0] ?? (hasPasskey ? 'PASSKEY' : 'EMAIL')
+  const mfaMethod = input.mfaMethod ?? firstMethod(others) ?? (hasPasskey ? 'PASSKEY' : 'EMAIL')
   const finishByPasskey = (passkey: PasskeyAssertion) => finish({ sessionId, mfaMethod: 'PASSKEY', passkey })
   if (passkeys && hasPasskey && (input.mfaMethod ?? 'PASSKEY') === 'PASSKEY') {
     const hasOther = mfaMethod !== 'PASSKEY'

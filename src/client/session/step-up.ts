@@ -5,7 +5,7 @@ import type { AnyArgs, OperationCaller } from '../operation-types.ts'
 import type { StepUpPrompt } from '../options.ts'
 import type { PasskeyAssertion, Passkeys } from '../passkeys/feature.ts'
 import type { CallableOperation } from '../portal/operation.ts'
-import { isCodeMethod, verifyFactor } from './factor.ts'
+import { firstMethod, isCodeMethod, verifyFactor } from './factor.ts'
 
 interface StepUpOperations {
   listMfaMethods: typeof listMfaMethods
@@ -60,7 +60,7 @@ async function confirmCall(
     const confirmed = await passkeys?.confirm(caller, purpose, { isWanted, hasOther: false, verify: stepUpByPasskey })
     if (!confirmed) throw passkeysUnavailable()
   }
-  await verifyFactor<void>(codes.includes('OTP') ? 'OTP' : (codes[0] ?? 'EMAIL'), {
+  await verifyFactor<void>(firstMethod(codes) ?? 'EMAIL', {
     methods: hasPasskey ? [...codes, 'PASSKEY'] : codes,
     attempts: prompt.attempts ?? 1,
     send: async () => (await caller.answer(sendStepUpCode, { body: { mfaMethod: 'EMAIL', purpose } })).data,

@@ -62,7 +62,7 @@ describe('the security pages in Chromium', needs(chromiumPath, 'Chromium is not 
 
     await signOut(visitor)
     await enterPassword(visitor, email, password)
-    await page.getByRole('dialog').getByRole('button', { name: 'Authenticator app' }).click()
+    // The strongest factor of the account comes first.
     await page.getByRole('dialog').getByLabel('Code of your authenticator app').waitFor()
     await inspect(visitor, `${app}-sign-in-factor`)
     await enterCode(visitor, otpOf(secret))
@@ -187,6 +187,7 @@ describe('the security pages in Chromium', needs(chromiumPath, 'Chromium is not 
     const email = 'owner@demo.test'
     const visitor = await world.visit('portal')
     await enterPassword(visitor, email, password)
+    await visitor.page.getByRole('dialog').getByRole('button', { name: 'Code by mail' }).click()
     await enterMailedCode(world, visitor, email, 'login-code')
     await signedIn(visitor)
     await visitor.page.goto(pathOf(world, 'portal', '/security/authenticator'))

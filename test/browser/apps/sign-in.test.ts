@@ -173,7 +173,7 @@ describe('the end of a session in Chromium', needs(chromiumPath, 'Chromium is no
     await page.getByText(/Sign in with the new password/).waitFor()
     await page.getByRole('link', { name: 'To the sign-in page' }).click()
     await enterPassword(visitor, email, newPassword)
-    await page.getByRole('dialog').getByRole('button', { name: 'Authenticator app' }).click()
+    await page.getByRole('dialog').getByLabel('Code of your authenticator app').waitFor()
     await enterCode(visitor, otpOf(secret, 1))
     await signedIn(visitor)
     await visitor.context.close()

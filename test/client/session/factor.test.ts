@@ -63,14 +63,25 @@ function clientOf(code: Prompt = () => '123456') {
 type Client = ReturnType<typeof clientOf>
 type Code = Parameters<Client['signIn']>[0]['code']
 
+const credentials = { email: 'owner@demo.test', password: 'Portico-demo-2026' }
+
+/** Starts with a mail. */
 function signIn(code: Code) {
-  const input = { email: 'owner@demo.test', password: 'Portico-demo-2026', code }
-  return clientOf().signIn({ ...input, attempts: 2, usePasskey: () => false })
+  return clientOf().signIn({ ...credentials, code, attempts: 2, mfaMethod: 'EMAIL' })
 }
 
 const bodies = (end: string) => gateway.to(end).map(({ body }) => body)
 
 describe('another factor in a sign-in', () => {
+  test('without a passkey, the authenticator comes first and no mail is sent', async () => {
+    gateway = await scriptedGateway(script)
+    const code = vi.fn<Code>().mockResolvedValueOnce('123456')
+    await clientOf().signIn({ ...credentials, code, usePasskey: () => false })
+    expect(code.mock.calls).toEqual([[null, null, { mfaMethod: 'OTP', mfaMethods: ['EMAIL', 'OTP', 'PASSKEY'] }]])
+    expect(bodies('/login/mfa/send')).toEqual([])
+    expect(bodies('/login/complete')).toEqual([{ sessionId: 'pre-login', mfaMethod: 'OTP', code: '123456' }])
+  })
+
   test('the prompt sees the factors, and the code is of the chosen one', async () => {
     gateway = await scriptedGateway(script)
     const code = vi.fn<Code>().mockResolvedValueOnce({ mfaMethod: 'OTP' }).mockResolvedValueOnce('123456')
