@@ -16,7 +16,11 @@ export const client = createClient({
   session: cookieSession(),
   secureChannel: secureChannel(),
   passkeys: passkeys(webAuthn()),
-  onExchange: ({ reply }) => seeTime(reply),
+  onExchange: ({ reply }) => {
+    if (typeof reply !== 'object' || reply === null) return
+    if ('timestamp' in reply) seeTime(reply.timestamp)
+    if ('code' in reply && reply.code === 'ACCESS.PERMISSION_DENIED') denials.dispatchEvent(new Event('denial'))
+  },
   onStepUp: stepUpByCode({ attempts: 3, code: askForStepUpFactor }),
 })
 
@@ -28,6 +32,14 @@ export function messageOf(error: unknown): string | null {
   return isPorticoError(error) || error instanceof UserError ? error.message : t('kit.unexpected')
 }
 
+const denials = new EventTarget()
+
+/** Calls the listener after a call was refused for a missing permission. Returns the function that removes it. */
+export function onDenial(listener: () => void): () => void {
+  denials.addEventListener('denial', listener)
+  return () => denials.removeEventListener('denial', listener)
+}
+
 /** The current time of the gateway in epoch milliseconds. The clock of the browser can differ. */
 export function gatewayNow(): number {
   return Date.now() + clockDifferenceMs
@@ -35,7 +47,6 @@ export function gatewayNow(): number {
 
 let clockDifferenceMs = 0
 
-function seeTime(reply: unknown): void {
-  if (typeof reply !== 'object' || reply === null || !('timestamp' in reply)) return
-  if (typeof reply.timestamp === 'number') clockDifferenceMs = reply.timestamp - Date.now()
+function seeTime(timestamp: unknown): void {
+  if (typeof timestamp === 'number') clockDifferenceMs = timestamp - Date.now()
 }

@@ -3,7 +3,7 @@ import { Link, useLocation } from 'wouter'
 import { client } from './client.ts'
 import { FactorDialog } from './factor-dialog.tsx'
 import { type Locale, locale, locales, setLocale, t } from './i18n.ts'
-import { useSession } from './session.tsx'
+import { usePermissionUpdates, useSession } from './session.tsx'
 import { SessionEnd } from './session-end.tsx'
 import { type Theme, theme, themes, useTheme } from './theme.ts'
 
@@ -35,6 +35,7 @@ export function Frame({ name, navigation, head, children }: Props) {
   const [path] = useLocation()
   const main = useRef<HTMLElement>(null)
   const isFirst = useRef(true)
+  usePermissionUpdates()
   useEffect(() => {
     setMenuOpen(false)
     // A screen reader continues with the new page, as after the load of a document.

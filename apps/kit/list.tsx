@@ -1,7 +1,10 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
+import { useAttendance } from './attendance.ts'
 import { t } from './i18n.ts'
 import { Empty, QueryView } from './states.tsx'
+
+const refreshMs = 2_000
 
 interface Page<Item> {
   items: readonly Item[]
@@ -15,16 +18,22 @@ interface ListQueryProps<Item> {
   read(before: string): Promise<Page<Item>>
   /** The title of an empty list. */
   empty: string
+  /** Whether the list changes without the user. It is then read again every few seconds, while somebody uses the page. */
+  isChanging?: (items: readonly Item[]) => boolean
   children(items: readonly Item[]): ReactNode
 }
 
 /** A list that is read page by page, by cursor. */
-export function ListQuery<Item>({ queryKey, read, empty, children }: ListQueryProps<Item>) {
+export function ListQuery<Item>({ queryKey, read, empty, isChanging, children }: ListQueryProps<Item>) {
+  const isAttended = useAttendance()
   const query = useInfiniteQuery({
-    queryKey,
+    // Pages in the cache are of no use to a query with the same key that reads one page.
+    queryKey: ['list', ...queryKey],
     queryFn: ({ pageParam }) => read(pageParam),
     initialPageParam: 'start',
     getNextPageParam: ({ nextCursor }) => nextCursor ?? null,
+    refetchInterval: ({ state }) =>
+      isAttended && state.data && isChanging?.(state.data.pages.flatMap(({ items }) => items)) ? refreshMs : false,
   })
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = query
   return (
@@ -58,7 +67,7 @@ interface TableProps<Item> {
   /** Names the table for screen readers. */
   label: string
   items: readonly Item[]
-  columns: readonly Column<Item>[]
+  columns: readonly Column<NoInfer<Item>>[]
   keyOf(item: Item): string
 }
 

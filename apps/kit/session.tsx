@@ -1,7 +1,7 @@
 import { isPorticoError, type SessionState } from 'portal-client'
 import { createContext, type ReactNode, use, useCallback, useEffect, useState } from 'react'
 import { forgetData } from './app.tsx'
-import { client } from './client.ts'
+import { client, onDenial } from './client.ts'
 import { Failure, Loading } from './states.tsx'
 
 interface SignedInSession {
@@ -28,6 +28,12 @@ export function useSession(): SignedInSession {
 /** Whether the user has a permission. Pages hide what the gateway would refuse. */
 export function usePermission(permission: string): boolean {
   return useSession().permissions.has(permission)
+}
+
+/** Reads the permissions again after a refusal, because somebody else can change them. */
+export function usePermissionUpdates(): void {
+  const { refresh } = useSession()
+  useEffect(() => onDenial(() => void refresh().catch(() => undefined)), [refresh])
 }
 
 interface Props {

@@ -21,3 +21,8 @@ export const groups: readonly { label: string | null; pages: readonly AppPage[] 
 ]
 
 export const pages: readonly AppPage[] = [...groups.flatMap((group) => group.pages), ...account]
+
+/** The page after a change of the workspace. The page of a record, which the next workspace does not have, becomes its list. */
+export function pathInOtherWorkspace(path: string): string {
+  return pages.some((page) => page.path === path) ? path : `/${path.split('/')[1] ?? ''}`
+}

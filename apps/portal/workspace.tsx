@@ -1,11 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { listMyWorkspaces, type MyWorkspace, readCurrentWorkspace } from 'portal-client'
 import { createContext, type ReactNode, use, useState } from 'react'
+import { useLocation } from 'wouter'
 import { client } from '../kit/client.ts'
 import { t } from '../kit/i18n.ts'
 import { usePermission } from '../kit/session.tsx'
 import { QueryView } from '../kit/states.tsx'
 import { TimeZone } from '../kit/time.tsx'
+import { pathInOtherWorkspace } from './navigation.ts'
 
 interface Chosen {
   workspace: MyWorkspace
@@ -65,12 +67,17 @@ export function WorkspaceGate({ none, children }: Props) {
 /** In the head of the frame. */
 export function WorkspaceChoice() {
   const { workspace, workspaces, choose } = useWorkspace()
+  const [path, navigate] = useLocation()
+  const change = (workspaceId: string): void => {
+    choose(workspaceId)
+    navigate(pathInOtherWorkspace(path))
+  }
   if (workspaces.length === 1) return <span className="muted">{workspace.workspaceName}</span>
   return (
     <select
       aria-label={t('portal.workspace')}
       value={workspace.workspaceBizId}
-      onChange={(event) => choose(event.currentTarget.value)}
+      onChange={(event) => change(event.currentTarget.value)}
     >
       {workspaces.map(({ workspaceBizId, workspaceName }) => (
         <option key={workspaceBizId} value={workspaceBizId}>

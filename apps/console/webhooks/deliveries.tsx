@@ -22,6 +22,7 @@ export function Deliveries({ webhookId, canResend }: { webhookId: string; canRes
           client.call(listAllDeliveries, { params: { webhook_id: webhookId }, query: { deliveryStatus, before } })
         }
         empty={t('webhooks.noDeliveries')}
+        isChanging={() => true}
       >
         {(deliveries) => (
           <Table

@@ -30,10 +30,11 @@ export function useNotices(): Notices {
   return notices
 }
 
-/** Follows the events of the workspace while the page is visible. New events refresh the data of the page. */
+/** Follows the events of the workspace while the page is visible. New events refresh the data and the permissions of the page. */
 export function LiveEvents({ children }: { children: ReactNode }) {
   const { workspaceBizId: workspaceId } = useWorkspace().workspace
-  const markKey = `${useSession().accountId}.${workspaceId}`
+  const { accountId, refresh } = useSession()
+  const markKey = `${accountId}.${workspaceId}`
   const isAllowed = usePermission('event:read')
   const isFollowing = useVisible() && isAllowed
   const [feed, setFeed] = useState<Feed | null>(null)
@@ -41,7 +42,10 @@ export function LiveEvents({ children }: { children: ReactNode }) {
   useEffect(() => {
     if (!isFollowing) return
     const stopped = new AbortController()
-    const refresher = createRefresher(() => void refreshData())
+    const refresher = createRefresher(() => {
+      void refreshData()
+      void refresh().catch(() => undefined)
+    })
     const onRecent: FeedListener['onRecent'] = (recent, start) => {
       // On the first visit, nothing is new.
       const seenUntil = readMark(markKey).seenUntil ?? recent.at(-1)?.time ?? ''
@@ -58,7 +62,7 @@ export function LiveEvents({ children }: { children: ReactNode }) {
       stopped.abort()
       refresher.stop()
     }
-  }, [workspaceId, markKey, isFollowing])
+  }, [workspaceId, markKey, isFollowing, refresh])
 
   const current = feed?.markKey === markKey ? feed : null
   const markSeen = (): void => {

@@ -17,7 +17,7 @@ export function useProposedChange({ permissionCodes, proposalStatus, subjectBizI
   const mayRead = usePermission('operator:read')
   const isOpen = permissionCodes !== null && proposalStatus.code === 'PENDING'
   const { data } = useQuery({
-    queryKey: ['operator', subjectBizId],
+    queryKey: ['operators', 'of', subjectEmail],
     queryFn: () => client.call(listOperators, { query: { accountEmail: subjectEmail } }),
     enabled: mayRead && isOpen,
   })
