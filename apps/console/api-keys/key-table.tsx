@@ -4,6 +4,7 @@ import { Facts } from '../../kit/facts.tsx'
 import { permissionName, t } from '../../kit/i18n.ts'
 import { Badge, type Tone } from '../../kit/states.tsx'
 import { Time } from '../../kit/time.tsx'
+import { Command } from '../records/command.tsx'
 import { AccountLink } from '../records/links.tsx'
 
 type Key = AllApiKey | OperatorApiKeyEntry
@@ -42,6 +43,60 @@ export function KeyTable<Item extends Key>({ label, keys, about, commands }: Pro
         </li>
       ))}
     </ul>
+  )
+}
+
+interface CommandsProps {
+  apiKey: Key
+  /** Why the user cannot run the commands. */
+  blocked: string | null
+  /** The statuses from which a key can be enabled. */
+  enabledFrom: readonly ApiKeyStatusCode[]
+  /** Why the user cannot enable this key. */
+  enablingBlocked?: string | null
+  enable(reason: string): Promise<unknown>
+  disable(reason: string): Promise<unknown>
+  remove(reason: string): Promise<unknown>
+}
+
+/** The commands that the status of a key allows. */
+export function KeyCommands({ apiKey, blocked, enabledFrom, enablingBlocked, enable, disable, remove }: CommandsProps) {
+  const { code } = apiKey.apiKeyStatus
+  const values = { name: apiKey.apiKeyName }
+  if (code === 'DELETED') return null
+  return (
+    <span className="records-commands">
+      {enabledFrom.includes(code) && (
+        <Command
+          label={t('api-keys.enable')}
+          question={t('api-keys.enableQuestion', values)}
+          run={(form) => enable(form('reason'))}
+          done={t('api-keys.enabled')}
+          blocked={blocked ?? enablingBlocked}
+          asksReason
+        />
+      )}
+      {code === 'ACTIVE' && (
+        <Command
+          label={t('api-keys.disable')}
+          question={t('api-keys.disableQuestion', values)}
+          run={(form) => disable(form('reason'))}
+          done={t('api-keys.disabled')}
+          blocked={blocked}
+          tone="danger"
+          asksReason
+        />
+      )}
+      <Command
+        label={t('api-keys.delete')}
+        question={t('api-keys.deleteQuestion', values)}
+        run={(form) => remove(form('reason'))}
+        done={t('api-keys.deleted')}
+        blocked={blocked}
+        tone="danger"
+        asksReason
+      />
+    </span>
   )
 }
 

@@ -11,11 +11,11 @@ import { t } from '../../kit/i18n.ts'
 import { ListQuery } from '../../kit/list.tsx'
 import { Page } from '../../kit/page.tsx'
 import { useSession } from '../../kit/session.tsx'
-import { Command, useMissing } from '../records/command.tsx'
+import { useMissing } from '../records/command.tsx'
 import { ExportRows } from '../records/export-rows.tsx'
 import { Filters, oneOf } from '../records/filters.tsx'
 import { CreateKey } from './create-key.tsx'
-import { header, KeyTable, rowOf, statuses } from './key-table.tsx'
+import { header, KeyCommands, KeyTable, rowOf, statuses } from './key-table.tsx'
 
 /** The API keys of operators. One operator creates a key, and another one enables it. */
 export default function OperatorKeys() {
@@ -46,47 +46,19 @@ export default function OperatorKeys() {
   )
 }
 
-function Commands({ apiKey: { bizId, apiKeyName, apiKeyStatus, createdBy } }: { apiKey: OperatorApiKeyEntry }) {
+function Commands({ apiKey }: { apiKey: OperatorApiKeyEntry }) {
   const { accountId } = useSession()
-  const blocked = useMissing('operator-key:manage')
-  const own = createdBy === accountId ? t('api-keys.ownKey') : null
-  const params = { api_key_id: bizId }
-  const values = { name: apiKeyName }
-  const { code } = apiKeyStatus
-  if (code === 'DELETED') return null
+  const params = { api_key_id: apiKey.bizId }
   return (
-    <span className="records-commands">
-      {(code === 'DISABLED' || code === 'SUSPENDED') && (
-        <Command
-          label={t('api-keys.enable')}
-          question={t('api-keys.enableQuestion', values)}
-          run={(form) => client.call(enableOperatorApiKey, { params, body: { reason: form('reason') } })}
-          done={t('api-keys.enabled')}
-          blocked={blocked ?? own}
-          asksReason
-        />
-      )}
-      {code === 'ACTIVE' && (
-        <Command
-          label={t('api-keys.disable')}
-          question={t('api-keys.disableQuestion', values)}
-          run={(form) => client.call(disableOperatorApiKey, { params, body: { reason: form('reason') } })}
-          done={t('api-keys.disabled')}
-          blocked={blocked}
-          tone="danger"
-          asksReason
-        />
-      )}
-      <Command
-        label={t('api-keys.delete')}
-        question={t('api-keys.deleteQuestion', values)}
-        run={(form) => client.call(deleteOperatorApiKey, { params, body: { reason: form('reason') } })}
-        done={t('api-keys.deleted')}
-        blocked={blocked}
-        tone="danger"
-        asksReason
-      />
-    </span>
+    <KeyCommands
+      apiKey={apiKey}
+      blocked={useMissing('operator-key:manage')}
+      enabledFrom={['DISABLED', 'SUSPENDED']}
+      enablingBlocked={apiKey.createdBy === accountId ? t('api-keys.ownKey') : null}
+      enable={(reason) => client.call(enableOperatorApiKey, { params, body: { reason } })}
+      disable={(reason) => client.call(disableOperatorApiKey, { params, body: { reason } })}
+      remove={(reason) => client.call(deleteOperatorApiKey, { params, body: { reason } })}
+    />
   )
 }
 

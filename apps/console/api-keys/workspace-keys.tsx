@@ -4,11 +4,11 @@ import { client } from '../../kit/client.ts'
 import { t } from '../../kit/i18n.ts'
 import { ListQuery } from '../../kit/list.tsx'
 import { Page } from '../../kit/page.tsx'
-import { Command, useMissing } from '../records/command.tsx'
+import { useMissing } from '../records/command.tsx'
 import { ExportRows } from '../records/export-rows.tsx'
 import { Filters, oneOf } from '../records/filters.tsx'
 import { WorkspaceLink } from '../records/links.tsx'
-import { header, KeyTable, rowOf, statuses } from './key-table.tsx'
+import { header, KeyCommands, KeyTable, rowOf, statuses } from './key-table.tsx'
 
 /** The API keys of all workspaces. */
 export default function WorkspaceKeys() {
@@ -45,45 +45,17 @@ export default function WorkspaceKeys() {
   )
 }
 
-function Commands({ apiKey: { bizId, apiKeyName, apiKeyStatus } }: { apiKey: AllApiKey }) {
-  const blocked = useMissing('api-key:end')
-  const params = { api_key_id: bizId }
-  const values = { name: apiKeyName }
-  const { code } = apiKeyStatus
-  if (code === 'DELETED') return null
+function Commands({ apiKey }: { apiKey: AllApiKey }) {
+  const params = { api_key_id: apiKey.bizId }
   return (
-    <span className="records-commands">
-      {code === 'DISABLED' && (
-        <Command
-          label={t('api-keys.enable')}
-          question={t('api-keys.enableQuestion', values)}
-          run={(form) => client.call(enableAnyApiKey, { params, body: { reason: form('reason') } })}
-          done={t('api-keys.enabled')}
-          blocked={blocked}
-          asksReason
-        />
-      )}
-      {code === 'ACTIVE' && (
-        <Command
-          label={t('api-keys.disable')}
-          question={t('api-keys.disableQuestion', values)}
-          run={(form) => client.call(disableAnyApiKey, { params, body: { reason: form('reason') } })}
-          done={t('api-keys.disabled')}
-          blocked={blocked}
-          tone="danger"
-          asksReason
-        />
-      )}
-      <Command
-        label={t('api-keys.delete')}
-        question={t('api-keys.deleteQuestion', values)}
-        run={(form) => client.call(deleteAnyApiKey, { params, body: { reason: form('reason') } })}
-        done={t('api-keys.deleted')}
-        blocked={blocked}
-        tone="danger"
-        asksReason
-      />
-    </span>
+    <KeyCommands
+      apiKey={apiKey}
+      blocked={useMissing('api-key:end')}
+      enabledFrom={['DISABLED']}
+      enable={(reason) => client.call(enableAnyApiKey, { params, body: { reason } })}
+      disable={(reason) => client.call(disableAnyApiKey, { params, body: { reason } })}
+      remove={(reason) => client.call(deleteAnyApiKey, { params, body: { reason } })}
+    />
   )
 }
 

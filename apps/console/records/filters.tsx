@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'react'
 import { useSearchParams } from 'wouter'
-import { SelectField, TextField } from '../../kit/forms.tsx'
+import { CheckField, SelectField, TextField } from '../../kit/forms.tsx'
 import { t } from '../../kit/i18n.ts'
 
 /** A filter of a list. Its name is the parameter in the URL. */
@@ -13,6 +13,8 @@ export interface Filter {
   isRequired?: boolean
   /** The filter is a time, which the URL has in ISO 8601. */
   isTime?: boolean
+  /** The filter is a box. */
+  isCheck?: boolean
 }
 
 /** The filters of a list, which the URL keeps. */
@@ -23,7 +25,8 @@ export function Filters({ label, filters }: { label: string; filters: readonly F
   useEffect(() => {
     for (const filter of filters) {
       const field = form.current?.elements.namedItem(filter.name)
-      if (field instanceof HTMLInputElement || field instanceof HTMLSelectElement)
+      if (field instanceof HTMLInputElement && filter.isCheck) field.checked = search.has(filter.name)
+      else if (field instanceof HTMLInputElement || field instanceof HTMLSelectElement)
         field.value = fieldOf(
           filter,
           search.get(filter.name) ?? (filter.isRequired ? filter.options?.[0]?.value : null) ?? '',
@@ -46,7 +49,7 @@ export function Filters({ label, filters }: { label: string; filters: readonly F
     <search>
       <form
         ref={form}
-        className="filters records-filters"
+        className="filters"
         aria-label={label}
         onSubmit={(event) => {
           event.preventDefault()
@@ -74,9 +77,10 @@ export function oneOf<const Value extends string>(values: readonly Value[], text
   return values.find((value) => value === text)
 }
 
-function FilterField({ filter: { name, label, options, isRequired, isTime } }: { filter: Filter }) {
+function FilterField({ filter: { name, label, options, isRequired, isTime, isCheck } }: { filter: Filter }) {
   const all = isRequired ? [] : [{ value: '', label: t('records.any') }]
   if (options) return <SelectField label={label} name={name} options={[...all, ...options]} />
+  if (isCheck) return <CheckField label={label} name={name} />
   return isTime ? (
     <TextField label={label} name={name} type="datetime-local" />
   ) : (

@@ -9,7 +9,8 @@ import { t } from '../../kit/i18n.ts'
 import { Table } from '../../kit/list.tsx'
 import { Page } from '../../kit/page.tsx'
 import { Empty, Failure, QueryView } from '../../kit/states.tsx'
-import { Filters, useRequestFilter } from './filters.tsx'
+import { Filters } from '../records/filters.tsx'
+import { filters, useRequestFilter } from './filters.tsx'
 import { MissingReplicas } from './missing.tsx'
 import { Outcome } from './outcome.tsx'
 
@@ -40,7 +41,7 @@ export default function Requests() {
   )
   return (
     <Page title={t('requests.title')} actions={pause}>
-      <Filters />
+      <Filters label={t('requests.filters')} filters={filters} />
       {(isPaused || !isAttended) && <p role="status">{t('requests.paused')}</p>}
       <QueryView query={query}>
         {({ pages }) => (

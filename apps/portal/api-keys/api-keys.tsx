@@ -1,6 +1,7 @@
 import { listApiKeys } from 'portal-client'
-import { Link, useSearchParams } from 'wouter'
+import { Link } from 'wouter'
 import { client } from '../../kit/client.ts'
+import { ChoiceFilter, Filters, useChoice } from '../../kit/filters.tsx'
 import { t } from '../../kit/i18n.ts'
 import { ListQuery, Table } from '../../kit/list.tsx'
 import { Page } from '../../kit/page.tsx'
@@ -9,13 +10,12 @@ import { Time } from '../../kit/time.tsx'
 import { Lacking } from '../permissions/permissions.tsx'
 import { useWorkspace } from '../workspace.tsx'
 import { ApiKeyCommands } from './commands.tsx'
-import { Expiry, KeyStatus, readStatus, statuses } from './parts.tsx'
+import { Expiry, KeyStatus, statuses } from './parts.tsx'
 
 /** The API keys of the workspace. `status` in the address filters them. */
 export default function ApiKeys() {
   const { workspaceBizId: workspaceId } = useWorkspace().workspace
-  const [search] = useSearchParams()
-  const apiKeyStatus = readStatus(search.get('status'))
+  const apiKeyStatus = useChoice('status', statuses)
   return (
     <Page title={t('api-keys.title')} actions={<NewKey />}>
       <Lacking permission="api-key:manage" />
@@ -67,23 +67,14 @@ function NewKey() {
 }
 
 function StatusFilter() {
-  const [search, setSearch] = useSearchParams()
+  const options = statuses.map((value) => ({ value, label: t(`api-keys.status_${value}`) }))
   return (
-    <div className="filters">
-      <label>
-        <span>{t('api-keys.status')}</span>
-        <select
-          value={readStatus(search.get('status')) ?? ''}
-          onChange={({ currentTarget: { value } }) => setSearch(value === '' ? {} : { status: value })}
-        >
-          <option value="">{t('api-keys.allStatuses')}</option>
-          {statuses.map((status) => (
-            <option key={status} value={status}>
-              {t(`api-keys.status_${status}`)}
-            </option>
-          ))}
-        </select>
-      </label>
-    </div>
+    <Filters>
+      <ChoiceFilter
+        name="status"
+        label={t('api-keys.status')}
+        options={[{ value: '', label: t('api-keys.allStatuses') }, ...options]}
+      />
+    </Filters>
   )
 }

@@ -6,10 +6,6 @@ import { Time } from '../../kit/time.tsx'
 /** Those that the list can be filtered by. */
 export const statuses = ['ACTIVE', 'DISABLED', 'EXPIRED', 'SUSPENDED', 'DELETED'] as const
 
-export function readStatus(text: string | null): (typeof statuses)[number] | undefined {
-  return statuses.find((each) => each === text)
-}
-
 export function KeyStatus({ status: { code, label } }: { status: AllApiKey['apiKeyStatus'] }) {
   return <Badge tone={tones[code]}>{label}</Badge>
 }

@@ -1,8 +1,8 @@
 import { type Export, linkExport, listExports } from 'portal-client'
-import { useEffect, useState } from 'react'
-import { Link, useSearchParams } from 'wouter'
-import { refreshData } from '../../kit/app.tsx'
+import { useState } from 'react'
+import { Link } from 'wouter'
 import { client } from '../../kit/client.ts'
+import { ChoiceFilter, Filters, useChoice } from '../../kit/filters.tsx'
 import { formatCount } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
 import { ListQuery, Table } from '../../kit/list.tsx'
@@ -14,37 +14,28 @@ import { Lacking } from '../permissions/permissions.tsx'
 import { useWorkspace } from '../workspace.tsx'
 import { exportTypes } from './types.ts'
 
-/** How often the progress is read. */
-const progressMs = 2_000
-
 /** The exports of the workspace. `type` in the address filters them. */
 export default function Exports() {
   const { workspaceBizId: workspaceId } = useWorkspace().workspace
-  const [search, setSearch] = useSearchParams()
-  const exportType = exportTypes.find((each) => each === search.get('type'))
+  const exportType = useChoice('type', exportTypes)
   return (
     <Page title={t('exports.title')} actions={<NewExport />}>
       <Lacking permission="export:create" />
-      <div className="filters">
-        <label>
-          <span>{t('exports.list')}</span>
-          <select
-            value={exportType ?? ''}
-            onChange={({ currentTarget: { value } }) => setSearch(value === '' ? {} : { type: value })}
-          >
-            <option value="">{t('exports.all')}</option>
-            {exportTypes.map((type) => (
-              <option key={type} value={type}>
-                {t(`exports.type_${type}`)}
-              </option>
-            ))}
-          </select>
-        </label>
-      </div>
+      <Filters>
+        <ChoiceFilter
+          name="type"
+          label={t('exports.list')}
+          options={[
+            { value: '', label: t('exports.all') },
+            ...exportTypes.map((value) => ({ value, label: t(`exports.type_${value}`) })),
+          ]}
+        />
+      </Filters>
       <ListQuery
         queryKey={['exports', workspaceId, exportType]}
         read={(before) => client.call(listExports, { workspaceId, query: { before, exportType } })}
         empty={t('exports.empty')}
+        isChanging={(exports) => exports.some(isRunning)}
       >
         {(exports) => <List exports={exports} />}
       </ListQuery>
@@ -62,12 +53,6 @@ function NewExport() {
 }
 
 function List({ exports }: { exports: readonly Export[] }) {
-  const isRunning = exports.some(({ exportStatus: { code } }) => code === 'QUEUED' || code === 'RUNNING')
-  useEffect(() => {
-    if (!isRunning) return
-    const timer = setInterval(() => void refreshData(), progressMs)
-    return () => clearInterval(timer)
-  }, [isRunning])
   return (
     <Table
       label={t('exports.title')}
@@ -133,6 +118,10 @@ function Download({ item: { bizId, exportStatus, sizeBytes, fileName } }: { item
       {error !== null && <Failure error={error} />}
     </div>
   )
+}
+
+function isRunning({ exportStatus: { code } }: Export): boolean {
+  return code === 'QUEUED' || code === 'RUNNING'
 }
 
 const tones: Readonly<Record<Export['exportStatus']['code'], Tone>> = {

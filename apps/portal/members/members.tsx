@@ -1,6 +1,7 @@
 import { listMembers, type Member } from 'portal-client'
-import { useSearchParams } from 'wouter'
+import { useId } from 'react'
 import { client } from '../../kit/client.ts'
+import { ChoiceFilter, Filters, useFilter } from '../../kit/filters.tsx'
 import { t } from '../../kit/i18n.ts'
 import { ListQuery, Table } from '../../kit/list.tsx'
 import { Page } from '../../kit/page.tsx'
@@ -16,10 +17,9 @@ import { useRoles } from './roles.ts'
 /** The members of the workspace. `role` and `name` in the address filter them. */
 export default function Members() {
   const { workspaceBizId: workspaceId } = useWorkspace().workspace
-  const [search] = useSearchParams()
   const mayManage = usePermission('member:manage')
-  const roleBizId = search.get('role') ?? undefined
-  const accountName = search.get('name') ?? undefined
+  const [roleBizId] = useFilter('role')
+  const [accountName] = useFilter('name')
   return (
     <Page title={t('members.title')} actions={<Invite />}>
       <Lacking permission="member:manage" />
@@ -63,39 +63,28 @@ export default function Members() {
 }
 
 function MemberFilters() {
-  const [search, setSearch] = useSearchParams()
-  const roles = useRoles()
-  const filter = (name: string, value: string): void =>
-    setSearch((before) => {
-      const next = new URLSearchParams(before)
-      if (value === '') next.delete(name)
-      else next.set(name, value)
-      return next
-    })
+  const [name = '', setName] = useFilter('name')
+  const options = useRoles().map(({ bizId, roleName }) => ({ value: bizId, label: roleName }))
+  const id = useId()
   return (
-    <div className="filters">
-      <label>
-        <span>{t('members.name')}</span>
+    <Filters>
+      <div className="field">
+        <label htmlFor={id}>{t('members.name')}</label>
         <input
+          id={id}
           type="search"
-          defaultValue={search.get('name') ?? ''}
-          onChange={({ currentTarget: { value } }) => filter('name', value.trim())}
+          defaultValue={name}
+          onChange={({ currentTarget }) => setName(currentTarget.value.trim())}
         />
-      </label>
-      {roles.length > 0 && (
-        <label>
-          <span>{t('members.role')}</span>
-          <select value={search.get('role') ?? ''} onChange={({ currentTarget: { value } }) => filter('role', value)}>
-            <option value="">{t('members.allRoles')}</option>
-            {roles.map(({ bizId, roleName }) => (
-              <option key={bizId} value={bizId}>
-                {roleName}
-              </option>
-            ))}
-          </select>
-        </label>
+      </div>
+      {options.length > 0 && (
+        <ChoiceFilter
+          name="role"
+          label={t('members.role')}
+          options={[{ value: '', label: t('members.allRoles') }, ...options]}
+        />
       )}
-    </div>
+    </Filters>
   )
 }
 

@@ -1,59 +1,36 @@
 import { listRecharges } from 'portal-client'
 import { rechargeStatusCodes } from 'portico-client/forms'
-import { Link } from 'wouter'
 import { client } from '../../kit/client.ts'
+import { useChoice, useFilter } from '../../kit/filters.tsx'
 import { formatMoney } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
-import { ListQuery, Table } from '../../kit/list.tsx'
+import { ListQuery } from '../../kit/list.tsx'
 import { Page } from '../../kit/page.tsx'
-import { Time } from '../../kit/time.tsx'
-import {
-  Filters,
-  InputFilter,
-  IntervalFilter,
-  StatusFilter,
-  useFilter,
-  useInterval,
-  WalletFilter,
-} from '../orders/filters.tsx'
+import { OrderFilters, useInterval } from '../orders/filters.tsx'
+import { amountColumn, NewOrder, OrderTable } from '../orders/list.tsx'
 import { StatusBadge } from '../orders/status.tsx'
 import { WalletName } from '../orders/wallets.tsx'
-import { Permitted } from '../permissions/permissions.tsx'
 import { useWorkspace } from '../workspace.tsx'
 
 /** The incoming payments of the workspace. */
 export default function Recharges() {
   return (
-    <Page title={t('recharges.title')} actions={<NewRecharge />}>
-      <Filters>
-        <StatusFilter codes={rechargeStatusCodes} />
-        <WalletFilter />
-        <IntervalFilter />
-        <InputFilter name="order" label={t('orders.orderNo')} type="search" />
-      </Filters>
+    <Page
+      title={t('recharges.title')}
+      actions={<NewOrder href="/recharges/new" permission="recharge:create" label={t('recharges.new')} />}
+    >
+      <OrderFilters statuses={rechargeStatusCodes} />
       <List />
     </Page>
   )
 }
 
-function NewRecharge() {
-  return (
-    <Permitted permission="recharge:create">
-      <Link className="button primary" href="/recharges/new">
-        {t('recharges.new')}
-      </Link>
-    </Permitted>
-  )
-}
-
 function List() {
   const workspaceId = useWorkspace().workspace.workspaceBizId
-  const { startTime, endTime } = useInterval()
-  const [status] = useFilter('status')
+  const rechargeStatus = useChoice('status', rechargeStatusCodes)
   const [walletId] = useFilter('wallet')
   const [orderNo] = useFilter('order')
-  const rechargeStatus = rechargeStatusCodes.find((code) => code === status)
-  const filter = { rechargeStatus, walletId, startTime, endTime, orderNo }
+  const filter = { ...useInterval(), rechargeStatus, walletId, orderNo }
   return (
     <ListQuery
       queryKey={['recharges', workspaceId, filter]}
@@ -61,19 +38,14 @@ function List() {
       empty={t('recharges.empty')}
     >
       {(recharges) => (
-        <Table
+        <OrderTable
           label={t('recharges.title')}
-          items={recharges}
-          keyOf={({ bizId }) => bizId}
+          orders={recharges}
+          path="/recharges"
           columns={[
-            {
-              title: t('orders.orderNo'),
-              cell: ({ bizId, orderNo: name }) => <Link href={`/recharges/${bizId}`}>{name}</Link>,
-            },
-            { title: t('orders.created'), cell: ({ createdAt }) => <Time at={createdAt} /> },
             { title: t('orders.wallet'), cell: ({ walletBizId }) => <WalletName id={walletBizId} /> },
-            { title: t('orders.status'), cell: (recharge) => <StatusBadge status={recharge.rechargeStatus} /> },
-            { title: t('orders.amount'), align: 'end', cell: ({ amount, currency }) => formatMoney(amount, currency) },
+            { title: t('orders.status'), cell: ({ rechargeStatus: status }) => <StatusBadge status={status} /> },
+            amountColumn,
             {
               title: t('recharges.credited'),
               align: 'end',

@@ -2,17 +2,17 @@ import { type Flow, listFlows, type Wallet } from 'portal-client'
 import { flowDirectionCodes } from 'portico-client/forms'
 import { Link } from 'wouter'
 import { client } from '../../kit/client.ts'
+import { ChoiceFilter, Filters, useChoice } from '../../kit/filters.tsx'
 import { formatAmount } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
 import { ListQuery, Table } from '../../kit/list.tsx'
 import { Time } from '../../kit/time.tsx'
-import { ChoiceFilter, Filters, IntervalFilter, useFilter, useInterval } from '../orders/filters.tsx'
+import { IntervalFilter, useInterval } from '../orders/filters.tsx'
 
 /** The movements on a wallet, newest first. */
 export function Flows({ wallet: { bizId, workspaceBizId: workspaceId, currency } }: { wallet: Wallet }) {
   const { startTime, endTime } = useInterval()
-  const [chosen] = useFilter('direction')
-  const direction = flowDirectionCodes.find((code) => code === chosen)
+  const direction = useChoice('direction', flowDirectionCodes)
   return (
     <>
       <Filters>
@@ -20,8 +20,10 @@ export function Flows({ wallet: { bizId, workspaceBizId: workspaceId, currency }
         <ChoiceFilter
           name="direction"
           label={t('wallets.direction')}
-          any={t('wallets.anyDirection')}
-          options={flowDirectionCodes.map((value) => ({ value, label: t(`wallets.direction_${value}`) }))}
+          options={[
+            { value: '', label: t('wallets.anyDirection') },
+            ...flowDirectionCodes.map((value) => ({ value, label: t(`wallets.direction_${value}`) })),
+          ]}
         />
       </Filters>
       <ListQuery

@@ -1,8 +1,7 @@
 import { type Delivery, listDeliveries, resendDelivery } from 'portal-client'
-import { useSearchParams } from 'wouter'
-import { refreshData } from '../../kit/app.tsx'
 import { client } from '../../kit/client.ts'
 import { Command } from '../../kit/command/command.tsx'
+import { ChoiceFilter, Filters, useChoice } from '../../kit/filters.tsx'
 import { formatCount } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
 import { ListQuery, Table } from '../../kit/list.tsx'
@@ -16,29 +15,19 @@ const statuses = ['PENDING', 'DELIVERED', 'FAILED', 'WITHHELD'] as const
 /** The delivery log of a webhook. `status` in the address filters it. */
 export function Deliveries({ webhookId }: { webhookId: string }) {
   const { workspaceBizId: workspaceId } = useWorkspace().workspace
-  const [search, setSearch] = useSearchParams()
-  const deliveryStatus = statuses.find((each) => each === search.get('status'))
+  const deliveryStatus = useChoice('status', statuses)
   return (
     <>
-      <div className="filters">
-        <label>
-          <span>{t('webhooks.status')}</span>
-          <select
-            value={deliveryStatus ?? ''}
-            onChange={({ currentTarget: { value } }) => setSearch(value === '' ? {} : { status: value })}
-          >
-            <option value="">{t('webhooks.allStatuses')}</option>
-            {statuses.map((status) => (
-              <option key={status} value={status}>
-                {t(`webhooks.delivery_${status}`)}
-              </option>
-            ))}
-          </select>
-        </label>
-        <button type="button" onClick={() => void refreshData()}>
-          {t('webhooks.refresh')}
-        </button>
-      </div>
+      <Filters>
+        <ChoiceFilter
+          name="status"
+          label={t('webhooks.status')}
+          options={[
+            { value: '', label: t('webhooks.allStatuses') },
+            ...statuses.map((value) => ({ value, label: t(`webhooks.delivery_${value}`) })),
+          ]}
+        />
+      </Filters>
       <ListQuery
         queryKey={['deliveries', workspaceId, webhookId, deliveryStatus]}
         read={(before) =>
@@ -49,6 +38,7 @@ export function Deliveries({ webhookId }: { webhookId: string }) {
           })
         }
         empty={t('webhooks.noDeliveries')}
+        isChanging={() => true}
       >
         {(deliveries) => <Log deliveries={deliveries} />}
       </ListQuery>

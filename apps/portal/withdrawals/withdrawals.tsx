@@ -1,59 +1,36 @@
 import { listWithdrawals } from 'portal-client'
 import { withdrawalStatusCodes } from 'portico-client/forms'
-import { Link } from 'wouter'
 import { client } from '../../kit/client.ts'
+import { useChoice, useFilter } from '../../kit/filters.tsx'
 import { formatMoney } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
-import { ListQuery, Table } from '../../kit/list.tsx'
+import { ListQuery } from '../../kit/list.tsx'
 import { Page } from '../../kit/page.tsx'
-import { Time } from '../../kit/time.tsx'
-import {
-  Filters,
-  InputFilter,
-  IntervalFilter,
-  StatusFilter,
-  useFilter,
-  useInterval,
-  WalletFilter,
-} from '../orders/filters.tsx'
+import { OrderFilters, useInterval } from '../orders/filters.tsx'
+import { amountColumn, NewOrder, OrderTable } from '../orders/list.tsx'
 import { StatusBadge } from '../orders/status.tsx'
 import { WalletName } from '../orders/wallets.tsx'
-import { Permitted } from '../permissions/permissions.tsx'
 import { useWorkspace } from '../workspace.tsx'
 
 /** The payouts of the workspace. */
 export default function Withdrawals() {
   return (
-    <Page title={t('withdrawals.title')} actions={<NewWithdrawal />}>
-      <Filters>
-        <StatusFilter codes={withdrawalStatusCodes} />
-        <WalletFilter />
-        <IntervalFilter />
-        <InputFilter name="order" label={t('orders.orderNo')} type="search" />
-      </Filters>
+    <Page
+      title={t('withdrawals.title')}
+      actions={<NewOrder href="/withdrawals/new" permission="withdrawal:create" label={t('withdrawals.new')} />}
+    >
+      <OrderFilters statuses={withdrawalStatusCodes} />
       <List />
     </Page>
   )
 }
 
-function NewWithdrawal() {
-  return (
-    <Permitted permission="withdrawal:create">
-      <Link className="button primary" href="/withdrawals/new">
-        {t('withdrawals.new')}
-      </Link>
-    </Permitted>
-  )
-}
-
 function List() {
   const workspaceId = useWorkspace().workspace.workspaceBizId
-  const { startTime, endTime } = useInterval()
-  const [status] = useFilter('status')
+  const withdrawalStatus = useChoice('status', withdrawalStatusCodes)
   const [walletId] = useFilter('wallet')
   const [orderNo] = useFilter('order')
-  const withdrawalStatus = withdrawalStatusCodes.find((code) => code === status)
-  const filter = { withdrawalStatus, walletId, startTime, endTime, orderNo }
+  const filter = { ...useInterval(), withdrawalStatus, walletId, orderNo }
   return (
     <ListQuery
       queryKey={['withdrawals', workspaceId, filter]}
@@ -61,19 +38,14 @@ function List() {
       empty={t('withdrawals.empty')}
     >
       {(withdrawals) => (
-        <Table
+        <OrderTable
           label={t('withdrawals.title')}
-          items={withdrawals}
-          keyOf={({ bizId }) => bizId}
+          orders={withdrawals}
+          path="/withdrawals"
           columns={[
-            {
-              title: t('orders.orderNo'),
-              cell: ({ bizId, orderNo: name }) => <Link href={`/withdrawals/${bizId}`}>{name}</Link>,
-            },
-            { title: t('orders.created'), cell: ({ createdAt }) => <Time at={createdAt} /> },
             { title: t('orders.wallet'), cell: ({ walletBizId }) => <WalletName id={walletBizId} /> },
-            { title: t('orders.status'), cell: (withdrawal) => <StatusBadge status={withdrawal.withdrawalStatus} /> },
-            { title: t('orders.amount'), align: 'end', cell: ({ amount, currency }) => formatMoney(amount, currency) },
+            { title: t('orders.status'), cell: ({ withdrawalStatus: status }) => <StatusBadge status={status} /> },
+            amountColumn,
             {
               title: t('withdrawals.paidOut'),
               align: 'end',

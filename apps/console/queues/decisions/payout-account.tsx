@@ -18,8 +18,8 @@ import { Age } from '../../../kit/time.tsx'
 import { type Choice, Decide } from '../parts/decide.tsx'
 import { useObjections } from '../parts/four-eyes.ts'
 import { ItemPage, NextItem } from '../parts/item-page.tsx'
-import { Person, WorkspaceLink } from '../parts/people.tsx'
-import { StatusBadge, WorkspaceMarks } from '../parts/records.tsx'
+import { Person } from '../parts/people.tsx'
+import { MarkedWorkspace, StatusBadge } from '../parts/records.tsx'
 import { creatorIn, findPayoutAccount, Trail, useTrail } from '../parts/trail.tsx'
 
 /** A payout account. `?workspaceId` finds it faster, because the interface has only lists of them. */
@@ -54,7 +54,6 @@ export default function PayoutAccountPage() {
 }
 
 function Details({ account }: { account: AllWithdrawalChannel }) {
-  const { workspaceBizId } = account
   const creator = creatorIn(useTrail(account.bizId).data, 'withdrawalChannels.create')
   return (
     <div className="queues-item">
@@ -71,13 +70,7 @@ function Details({ account }: { account: AllWithdrawalChannel }) {
               [t('decisions.network'), account.network ?? '–'],
               [t('queues.status'), <StatusBadge key="status" status={account.channelStatus} />],
               [t('queues.age'), <Age key="age" at={account.createdAt} />],
-              [
-                t('queues.workspace'),
-                <span key="workspace">
-                  <WorkspaceLink id={workspaceBizId} />
-                  <WorkspaceMarks kind={account.workspaceKind} />
-                </span>,
-              ],
+              [t('queues.workspace'), <MarkedWorkspace key="workspace" record={account} />],
               [t('decisions.creator'), creator === null ? '–' : <Person key="creator" id={creator} />],
               [t('queues.reason'), account.rejectReason ?? '–'],
             ]}

@@ -10,7 +10,7 @@ import { useParameter } from '../../../kit/pages.tsx'
 import { Age, Time } from '../../../kit/time.tsx'
 import { ItemPage, NextItem } from '../parts/item-page.tsx'
 import { Person, WorkspaceLink } from '../parts/people.tsx'
-import { History, Postings, StatusBadge, WorkspaceMarks } from '../parts/records.tsx'
+import { History, MarkedWorkspace, Postings, StatusBadge } from '../parts/records.tsx'
 import { Proof } from './proof.tsx'
 import { RechargeDecision } from './recharge-decision.tsx'
 
@@ -73,13 +73,7 @@ function RechargeFacts({ recharge }: { recharge: AnyRecharge }) {
           [t('decisions.netAmount'), formatMoney(recharge.netAmount, currency)],
           [t('queues.status'), <StatusBadge key="status" status={recharge.rechargeStatus} />],
           [t('queues.age'), <Age key="age" at={recharge.createdAt} />],
-          [
-            t('queues.workspace'),
-            <span key="workspace">
-              <WorkspaceLink id={recharge.workspaceBizId} />
-              <WorkspaceMarks kind={recharge.workspaceKind} status={recharge.workspaceStatus} />
-            </span>,
-          ],
+          [t('queues.workspace'), <MarkedWorkspace key="workspace" record={recharge} />],
           [t('decisions.creator'), <Person key="creator" id={recharge.statusHistory[0]?.actorBizId ?? null} />],
           [t('queues.channel'), recharge.channelCode],
           [t('decisions.wallet'), <code key="wallet">{recharge.walletBizId}</code>],

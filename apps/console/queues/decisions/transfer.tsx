@@ -17,8 +17,8 @@ import { Age, Time } from '../../../kit/time.tsx'
 import { type Choice, Decide } from '../parts/decide.tsx'
 import { dutyOf, frozenObjections, useObjections } from '../parts/four-eyes.ts'
 import { ItemPage, NextItem } from '../parts/item-page.tsx'
-import { Person, WorkspaceLink } from '../parts/people.tsx'
-import { History, Postings, StatusBadge, WorkspaceMarks } from '../parts/records.tsx'
+import { Person } from '../parts/people.tsx'
+import { History, MarkedWorkspace, Postings, StatusBadge } from '../parts/records.tsx'
 
 /** A transfer, and the decision on it. The parameter is its number or its id. */
 export default function TransferPage() {
@@ -46,7 +46,7 @@ export default function TransferPage() {
 }
 
 function Details({ transfer }: { transfer: AnyTransfer }) {
-  const { currency, workspaceBizId, workspaceKind, workspaceStatus, statusHistory } = transfer
+  const { currency, statusHistory } = transfer
   return (
     <div className="queues-item">
       <div className="queues-column">
@@ -57,13 +57,7 @@ function Details({ transfer }: { transfer: AnyTransfer }) {
               [t('decisions.fee'), formatMoney(transfer.feeAmount, currency)],
               [t('queues.status'), <StatusBadge key="status" status={transfer.transferStatus} />],
               [t('queues.age'), <Age key="age" at={transfer.createdAt} />],
-              [
-                t('queues.workspace'),
-                <span key="workspace">
-                  <WorkspaceLink id={workspaceBizId} />
-                  <WorkspaceMarks kind={workspaceKind} status={workspaceStatus} />
-                </span>,
-              ],
+              [t('queues.workspace'), <MarkedWorkspace key="workspace" record={transfer} />],
               [t('decisions.creator'), <Person key="creator" id={statusHistory[0]?.actorBizId ?? null} />],
               [t('decisions.sourceWallet'), <code key="source">{transfer.sourceWalletBizId}</code>],
               [t('decisions.targetWallet'), <code key="target">{transfer.targetWalletBizId}</code>],

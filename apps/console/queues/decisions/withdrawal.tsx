@@ -9,8 +9,8 @@ import { Section } from '../../../kit/page.tsx'
 import { useParameter } from '../../../kit/pages.tsx'
 import { Age, Time } from '../../../kit/time.tsx'
 import { ItemPage, NextItem } from '../parts/item-page.tsx'
-import { Person, WorkspaceLink } from '../parts/people.tsx'
-import { History, Postings, StatusBadge, WorkspaceMarks } from '../parts/records.tsx'
+import { Person } from '../parts/people.tsx'
+import { History, MarkedWorkspace, Postings, StatusBadge } from '../parts/records.tsx'
 import { usePayoutAccount } from '../parts/trail.tsx'
 import { WithdrawalDecision } from './withdrawal-decision.tsx'
 
@@ -61,13 +61,7 @@ function Details({ withdrawal }: { withdrawal: AnyWithdrawal }) {
               [t('decisions.netAmount'), formatMoney(withdrawal.netAmount, currency)],
               [t('queues.status'), <StatusBadge key="status" status={withdrawal.withdrawalStatus} />],
               [t('queues.age'), <Age key="age" at={withdrawal.createdAt} />],
-              [
-                t('queues.workspace'),
-                <span key="workspace">
-                  <WorkspaceLink id={workspaceBizId} />
-                  <WorkspaceMarks kind={withdrawal.workspaceKind} status={withdrawal.workspaceStatus} />
-                </span>,
-              ],
+              [t('queues.workspace'), <MarkedWorkspace key="workspace" record={withdrawal} />],
               [t('decisions.creator'), <Person key="creator" id={withdrawal.statusHistory[0]?.actorBizId ?? null} />],
               [
                 t('decisions.payoutAccount'),

@@ -4,10 +4,9 @@ import { client } from '../../../kit/client.ts'
 import { t } from '../../../kit/i18n.ts'
 import { ListQuery, Table } from '../../../kit/list.tsx'
 import { Page } from '../../../kit/page.tsx'
-import { Age } from '../../../kit/time.tsx'
-import { Filters, useQueueFilter } from '../parts/filters.tsx'
-import { WorkspaceLink } from '../parts/people.tsx'
-import { StatusBadge, WorkspaceMarks } from '../parts/records.tsx'
+import { ageColumn, workspaceColumn } from '../parts/columns.tsx'
+import { QueueFilters, useQueueFilter } from '../parts/filters.tsx'
+import { StatusBadge } from '../parts/records.tsx'
 
 const statuses: readonly WithdrawalChannelStatusCode[] = [
   'PENDING_VERIFICATION',
@@ -23,7 +22,7 @@ export default function PayoutAccounts() {
   const { status, ...others } = filter
   return (
     <Page title={t('queues.payoutAccounts')}>
-      <Filters statuses={statuses} filter={filter} />
+      <QueueFilters statuses={statuses} />
       <ListQuery
         queryKey={['payout-accounts', filter]}
         read={(before) =>
@@ -51,16 +50,8 @@ function AccountTable({ accounts }: { accounts: readonly AllWithdrawalChannel[] 
           ),
         },
         { title: t('queues.accountHolder'), cell: ({ accountHolderName }) => accountHolderName },
-        { title: t('queues.age'), cell: ({ createdAt }) => <Age at={createdAt} /> },
-        {
-          title: t('queues.workspace'),
-          cell: ({ workspaceBizId, workspaceKind }) => (
-            <span>
-              <WorkspaceLink id={workspaceBizId} />
-              <WorkspaceMarks kind={workspaceKind} />
-            </span>
-          ),
-        },
+        ageColumn,
+        workspaceColumn,
         { title: t('queues.channelType'), cell: ({ channelType }) => channelType.label },
         { title: t('queues.currency'), cell: ({ currency }) => currency },
         { title: t('queues.status'), cell: ({ channelStatus }) => <StatusBadge status={channelStatus} /> },

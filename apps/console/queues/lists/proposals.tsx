@@ -4,8 +4,8 @@ import { client } from '../../../kit/client.ts'
 import { t } from '../../../kit/i18n.ts'
 import { ListQuery, Table } from '../../../kit/list.tsx'
 import { Page } from '../../../kit/page.tsx'
-import { Age } from '../../../kit/time.tsx'
-import { Filters, useQueueFilter } from '../parts/filters.tsx'
+import { ageColumn } from '../parts/columns.tsx'
+import { QueueFilters, useQueueFilter } from '../parts/filters.tsx'
 import { Person } from '../parts/people.tsx'
 import { StatusBadge } from '../parts/records.tsx'
 
@@ -17,7 +17,7 @@ export default function Proposals() {
   const { status, sortOrder } = filter
   return (
     <Page title={t('queues.proposals')}>
-      <Filters statuses={statuses} filter={filter} hasWorkspaces={false} />
+      <QueueFilters statuses={statuses} hasWorkspaces={false} />
       <ListQuery
         queryKey={['proposals', status]}
         read={(before) => client.call(listProposals, { query: { proposalStatus: status, sortOrder, before } })}
@@ -40,7 +40,7 @@ function ProposalTable({ proposals }: { proposals: readonly Proposal[] }) {
           title: t('queues.kind'),
           cell: ({ bizId, proposalKind }) => <Link href={`/queues/proposals/${bizId}`}>{proposalKind.label}</Link>,
         },
-        { title: t('queues.age'), cell: ({ createdAt }) => <Age at={createdAt} /> },
+        ageColumn,
         { title: t('queues.subject'), cell: ({ subjectEmail }) => subjectEmail },
         { title: t('queues.proposedBy'), cell: ({ proposedBy }) => <Proposer id={proposedBy} /> },
         { title: t('queues.status'), cell: ({ proposalStatus }) => <StatusBadge status={proposalStatus} /> },

@@ -1,14 +1,12 @@
 import { type AnyRecharge, listAllRecharges, type RechargeStatusCode } from 'portal-client'
 import { Link } from 'wouter'
 import { client } from '../../../kit/client.ts'
-import { formatMoney } from '../../../kit/format.ts'
 import { t } from '../../../kit/i18n.ts'
 import { ListQuery, Table } from '../../../kit/list.tsx'
 import { Page } from '../../../kit/page.tsx'
-import { Age } from '../../../kit/time.tsx'
-import { Filters, useQueueFilter } from '../parts/filters.tsx'
-import { WorkspaceLink } from '../parts/people.tsx'
-import { StatusBadge, WorkspaceMarks } from '../parts/records.tsx'
+import { ageColumn, amountColumn, workspaceColumn } from '../parts/columns.tsx'
+import { QueueFilters, useQueueFilter } from '../parts/filters.tsx'
+import { StatusBadge } from '../parts/records.tsx'
 
 const statuses: readonly RechargeStatusCode[] = [
   'PROOF_SUBMITTED',
@@ -25,7 +23,7 @@ export default function Recharges() {
   const { status, ...others } = filter
   return (
     <Page title={t('queues.recharges')}>
-      <Filters statuses={statuses} filter={filter} />
+      <QueueFilters statuses={statuses} />
       <ListQuery
         queryKey={['recharges', filter]}
         read={(before) => client.call(listAllRecharges, { query: { ...others, rechargeStatus: status, before } })}
@@ -48,19 +46,11 @@ function RechargeTable({ recharges }: { recharges: readonly AnyRecharge[] }) {
           title: t('queues.orderNo'),
           cell: ({ bizId, orderNo }) => <Link href={`/queues/recharges/${bizId}`}>{orderNo}</Link>,
         },
-        { title: t('queues.age'), cell: ({ createdAt }) => <Age at={createdAt} /> },
-        {
-          title: t('queues.workspace'),
-          cell: ({ workspaceBizId, workspaceKind, workspaceStatus }) => (
-            <span>
-              <WorkspaceLink id={workspaceBizId} />
-              <WorkspaceMarks kind={workspaceKind} status={workspaceStatus} />
-            </span>
-          ),
-        },
+        ageColumn,
+        workspaceColumn,
         { title: t('queues.channel'), cell: ({ channelCode }) => channelCode },
         { title: t('queues.status'), cell: ({ rechargeStatus }) => <StatusBadge status={rechargeStatus} /> },
-        { title: t('queues.amount'), align: 'end', cell: ({ amount, currency }) => formatMoney(amount, currency) },
+        amountColumn,
       ]}
     />
   )

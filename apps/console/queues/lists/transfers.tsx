@@ -1,14 +1,12 @@
 import { type AnyTransfer, listAllTransfers, type TransferStatusCode } from 'portal-client'
 import { Link } from 'wouter'
 import { client } from '../../../kit/client.ts'
-import { formatMoney } from '../../../kit/format.ts'
 import { t } from '../../../kit/i18n.ts'
 import { ListQuery, Table } from '../../../kit/list.tsx'
 import { Page } from '../../../kit/page.tsx'
-import { Age } from '../../../kit/time.tsx'
-import { Filters, useQueueFilter } from '../parts/filters.tsx'
-import { WorkspaceLink } from '../parts/people.tsx'
-import { StatusBadge, WorkspaceMarks } from '../parts/records.tsx'
+import { ageColumn, amountColumn, workspaceColumn } from '../parts/columns.tsx'
+import { QueueFilters, useQueueFilter } from '../parts/filters.tsx'
+import { StatusBadge } from '../parts/records.tsx'
 
 const statuses: readonly TransferStatusCode[] = [
   'PENDING_APPROVAL',
@@ -25,7 +23,7 @@ export default function Transfers() {
   const { status, ...others } = filter
   return (
     <Page title={t('queues.transfers')}>
-      <Filters statuses={statuses} filter={filter} />
+      <QueueFilters statuses={statuses} />
       <ListQuery
         queryKey={['transfers', filter]}
         read={(before) => client.call(listAllTransfers, { query: { ...others, transferStatus: status, before } })}
@@ -48,18 +46,10 @@ function TransferTable({ transfers }: { transfers: readonly AnyTransfer[] }) {
           title: t('queues.orderNo'),
           cell: ({ bizId, orderNo }) => <Link href={`/queues/transfers/${bizId}`}>{orderNo}</Link>,
         },
-        { title: t('queues.age'), cell: ({ createdAt }) => <Age at={createdAt} /> },
-        {
-          title: t('queues.workspace'),
-          cell: ({ workspaceBizId, workspaceKind, workspaceStatus }) => (
-            <span>
-              <WorkspaceLink id={workspaceBizId} />
-              <WorkspaceMarks kind={workspaceKind} status={workspaceStatus} />
-            </span>
-          ),
-        },
+        ageColumn,
+        workspaceColumn,
         { title: t('queues.status'), cell: ({ transferStatus }) => <StatusBadge status={transferStatus} /> },
-        { title: t('queues.amount'), align: 'end', cell: ({ amount, currency }) => formatMoney(amount, currency) },
+        amountColumn,
       ]}
     />
   )

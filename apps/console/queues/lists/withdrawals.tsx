@@ -1,14 +1,12 @@
 import { type AnyWithdrawal, listAllWithdrawals, type WithdrawalStatusCode } from 'portal-client'
 import { Link } from 'wouter'
 import { client } from '../../../kit/client.ts'
-import { formatMoney } from '../../../kit/format.ts'
 import { t } from '../../../kit/i18n.ts'
 import { ListQuery, Table } from '../../../kit/list.tsx'
 import { Page } from '../../../kit/page.tsx'
-import { Age } from '../../../kit/time.tsx'
-import { Filters, useQueueFilter } from '../parts/filters.tsx'
-import { WorkspaceLink } from '../parts/people.tsx'
-import { StatusBadge, WorkspaceMarks } from '../parts/records.tsx'
+import { ageColumn, amountColumn, workspaceColumn } from '../parts/columns.tsx'
+import { QueueFilters, useQueueFilter } from '../parts/filters.tsx'
+import { StatusBadge } from '../parts/records.tsx'
 
 const statuses: readonly WithdrawalStatusCode[] = [
   'PENDING_APPROVAL',
@@ -26,7 +24,7 @@ export default function Withdrawals() {
   const { status, ...others } = filter
   return (
     <Page title={t('queues.withdrawals')}>
-      <Filters statuses={statuses} filter={filter} />
+      <QueueFilters statuses={statuses} />
       <ListQuery
         queryKey={['withdrawals', filter]}
         read={(before) => client.call(listAllWithdrawals, { query: { ...others, withdrawalStatus: status, before } })}
@@ -49,18 +47,10 @@ function WithdrawalTable({ withdrawals }: { withdrawals: readonly AnyWithdrawal[
           title: t('queues.orderNo'),
           cell: ({ bizId, orderNo }) => <Link href={`/queues/withdrawals/${bizId}`}>{orderNo}</Link>,
         },
-        { title: t('queues.age'), cell: ({ createdAt }) => <Age at={createdAt} /> },
-        {
-          title: t('queues.workspace'),
-          cell: ({ workspaceBizId, workspaceKind, workspaceStatus }) => (
-            <span>
-              <WorkspaceLink id={workspaceBizId} />
-              <WorkspaceMarks kind={workspaceKind} status={workspaceStatus} />
-            </span>
-          ),
-        },
+        ageColumn,
+        workspaceColumn,
         { title: t('queues.status'), cell: ({ withdrawalStatus }) => <StatusBadge status={withdrawalStatus} /> },
-        { title: t('queues.amount'), align: 'end', cell: ({ amount, currency }) => formatMoney(amount, currency) },
+        amountColumn,
       ]}
     />
   )

@@ -1,10 +1,10 @@
 import type { WorkspaceKindCode } from 'portal-client'
-import { useId } from 'react'
 import { useSearchParams } from 'wouter'
+import { ChoiceFilter, Filters, useFilter } from '../../../kit/filters.tsx'
 import { t } from '../../../kit/i18n.ts'
 import { WorkspaceLink } from './people.tsx'
 
-export interface QueueFilter<Status extends string> {
+interface QueueFilter<Status extends string> {
   /** Undefined for every status. */
   status: Status | undefined
   workspaceId: string | undefined
@@ -32,70 +32,44 @@ export function useQueueFilter<Status extends string>(
   }
 }
 
-interface FiltersProps<Status extends string> {
-  statuses: readonly Status[]
-  filter: QueueFilter<Status>
+interface FiltersProps {
+  /** The first one is that of the items that wait. */
+  statuses: readonly string[]
   hasWorkspaces?: boolean
 }
 
-export function Filters<Status extends string>({ statuses, filter, hasWorkspaces = true }: FiltersProps<Status>) {
-  const [, setSearch] = useSearchParams()
-  const change = (name: string, value: string | null): void =>
-    setSearch((search) => {
-      if (value === null) search.delete(name)
-      else search.set(name, value)
-      return search
-    })
+export function QueueFilters({ statuses, hasWorkspaces = true }: FiltersProps) {
+  const [workspaceId] = useFilter('workspaceId')
+  const every = { value: all, label: t('queues.all') }
   return (
-    <div className="filters">
-      <Choice
+    <Filters>
+      <ChoiceFilter
+        name="status"
         label={t('queues.status')}
-        value={filter.status ?? all}
-        options={[...statuses.map((code) => [code, t(`queues.status_${code}`)] as const), [all, t('queues.all')]]}
-        onChange={(value) => change('status', value)}
+        options={[...statuses.map((value) => ({ value, label: t(`queues.status_${value}`) })), every]}
       />
       {hasWorkspaces && (
-        <Choice
+        <ChoiceFilter
+          name="workspaceKind"
           label={t('queues.kind')}
-          value={filter.workspaceKind ?? all}
-          options={[[all, t('queues.all')], ...kinds.map((code) => [code, t(`queues.kind_${code}`)] as const)]}
-          onChange={(value) => change('workspaceKind', value === all ? null : value)}
+          options={[every, ...kinds.map((value) => ({ value, label: t(`queues.kind_${value}`) }))]}
         />
       )}
-      {filter.workspaceId !== undefined && (
-        <p className="queues-workspace-filter">
-          <span>
-            {t('queues.workspace')} <WorkspaceLink id={filter.workspaceId} />
-          </span>
-          <button type="button" onClick={() => change('workspaceId', null)}>
-            {t('queues.allWorkspaces')}
-          </button>
-        </p>
-      )}
-    </div>
+      {workspaceId !== undefined && <WorkspaceFilter id={workspaceId} />}
+    </Filters>
   )
 }
 
-interface ChoiceProps {
-  label: string
-  value: string
-  options: readonly (readonly [value: string, label: string])[]
-  onChange(value: string): void
-}
-
-/** Follows the URL, unlike a field of a form. */
-function Choice({ label, value, options, onChange }: ChoiceProps) {
-  const id = useId()
+function WorkspaceFilter({ id }: { id: string }) {
+  const [, set] = useFilter('workspaceId')
   return (
-    <div className="field">
-      <label htmlFor={id}>{label}</label>
-      <select id={id} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-        {options.map(([code, text]) => (
-          <option key={code} value={code}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </div>
+    <p className="queues-workspace-filter">
+      <span>
+        {t('queues.workspace')} <WorkspaceLink id={id} />
+      </span>
+      <button type="button" onClick={() => set('')}>
+        {t('queues.allWorkspaces')}
+      </button>
+    </p>
   )
 }

@@ -8,7 +8,7 @@ import { Section } from '../../../kit/page.tsx'
 import { usePermission } from '../../../kit/session.tsx'
 import { Badge, Empty, QueryView, type Tone } from '../../../kit/states.tsx'
 import { Time } from '../../../kit/time.tsx'
-import { Person } from './people.tsx'
+import { Person, WorkspaceLink } from './people.tsx'
 
 interface Status {
   code: string
@@ -19,23 +19,34 @@ export function StatusBadge({ status: { code, label } }: { status: Status }) {
   return <Badge tone={toneOf(code)}>{label}</Badge>
 }
 
-/** Marks workspaces without real money, and frozen ones. */
-export function WorkspaceMarks({ kind, status }: { kind: Status; status?: Status }) {
+export interface OfWorkspace {
+  workspaceBizId: string
+  workspaceKind: Status
+  workspaceStatus?: Status
+}
+
+/** The workspace of a record. Marks those without real money, and frozen ones. */
+export function MarkedWorkspace({
+  record: { workspaceBizId, workspaceKind, workspaceStatus },
+}: {
+  record: OfWorkspace
+}) {
   return (
-    <>
-      {kind.code === 'SANDBOX' && (
+    <span>
+      <WorkspaceLink id={workspaceBizId} />
+      {workspaceKind.code === 'SANDBOX' && (
         <>
           {' '}
-          <Badge>{kind.label}</Badge>
+          <Badge>{workspaceKind.label}</Badge>
         </>
       )}
-      {status && status.code !== 'ACTIVE' && (
+      {workspaceStatus && workspaceStatus.code !== 'ACTIVE' && (
         <>
           {' '}
-          <Badge tone="bad">{status.label}</Badge>
+          <Badge tone="bad">{workspaceStatus.label}</Badge>
         </>
       )}
-    </>
+    </span>
   )
 }
 
