@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { needs } from '../../harness/needs.ts'
 import { chromiumPath } from '../chromium.ts'
-import { type AppWorld, inspect, startAppWorld, type Visitor } from './world.ts'
+import { heading } from './people.ts'
+import { type AppWorld, inspect, startAppWorld } from './world.ts'
 
 const paths = [
   '/profile',
@@ -139,7 +140,3 @@ describe('the account pages in Chromium', needs(chromiumPath, 'Chromium is not i
     await visitor.context.close()
   })
 })
-
-function heading({ page }: Visitor, name: string): Promise<void> {
-  return page.getByRole('heading', { level: 1, name, exact: true }).waitFor()
-}

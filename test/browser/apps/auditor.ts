@@ -3,7 +3,7 @@ import type { AppWorld } from './world.ts'
 
 export const auditor = 'checker@demo.test'
 
-/** Leaves the second seeded operator only what `keeps` selects: by default, what reads. */
+/** Leaves the second seeded operator the permissions that `keeps` selects. Default: those to read. */
 export async function restrictChecker(
   { portico }: AppWorld,
   keeps: (permission: string) => boolean = (permission) => permission.endsWith(':read'),
@@ -14,7 +14,7 @@ export async function restrictChecker(
   const { bizId, permissionCodes }: { bizId: string; permissionCodes: string[] } = body.data.items[0]
   const answer = await portico.call('POST', `/web/v1/system/operators/${bizId}/permissions/revoke`, {
     token,
-    body: { permissionCodes: permissionCodes.filter((code) => !keeps(code)), reason: 'reads only' },
+    body: { permissionCodes: permissionCodes.filter((code) => !keeps(code)), reason: 'Change of duties' },
   })
   if (answer.status !== 200) throw new Error(`revoke: ${answer.status} ${answer.text}`)
 }

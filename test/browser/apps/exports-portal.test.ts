@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { needs } from '../../harness/needs.ts'
 import { chromiumPath } from '../chromium.ts'
-import { button, done, heading, open } from './workspace-people.ts'
+import { heading } from './people.ts'
+import { button, done, open } from './workspace-people.ts'
 import { type AppWorld, inspect, startAppWorld, type Visitor } from './world.ts'
 
 describe('exports in the portal', needs(chromiumPath, 'Chromium is not installed'), () => {

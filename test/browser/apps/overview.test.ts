@@ -3,6 +3,7 @@ import { developmentIds } from '../../../src/seed/development.ts'
 import { needs } from '../../harness/needs.ts'
 import { type Session, signIn } from '../../harness/sign-in.ts'
 import { chromiumPath } from '../chromium.ts'
+import { restrictChecker } from './auditor.ts'
 import { type AppWorld, inspect, startAppWorld } from './world.ts'
 
 const { workspace, mainUsd, savingsUsd } = developmentIds
@@ -15,15 +16,6 @@ describe('the overview of the console in Chromium', needs(chromiumPath, 'Chromiu
     const body = { sourceWalletBizId: mainUsd, targetWalletBizId: savingsUsd, amount: '2.00', currency: 'USD' }
     const call = { token: member.accessToken, workspace, body }
     const answer = await world.portico.call('POST', '/web/v1/consumer/transfer/command/create', call)
-    expect(answer.status, answer.text).toBe(200)
-  }
-  /** From the second seeded operator. */
-  const revoke = async (...permissionCodes: string[]) => {
-    const { accessToken: token } = await signIn(world.portico, 'operator@demo.test')
-    const { body } = await world.portico.call('GET', '/web/v1/system/operators?accountEmail=checker', { token })
-    const path = `/web/v1/system/operators/${body.data.items[0].bizId}/permissions/revoke`
-    const call = { token, body: { permissionCodes, reason: 'Change of duties' } }
-    const answer = await world.portico.call('POST', path, call)
     expect(answer.status, answer.text).toBe(200)
   }
 
@@ -83,7 +75,10 @@ describe('the overview of the console in Chromium', needs(chromiumPath, 'Chromiu
   })
 
   test('an operator without gateway:observe sees what waits, and which permission is missing', async () => {
-    await revoke('gateway:observe', 'transfer:approve', 'recharge:read')
+    await restrictChecker(
+      world,
+      (permission) => !['gateway:observe', 'transfer:approve', 'recharge:read'].includes(permission),
+    )
     const visitor = await world.signIn('console', 'checker@demo.test')
     const { page } = visitor
     await page.getByText(/You need the permission gateway:observe/).waitFor()

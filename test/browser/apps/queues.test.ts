@@ -7,6 +7,7 @@ import { needs } from '../../harness/needs.ts'
 import { payoutAccount } from '../../harness/payout-account.ts'
 import { codeIn, type Session, signIn } from '../../harness/sign-in.ts'
 import { chromiumPath } from '../chromium.ts'
+import { restrictChecker } from './auditor.ts'
 import { type AppWorld, inspect, startAppWorld, type Visitor } from './world.ts'
 
 const { workspace, mainUsd, savingsUsd } = developmentIds
@@ -218,8 +219,7 @@ describe('the queues of operators in Chromium', needs(chromiumPath, 'Chromium is
   })
 
   test('an operator without the permission sees which one', async () => {
-    const revoked = { permissionCodes: ['transfer:approve'], reason: 'only payouts' }
-    await system('POST', `/operators/${await idOf('checker@demo.test')}/permissions/revoke`, revoked)
+    await restrictChecker(world, (permission) => permission !== 'transfer:approve')
     const { orderNo } = await transfer('800.00')
     await checker.page.goto(`${world.url}/console/queues/transfers/${orderNo}`)
     await checker.page.getByText('You need the permission transfer:approve.').waitFor()

@@ -4,7 +4,8 @@ import { data, linkToken, newcomer, newEmail, otherPassword } from '../../harnes
 import { needs } from '../../harness/needs.ts'
 import { signIn } from '../../harness/sign-in.ts'
 import { chromiumPath } from '../chromium.ts'
-import { button, done, heading, open, submit } from './workspace-people.ts'
+import { heading } from './people.ts'
+import { button, done, open, submit } from './workspace-people.ts'
 import { type AppWorld, inspect, startAppWorld, type Visitor } from './world.ts'
 
 const { workspace } = developmentIds

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { needs } from '../../harness/needs.ts'
 import { type Session, signIn } from '../../harness/sign-in.ts'
 import { chromiumPath } from '../chromium.ts'
+import { restrictChecker } from './auditor.ts'
 import { type AppWorld, inspect, startAppWorld } from './world.ts'
 
 describe('the requests of the console in Chromium', needs(chromiumPath, 'Chromium is not installed'), () => {
@@ -123,13 +124,7 @@ describe('the requests of the console in Chromium', needs(chromiumPath, 'Chromiu
   })
 
   test('an operator without gateway:observe reads which permission the page needs', async () => {
-    const token = operator.accessToken
-    const { body } = await world.portico.call('GET', '/web/v1/system/operators?accountEmail=checker', { token })
-    const path = `/web/v1/system/operators/${body.data.items[0].bizId}/permissions/revoke`
-    const revocation = { permissionCodes: ['gateway:observe'], reason: 'Change of duties' }
-    const { accessToken } = await signIn(world.portico, 'operator@demo.test')
-    const answer = await world.portico.call('POST', path, { token: accessToken, body: revocation })
-    expect(answer.status, answer.text).toBe(200)
+    await restrictChecker(world, (permission) => permission !== 'gateway:observe')
     const visitor = await world.signIn('console', 'checker@demo.test')
     const { page } = visitor
     expect(await page.getByRole('link', { name: 'Requests', exact: true }).count()).toBe(0)

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { needs } from '../../harness/needs.ts'
 import { type Receiver, startReceiver } from '../../harness/receiver.ts'
 import { chromiumPath } from '../chromium.ts'
-import { button, done, heading, open, submit } from './workspace-people.ts'
+import { heading } from './people.ts'
+import { button, done, open, submit } from './workspace-people.ts'
 import { type AppWorld, inspect, startAppWorld, type Visitor } from './world.ts'
 
 /** A delivery can wait for the next run of the job. */
@@ -23,16 +24,10 @@ describe('webhooks in the portal', needs(chromiumPath, 'Chromium is not installe
   })
 
   const received = (type: string) => receiver.received.filter(({ event }) => event?.type === type)
-  /** Reads the log again until a row has the text. */
+  /** The log is live. */
   const logged = async (text: string) => {
     await expect
-      .poll(
-        async () => {
-          await button(owner, 'Refresh').click()
-          return owner.page.getByRole('table', { name: 'Deliveries' }).allTextContents()
-        },
-        { timeout: 60_000, interval: 500 },
-      )
+      .poll(() => owner.page.getByRole('table', { name: 'Deliveries' }).allTextContents(), late)
       .toEqual([expect.stringContaining(text)])
   }
 

@@ -1,7 +1,5 @@
+import { heading } from './people.ts'
 import type { Visitor } from './world.ts'
-
-export const heading = ({ page }: Visitor, name: string): Promise<void> =>
-  page.getByRole('heading', { level: 1, name, exact: true }).waitFor()
 
 export const button = ({ page }: Visitor, name: string) => page.getByRole('button', { name, exact: true })
 
