@@ -1,5 +1,6 @@
 import { isPorticoError } from 'portal-client'
 import { createContext, type FormEvent, type InputHTMLAttributes, type ReactNode, use, useId, useState } from 'react'
+import { formatAmount, formatMoney } from './format.ts'
 import { t } from './i18n.ts'
 import { Failure } from './states.tsx'
 
@@ -14,13 +15,16 @@ interface FormProps {
   /** Shown beside the button. */
   actions?: ReactNode
   tone?: 'primary' | 'danger' | 'quiet'
+  /** The fields say why. */
+  isBlocked?: boolean
 }
 
 const FieldErrors = createContext<ReadonlyMap<string, string>>(new Map())
 
 /** Submits once at a time. A refusal is shown at the fields that it names, or above the button. */
-export function Form({ submit, onSubmit, children, actions, tone = 'primary' }: FormProps) {
+export function Form({ submit, onSubmit, children, actions, tone = 'primary', isBlocked = false }: FormProps) {
   const [error, setError] = useState<unknown>(null)
+  const [isMarked, setMarked] = useState(false)
   const [isBusy, setBusy] = useState(false)
   const handle = async (event: FormEvent<HTMLFormElement>): Promise<void> => {
     event.preventDefault()
@@ -32,6 +36,7 @@ export function Form({ submit, onSubmit, children, actions, tone = 'primary' }: 
       await onSubmit((name) => (isPassword(form, name) ? rawOf(data.get(name)) : rawOf(data.get(name)).trim()), form)
     } catch (refused) {
       setError(refused)
+      setMarked(marksEachField(form, refused))
     } finally {
       setBusy(false)
     }
@@ -40,9 +45,16 @@ export function Form({ submit, onSubmit, children, actions, tone = 'primary' }: 
     <FieldErrors value={fieldErrorsOf(error)}>
       <form className="form" onSubmit={handle} aria-busy={isBusy}>
         {children}
-        {error !== null && <Failure error={error} />}
+        {error !== null &&
+          (isMarked ? (
+            <p className="failure" role="alert">
+              {t('kit.fieldsInvalid')}
+            </p>
+          ) : (
+            <Failure error={error} />
+          ))}
         <div className="form-actions">
-          <button type="submit" className={tone} disabled={isBusy}>
+          <button type="submit" className={tone} disabled={isBusy || isBlocked}>
             {isBusy ? t('kit.working') : submit}
           </button>
           {actions}
@@ -66,9 +78,27 @@ export function TextField({ label, name, hint, ...input }: FieldProps) {
   )
 }
 
-/** A decimal amount. The keyboard of a phone has digits and the decimal point. */
-export function AmountField({ currency, ...props }: FieldProps & { currency?: string | undefined }) {
-  return <TextField {...props} inputMode="decimal" autoComplete="off" hint={props.hint ?? currency} />
+/**
+ * A decimal amount. The keyboard of a phone has digits and the decimal point. The hint repeats the amount in the form of the
+ * language: in some, a point separates thousands.
+ */
+export function AmountField({ currency, hint, ...props }: FieldProps & { currency?: string | undefined }) {
+  const [typed, setTyped] = useState('')
+  const reading = readAmount(typed.trim(), currency)
+  return (
+    <TextField
+      {...props}
+      inputMode="decimal"
+      autoComplete="off"
+      onInput={(event) => setTyped(event.currentTarget.value)}
+      hint={
+        <>
+          {reading && <strong>{reading} </strong>}
+          {hint ?? (reading ? null : currency)}
+        </>
+      }
+    />
+  )
 }
 
 interface ChoiceProps {
@@ -160,6 +190,12 @@ function Labelled(props: {
   )
 }
 
+function readAmount(typed: string, currency: string | undefined): string | null {
+  if (typed === '') return null
+  if (!/^\d+(\.\d+)?$/.test(typed)) return t('kit.amountForm')
+  return currency === undefined ? formatAmount(typed) : formatMoney(typed, currency)
+}
+
 function rawOf(value: FormDataEntryValue | null): string {
   return typeof value === 'string' ? value : ''
 }
@@ -168,6 +204,12 @@ function rawOf(value: FormDataEntryValue | null): string {
 function isPassword(form: HTMLFormElement, name: string): boolean {
   const field = form.elements.namedItem(name)
   return field instanceof HTMLInputElement && field.type === 'password'
+}
+
+/** Whether the refusal names fields, and each of them is visible. */
+function marksEachField(form: HTMLFormElement, error: unknown): boolean {
+  if (!isPorticoError(error) || error.fields.length === 0) return false
+  return error.fields.every(({ name }) => form.elements.namedItem(name) !== null)
 }
 
 function fieldErrorsOf(error: unknown): ReadonlyMap<string, string> {

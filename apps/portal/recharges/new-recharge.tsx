@@ -79,7 +79,13 @@ function RechargeForm({ channels, first }: FormProps) {
                 hint={feeOf(channel)}
                 onChange={setChosen}
               />
-              <AmountField label={t('orders.amount')} name="amount" hint={limitsOf(channel)} required />
+              <AmountField
+                label={t('orders.amount')}
+                name="amount"
+                currency={wallet?.currency}
+                hint={limitsOf(channel)}
+                required
+              />
             </>
           ) : (
             <p className="hint">{t('recharges.noChannel')}</p>

@@ -54,7 +54,7 @@ function PayoutForm({ accounts, first }: FormProps) {
     navigate(`/withdrawals/${bizId}`)
   }
   return (
-    <Form submit={t('withdrawals.submit')} onSubmit={submit}>
+    <Form submit={t('withdrawals.submit')} onSubmit={submit} isBlocked={offered.length === 0}>
       <WalletField label={t('orders.wallet')} name="walletBizId" defaultValue={first?.bizId} onChange={setWallet} />
       {offered.length === 0 ? (
         <NoAccount />
@@ -67,7 +67,13 @@ function PayoutForm({ accounts, first }: FormProps) {
           required
         />
       )}
-      <AmountField label={t('orders.amount')} name="amount" hint={t('withdrawals.feeHint')} required />
+      <AmountField
+        label={t('orders.amount')}
+        name="amount"
+        currency={wallet?.currency}
+        hint={t('withdrawals.feeHint')}
+        required
+      />
       <TextField label={t('orders.remark')} name="remark" hint={t('orders.optional')} maxLength={256} />
     </Form>
   )

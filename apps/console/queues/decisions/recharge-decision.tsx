@@ -31,6 +31,7 @@ export function RechargeDecision({ recharge }: { recharge: AnyRecharge }) {
         <AmountField
           label={t('decisions.receivedAmount')}
           name="receivedAmount"
+          currency={currency}
           hint={t('decisions.receivedAmountHint', { currency })}
         />
       </>
