@@ -33,7 +33,10 @@ export default function NewInvitation() {
           label={t('members.role')}
           name="roleBizId"
           hint={t('members.grantableHint')}
-          options={roles.map(({ bizId, roleName }) => ({ value: bizId, label: roleName }))}
+          options={[
+            { value: '', label: t('members.chooseRole') },
+            ...roles.map(({ bizId, roleName }) => ({ value: bizId, label: roleName })),
+          ]}
           required
         />
         <TextAreaField label={t('members.message')} name="message" hint={t('members.messageHint')} />
