@@ -7,6 +7,7 @@ import {
   unsetExchangeRate,
 } from 'portal-client'
 import { client } from '../../kit/client.ts'
+import { formatAmount } from '../../kit/format.ts'
 import { AmountField, TextField } from '../../kit/forms.tsx'
 import { t } from '../../kit/i18n.ts'
 import { Table } from '../../kit/list.tsx'
@@ -60,8 +61,7 @@ function RateTable({ rates }: { rates: readonly ExchangeRate[] }) {
       keyOf={(rate) => pairOf(rate)}
       columns={[
         { title: t('rates.pair'), cell: (rate) => pairOf(rate) },
-        // The rate is exact: a form of the language could hide digits.
-        { title: t('rates.rate'), align: 'end', cell: ({ rate }) => rate },
+        { title: t('rates.rate'), align: 'end', cell: ({ rate }) => rate && formatAmount(rate) },
         {
           title: t('rates.quoted'),
           cell: ({ quoted }) => (
@@ -88,7 +88,7 @@ function PendingTable({ rates }: { rates: readonly PendingRate[] }) {
       keyOf={(rate) => pairOf(rate)}
       columns={[
         { title: t('rates.pair'), cell: (rate) => pairOf(rate) },
-        { title: t('rates.rate'), align: 'end', cell: ({ rate }) => rate },
+        { title: t('rates.rate'), align: 'end', cell: ({ rate }) => rate && formatAmount(rate) },
         { title: t('rates.setBy'), cell: ({ setBy }) => <AccountLink id={setBy} /> },
         { title: t('rates.setAt'), cell: ({ setAt }) => <Time at={setAt} /> },
         { title: t('rates.expires'), cell: ({ expiresAt }) => <Time at={expiresAt} /> },

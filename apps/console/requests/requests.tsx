@@ -81,7 +81,14 @@ function List({ requests }: { requests: readonly RequestEntry[] }) {
             <Link href={`/requests/${encodeURIComponent(requestId)}`}>{operation ?? t('requests.noOperation')}</Link>
           ),
         },
-        { title: t('requests.at'), cell: ({ at }) => <time dateTime={at}>{formatInstant(at)}</time> },
+        {
+          title: t('requests.at'),
+          cell: ({ at }) => (
+            <time className="requests-at" dateTime={at}>
+              {formatInstant(at)}
+            </time>
+          ),
+        },
         { title: t('requests.outcome'), cell: ({ outcome }) => <Outcome outcome={outcome} /> },
         { title: t('requests.status'), cell: ({ status, code }) => <Code status={status} code={code} /> },
         { title: t('requests.replica'), cell: ({ replica }) => replica },
