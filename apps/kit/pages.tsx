@@ -1,5 +1,6 @@
 import { type ComponentType, lazy, Suspense } from 'react'
-import { Route, Switch, useParams } from 'wouter'
+import { Link, Route, Switch, useLocation, useParams } from 'wouter'
+import { PageBoundary } from './boundary.tsx'
 import type { NavigationEntry } from './frame.tsx'
 import { t } from './i18n.ts'
 import { Page } from './page.tsx'
@@ -27,7 +28,9 @@ export function Pages({ pages }: { pages: readonly AppPage[] }) {
         </Route>
       ))}
       <Route>
-        <Page title={t('kit.notFound')}>{null}</Page>
+        <Page title={t('kit.notFound')}>
+          <ToStart />
+        </Page>
       </Route>
     </Switch>
   )
@@ -50,18 +53,30 @@ const components = new WeakMap<AppPage, ComponentType>()
 
 function Guarded({ page }: { page: AppPage }) {
   const { permissions } = useSession()
+  const [path] = useLocation()
   if (page.permission !== undefined && !permissions.has(page.permission))
     return (
       <Page title={t('kit.notAllowed')}>
         <p>{t('kit.needsPermission', { permission: page.permission })}</p>
+        <ToStart />
       </Page>
     )
   const Component = components.get(page) ?? lazy(page.load)
   components.set(page, Component)
   // The frame stays while the page loads.
   return (
-    <Suspense fallback={<Loading />}>
-      <Component />
-    </Suspense>
+    <PageBoundary key={path}>
+      <Suspense fallback={<Loading />}>
+        <Component />
+      </Suspense>
+    </PageBoundary>
+  )
+}
+
+function ToStart() {
+  return (
+    <p>
+      <Link href="/">{t('kit.toStart')}</Link>
+    </p>
   )
 }

@@ -72,7 +72,7 @@ function useOwnEmail(): string | undefined {
 function useIsMember(workspaceId: string | null, email: string | undefined): boolean {
   const mayRead = usePermission('workspace:read')
   const { data } = useQuery({
-    queryKey: ['members', workspaceId],
+    queryKey: ['members-of', workspaceId],
     queryFn: () =>
       workspaceId === null
         ? null

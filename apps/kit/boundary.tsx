@@ -1,0 +1,26 @@
+import { Component, type ReactNode } from 'react'
+import { t } from './i18n.ts'
+import { Page } from './page.tsx'
+
+/** Shows an error in place of a page that failed, so that the navigation stays. Only a class can do that in React. */
+export class PageBoundary extends Component<{ children: ReactNode }, { hasFailed: boolean }> {
+  override state = { hasFailed: false }
+
+  static getDerivedStateFromError(): { hasFailed: boolean } {
+    return { hasFailed: true }
+  }
+
+  override render(): ReactNode {
+    if (!this.state.hasFailed) return this.props.children
+    return (
+      <Page title={t('kit.pageFailed')}>
+        <div className="failure" role="alert">
+          <p>{t('kit.unexpected')}</p>
+          <button type="button" onClick={() => location.reload()}>
+            {t('kit.reload')}
+          </button>
+        </div>
+      </Page>
+    )
+  }
+}
