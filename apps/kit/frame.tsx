@@ -1,3 +1,5 @@
+import { useQuery } from '@tanstack/react-query'
+import { readProfile } from 'portal-client'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { client } from './client.ts'
@@ -100,10 +102,12 @@ function Group({ group, path }: { group: NavigationGroup; path: string }) {
 /** Closes when the user goes to another page. */
 function AccountMenu() {
   const [path] = useLocation()
+  const [isOpen, setOpen] = useState(false)
   return (
-    <details key={path} className="account-menu">
+    <details key={path} className="account-menu" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>{t('kit.account')}</summary>
       <div className="menu">
+        {isOpen && <SignedInAs />}
         <Link href="/profile">{t('kit.profile')}</Link>
         <Link href="/security">{t('kit.security')}</Link>
         <ViewSettings />
@@ -113,6 +117,11 @@ function AccountMenu() {
       </div>
     </details>
   )
+}
+
+function SignedInAs() {
+  const { data } = useQuery({ queryKey: ['profile'], queryFn: () => client.call(readProfile) })
+  return data ? <p className="hint">{data.accountEmail}</p> : null
 }
 
 /** Language and colors. */
