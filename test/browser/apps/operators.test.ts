@@ -45,6 +45,11 @@ describe('operators in the console', needs(chromiumPath, 'Chromium is not instal
     await page.getByText('The proposal waits for another operator.').waitFor()
     await inspect(visitor, 'console-operator')
 
+    // Both pages read the operator.
+    await page.getByRole('navigation').getByRole('link', { name: 'Proposals', exact: true }).click()
+    await page.getByRole('main').getByRole('table').getByRole('link').first().click()
+    await page.getByRole('heading', { level: 2, name: 'Decision' }).waitFor()
+
     await page.getByRole('link', { name: 'Operators', exact: true }).click()
     await page.getByRole('link', { name: 'operator@demo.test' }).click()
     await page.getByText('This is your own account.').first().waitFor()

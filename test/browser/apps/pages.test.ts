@@ -40,4 +40,20 @@ describe('the applications in Chromium', needs(chromiumPath, 'Chromium is not in
       await visitor.context.close()
     },
   )
+
+  test.each(['console', 'portal'] as const)('%s: a page that fails leaves the navigation', async (app) => {
+    const visitor = await world.signIn(app, accounts[app])
+    const { page } = visitor
+    await page.route('**/*.js', (route) => route.abort())
+    await visitor.go('/security/history')
+    await page.getByRole('heading', { level: 1, name: 'This page cannot be shown.' }).waitFor()
+    await page.unroute('**/*.js')
+    await page.getByRole('navigation').getByRole('link', { name: 'Webhooks' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Webhooks' }).waitFor()
+
+    await visitor.go('/nowhere')
+    await page.getByRole('link', { name: 'Go to the first page' }).click()
+    await page.getByRole('heading', { level: 1, name: app === 'console' ? 'Overview' : 'Wallets' }).waitFor()
+    await visitor.context.close()
+  })
 })
