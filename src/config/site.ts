@@ -62,19 +62,23 @@ export const siteSettings = z
   )
   .describe('The front end of this portal, which the portal listener serves.')
 
-/** Also serves as the switch: an application needs the access code, which its pages send. */
+/** Also serves as the switch: an application needs the access code, which its pages send. `null` in a file has no effect. */
 export const appSettings = z
-  .strictObject({
-    accessCode: z
-      .string()
-      .min(1)
-      .describe(
-        'Plain text of one of the `accessCodes`. The pages of the application contain it, so everybody who can open them can read it.',
-      ),
-  })
-  .nullable()
+  .union([
+    z.strictObject({
+      accessCode: z
+        .string()
+        .min(1)
+        .describe(
+          'Plain text of one of the `accessCodes`. The pages of the application contain it, so everybody who can open them can read it.',
+        ),
+    }),
+    z.literal('off').transform(() => null),
+    z.literal(false).transform(() => null),
+    z.null(),
+  ])
   .describe(
-    'The application of Portico for this portal: the consumer portal below `/portal`, or the operator console below `/console`. `null` serves none. In development, an application with another code than `accessCodes` is not served.',
+    'The application of Portico for this portal: the consumer portal below `/portal`, or the operator console below `/console`. `off` serves none. In development, an application with another code than `accessCodes` is not served.',
   )
 
 export type SitePolicy = NonNullable<z.output<typeof csp>>

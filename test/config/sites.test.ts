@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { configurationFile } from './configuration-file.ts'
 
-const { errorsOf } = configurationFile()
+const { errorsOf, load } = configurationFile()
 const directory = './dist'
 
 function consumer(settings: object): string[] {
@@ -72,4 +72,11 @@ test('a host belongs to one portal, and two sites need host names', () => {
   expect(portals({ site }, { site })).toEqual([missing('CONSUMER'), missing('SYSTEM')])
   expect(portals({ site, hosts: ['a.example'] }, { site })).toEqual([missing('SYSTEM')])
   expect(portals({ site, hosts: ['a.example'] }, { site, hosts: ['b.example'] })).toEqual([])
+})
+
+test('an application needs an access code, and off serves none', () => {
+  for (const app of [{ accessCode: 'consumer-dev' }, 'off', false]) expect(consumer({ app })).toEqual([])
+  expect(load({ portals: { CONSUMER: { app: 'off' } } }).portals.CONSUMER.app).toBeNull()
+  for (const app of [{ accessCode: '' }, { code: 'consumer-dev' }, 'on'])
+    expect(consumer({ app })).toEqual([expect.stringMatching(/^portals\.CONSUMER\.app/)])
 })
