@@ -120,7 +120,7 @@ describe('withdrawals in the portal', needs(chromiumPath, 'Chromium is not insta
     await page.getByText('Your role does not have the permission “Make withdrawals”.').waitFor()
     await inspect(visitor, 'portal-withdrawals-member')
     await visitor.go('/payout-accounts')
-    await page.getByText('Your role does not have the permission “Manage withdrawal channels”.').waitFor()
+    await page.getByText('Your role does not have the permission “Manage payout accounts”.').waitFor()
     await visitor.context.close()
   })
 })
