@@ -117,7 +117,9 @@ const appNames: Readonly<Record<Portal, string>> = { CONSUMER: 'Portal', SYSTEM:
 
 /** For people, on standard error: standard output holds only the log. */
 function bannerOf(settings: Configuration, { port, operationsPort }: Running): string {
-  const url = `http://${settings.listen.host}:${port}`
+  // The session cookie and passkeys belong to the name in `publicUrl`.
+  const isPublic = new URL(settings.publicUrl).port === String(port)
+  const url = isPublic ? settings.publicUrl.replace(/\/$/, '') : `http://${settings.listen.host}:${port}`
   const operations = `http://${settings.listen.operationsHost ?? settings.listen.host}:${operationsPort}`
   const lines = [
     ...portals.flatMap((portal) =>

@@ -1,5 +1,7 @@
 import { packageVersion } from '../../config/env.ts'
+import { hasAppCode } from '../../config/index.ts'
 import {
+  appFolders,
   buildSecurityHeaders,
   createOperationsApp,
   type ExplainLog,
@@ -16,7 +18,15 @@ import {
   type Traffic,
 } from '../../gateway/index.ts'
 import { countOpenSessions } from '../../identity/index.ts'
-import { type HandlerTable, type Instant, isRecord, toIso, toIsoOrNull } from '../../kernel/index.ts'
+import {
+  type HandlerTable,
+  type Instant,
+  isRecord,
+  type Portal,
+  portals,
+  toIso,
+  toIsoOrNull,
+} from '../../kernel/index.ts'
 import type { OrderType } from '../../ledger/contract.ts'
 import { countWaitingOrders } from '../../ledger/index.ts'
 import { formatHead, readHead } from '../../platform/audit/index.ts'
@@ -74,7 +84,7 @@ export function composeOperations(parts: OperationsParts): ReturnType<typeof cre
       ...self,
       role: isGateway ? 'gateway' : 'domains',
       startedAt,
-      links: isGateway && settings.reference.enabled ? [{ href: referenceUrl(settings), text: 'API reference' }] : [],
+      links: isGateway ? linksOf(settings) : [],
       lastRequests: () => requests.find(() => true).slice(0, maxLastRequests),
     },
     securityHeaders: buildSecurityHeaders(),
@@ -100,9 +110,20 @@ function readStatus(parts: Pick<Parts, 'infrastructure' | 'domains' | 'metrics'>
   return gatherStatus(replicas, () => readShared(parts))
 }
 
-function referenceUrl({ publicUrl }: Parts['settings']): string {
-  return `${publicUrl.replace(/\/$/, '')}/docs`
+function linksOf({ publicUrl, portals: byPortal, reference }: Parts['settings']) {
+  const apps = portals.filter((portal) => hasAppCode(byPortal[portal]))
+  return [
+    ...apps.map((portal) => {
+      const url = new URL(`/${appFolders[portal]}`, publicUrl)
+      const [host] = byPortal[portal].hosts
+      if (host !== undefined) url.hostname = host
+      return { href: url.href, text: appNames[portal] }
+    }),
+    ...(reference.enabled ? [{ href: `${publicUrl.replace(/\/$/, '')}/docs`, text: 'API reference' }] : []),
+  ]
 }
+
+const appNames: Readonly<Record<Portal, string>> = { CONSUMER: 'Consumer portal', SYSTEM: 'Operator console' }
 
 function answerQuestions(parts: OperationsParts, startedAt: Instant): void {
   const { replicas, infrastructure, metrics, isGateway, domains, probes, isDraining, explain } = parts
