@@ -41,6 +41,11 @@ export function formatInstant(instant: string): string {
   return new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' }).format(new Date(instant))
 }
 
+/** The name of a country or a language, such as `Germany` for `DE`. */
+export function nameOfCode(type: 'region' | 'language', code: string): string {
+  return new Intl.DisplayNames(locale, { type }).of(code) ?? code
+}
+
 /** The age of an instant, such as `3 hours ago`. */
 export function formatAge(instant: string, now: number = Date.now()): string {
   const seconds = Math.round((new Date(instant).getTime() - now) / 1_000)

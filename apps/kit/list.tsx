@@ -1,10 +1,16 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
+import { useSearch } from 'wouter'
 import { useAttendance } from './attendance.ts'
 import { t } from './i18n.ts'
 import { Empty, QueryView } from './states.tsx'
 
 const refreshMs = 2_000
+
+/** The title of an empty list: whether nothing matches the filters in the URL, or nothing is there. */
+export function useEmpty(filtered: string): string {
+  return useSearch() === '' ? t('kit.nothingYet') : filtered
+}
 
 interface Page<Item> {
   items: readonly Item[]

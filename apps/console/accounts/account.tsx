@@ -3,6 +3,7 @@ import { type Account as AccountRecord, readAccount } from 'portal-client'
 import { Link } from 'wouter'
 import { client } from '../../kit/client.ts'
 import { Facts } from '../../kit/facts.tsx'
+import { nameOfCode } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
 import { Page, Section } from '../../kit/page.tsx'
 import { useParameter } from '../../kit/pages.tsx'
@@ -57,9 +58,9 @@ function factsOf(account: AccountRecord) {
     [t('accounts.portal'), account.accountPortal.label],
     [t('accounts.status'), <AccountStatusBadge key="status" status={account.accountStatus} />],
     [t('accounts.remark'), account.accountRemark ?? t('records.nobody')],
-    [t('accounts.language'), account.defaultLanguage],
+    [t('accounts.language'), nameOfCode('language', account.defaultLanguage)],
     [t('accounts.timezone'), account.defaultTimezone],
-    [t('accounts.country'), account.defaultCountry],
+    [t('accounts.country'), nameOfCode('region', account.defaultCountry)],
     [t('accounts.lastLogin'), <Time key="lastLogin" at={account.lastLoginAt} none={t('records.never')} />],
     [t('records.created'), <Time key="created" at={account.createdAt} />],
     [t('records.id'), <code key="id">{account.bizId}</code>],

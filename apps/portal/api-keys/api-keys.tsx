@@ -3,7 +3,7 @@ import { Link } from 'wouter'
 import { client } from '../../kit/client.ts'
 import { ChoiceFilter, Filters, useChoice } from '../../kit/filters.tsx'
 import { t } from '../../kit/i18n.ts'
-import { ListQuery, Table } from '../../kit/list.tsx'
+import { ListQuery, Table, useEmpty } from '../../kit/list.tsx'
 import { Page } from '../../kit/page.tsx'
 import { usePermission } from '../../kit/session.tsx'
 import { Time } from '../../kit/time.tsx'
@@ -23,7 +23,7 @@ export default function ApiKeys() {
       <ListQuery
         queryKey={['api-keys', workspaceId, apiKeyStatus]}
         read={(before) => client.call(listApiKeys, { workspaceId, query: { before, apiKeyStatus } })}
-        empty={t('api-keys.empty')}
+        empty={useEmpty(t('api-keys.empty'))}
       >
         {(keys) => (
           <Table

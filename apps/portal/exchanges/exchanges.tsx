@@ -4,7 +4,7 @@ import { client } from '../../kit/client.ts'
 import { useChoice, useFilter } from '../../kit/filters.tsx'
 import { formatMoney } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
-import { ListQuery } from '../../kit/list.tsx'
+import { ListQuery, useEmpty } from '../../kit/list.tsx'
 import { Page } from '../../kit/page.tsx'
 import { OrderFilters, useInterval } from '../orders/filters.tsx'
 import { NewOrder, OrderTable } from '../orders/list.tsx'
@@ -33,7 +33,7 @@ function List() {
     <ListQuery
       queryKey={['exchanges', workspaceId, filter]}
       read={(before) => client.call(listExchanges, { workspaceId, query: { before, ...filter } })}
-      empty={t('exchanges.empty')}
+      empty={useEmpty(t('exchanges.empty'))}
     >
       {(exchanges) => (
         <OrderTable

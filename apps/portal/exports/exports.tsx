@@ -5,7 +5,7 @@ import { client } from '../../kit/client.ts'
 import { ChoiceFilter, Filters, useChoice } from '../../kit/filters.tsx'
 import { formatCount } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
-import { ListQuery, Table } from '../../kit/list.tsx'
+import { ListQuery, Table, useEmpty } from '../../kit/list.tsx'
 import { Page } from '../../kit/page.tsx'
 import { usePermission } from '../../kit/session.tsx'
 import { Badge, Failure, type Tone } from '../../kit/states.tsx'
@@ -34,7 +34,7 @@ export default function Exports() {
       <ListQuery
         queryKey={['exports', workspaceId, exportType]}
         read={(before) => client.call(listExports, { workspaceId, query: { before, exportType } })}
-        empty={t('exports.empty')}
+        empty={useEmpty(t('exports.empty'))}
         isChanging={(exports) => exports.some(isRunning)}
       >
         {(exports) => <List exports={exports} />}

@@ -3,7 +3,7 @@ import { transferStatusCodes } from 'portico-client/forms'
 import { client } from '../../kit/client.ts'
 import { InputFilter, useChoice, useFilter } from '../../kit/filters.tsx'
 import { t } from '../../kit/i18n.ts'
-import { ListQuery } from '../../kit/list.tsx'
+import { ListQuery, useEmpty } from '../../kit/list.tsx'
 import { Page } from '../../kit/page.tsx'
 import { OrderFilters, useInterval } from '../orders/filters.tsx'
 import { amountColumn, NewOrder, OrderTable } from '../orders/list.tsx'
@@ -37,7 +37,7 @@ function List() {
     <ListQuery
       queryKey={['transfers', workspaceId, filter]}
       read={(before) => client.call(listTransfers, { workspaceId, query: { before, ...filter } })}
-      empty={t('transfers.empty')}
+      empty={useEmpty(t('transfers.empty'))}
     >
       {(transfers) => (
         <OrderTable

@@ -3,6 +3,7 @@ import { listWithdrawalChannels, reactivateWithdrawalChannel, type WithdrawalCha
 import { Link } from 'wouter'
 import { client } from '../../kit/client.ts'
 import { Command } from '../../kit/command/command.tsx'
+import { nameOfCode } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
 import { Table } from '../../kit/list.tsx'
 import { Page } from '../../kit/page.tsx'
@@ -63,7 +64,7 @@ function AccountTable({ accounts }: { accounts: readonly WithdrawalChannel[] }) 
         { title: t('withdrawals.holder'), cell: ({ accountHolderName }) => accountHolderName },
         { title: t('withdrawals.type'), cell: ({ channelType }) => channelType.label },
         { title: t('withdrawals.currency'), cell: ({ currency }) => currency },
-        { title: t('withdrawals.country'), cell: ({ country }) => country },
+        { title: t('withdrawals.country'), cell: ({ country }) => nameOfCode('region', country) },
         { title: t('orders.status'), cell: (account) => <State account={account} /> },
         { title: t('orders.created'), cell: ({ createdAt }) => <Time at={createdAt} /> },
         ...(hasSuspended

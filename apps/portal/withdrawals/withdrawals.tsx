@@ -4,7 +4,7 @@ import { client } from '../../kit/client.ts'
 import { useChoice, useFilter } from '../../kit/filters.tsx'
 import { formatMoney } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
-import { ListQuery } from '../../kit/list.tsx'
+import { ListQuery, useEmpty } from '../../kit/list.tsx'
 import { Page } from '../../kit/page.tsx'
 import { OrderFilters, useInterval } from '../orders/filters.tsx'
 import { amountColumn, NewOrder, OrderTable } from '../orders/list.tsx'
@@ -35,7 +35,7 @@ function List() {
     <ListQuery
       queryKey={['withdrawals', workspaceId, filter]}
       read={(before) => client.call(listWithdrawals, { workspaceId, query: { before, ...filter } })}
-      empty={t('withdrawals.empty')}
+      empty={useEmpty(t('withdrawals.empty'))}
     >
       {(withdrawals) => (
         <OrderTable

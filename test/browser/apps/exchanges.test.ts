@@ -16,7 +16,7 @@ describe('exchanges in the portal', needs(chromiumPath, 'Chromium is not install
     const visitor = await world.signIn('portal', 'owner@demo.test')
     const { page } = visitor
     await visitor.go('/exchanges')
-    await page.getByText('No exchanges match.').waitFor()
+    await page.getByText('Nothing here yet.').waitFor()
     await page.getByRole('link', { name: 'Exchange currencies' }).click()
     await page.getByLabel('You sell').selectOption('USD')
     expect(await page.getByLabel('You get').locator('option').allTextContents()).not.toContain('USD')

@@ -26,7 +26,7 @@ describe('recharges in the portal', needs(chromiumPath, 'Chromium is not install
     const visitor = await world.signIn('portal', 'owner@demo.test')
     const { page } = visitor
     await visitor.go('/recharges')
-    await page.getByText('No recharges match.').waitFor()
+    await page.getByText('Nothing here yet.').waitFor()
     await page.getByRole('link', { name: 'Add funds' }).click()
     await page.getByLabel('Amount').fill('1')
     await page.getByRole('button', { name: 'Show the fee' }).click()

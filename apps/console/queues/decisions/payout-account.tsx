@@ -9,6 +9,7 @@ import { useState } from 'react'
 import { useSearchParams } from 'wouter'
 import { client } from '../../../kit/client.ts'
 import { Facts } from '../../../kit/facts.tsx'
+import { nameOfCode } from '../../../kit/format.ts'
 import { Form, TextAreaField } from '../../../kit/forms.tsx'
 import { t } from '../../../kit/i18n.ts'
 import { Section } from '../../../kit/page.tsx'
@@ -65,7 +66,7 @@ function Details({ account }: { account: AllWithdrawalChannel }) {
               [t('queues.accountNumber'), account.maskedAccount],
               [t('queues.channelType'), account.channelType.label],
               [t('queues.currency'), account.currency],
-              [t('decisions.country'), account.country],
+              [t('decisions.country'), nameOfCode('region', account.country)],
               [t('decisions.bankCode'), account.bankCode ?? '–'],
               [t('decisions.network'), account.network ?? '–'],
               [t('queues.status'), <StatusBadge key="status" status={account.channelStatus} />],
