@@ -99,13 +99,33 @@ function Group({ group, path }: { group: NavigationGroup; path: string }) {
   )
 }
 
-/** Closes when the user goes to another page. */
+/** Closes when the user goes to another page, leaves it, or presses Escape. */
 function AccountMenu() {
   const [path] = useLocation()
   const [isOpen, setOpen] = useState(false)
+  const menu = useRef<HTMLDetailsElement>(null)
+  const summary = useRef<HTMLElement>(null)
+  useEffect(() => {
+    if (!isOpen) return
+    const close = ({ key }: KeyboardEvent): void => {
+      if (key !== 'Escape' || !menu.current) return
+      menu.current.open = false
+      summary.current?.focus()
+    }
+    document.addEventListener('keydown', close)
+    return () => document.removeEventListener('keydown', close)
+  }, [isOpen])
   return (
-    <details key={path} className="account-menu" onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>{t('kit.account')}</summary>
+    <details
+      key={path}
+      ref={menu}
+      className="account-menu"
+      onToggle={(event) => setOpen(event.currentTarget.open)}
+      onBlur={(event) => {
+        if (event.relatedTarget && !event.currentTarget.contains(event.relatedTarget)) event.currentTarget.open = false
+      }}
+    >
+      <summary ref={summary}>{t('kit.account')}</summary>
       <div className="menu">
         {isOpen && <SignedInAs />}
         <Link href="/profile">{t('kit.profile')}</Link>
