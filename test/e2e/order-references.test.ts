@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
+import { signIn } from '../harness/sign-in.ts'
 import { codeOf, invalid } from './money-world.ts'
 import { startWithdrawalsWorld, type WithdrawalsWorld } from './withdrawals-world.ts'
 
@@ -121,6 +122,30 @@ describe('orders by what people have in hand', () => {
     expect(await find({ externalReference: 'AUDIT-1', action: 'recharges.confirm' })).toHaveLength(1)
     expect(await find({ orderNo, externalReference: 'AUDIT-1' })).toEqual([])
     expect(await find({ orderNo: 'TRF-20260101-000000000000' })).toEqual([])
+  })
+
+  test('operators.listAuditLog 200, 400: by the address of the client, in any spelling', async () => {
+    const { accessToken } = await signIn(world.portico)
+    const body = { sourceWalletBizId: mainUsd, targetWalletBizId: savingsUsd, amount: '1.00', currency: 'USD' }
+    const sendFrom = async (address: string, requestId: string) => {
+      const headers = { 'x-request-id': requestId, 'cf-connecting-ip': address }
+      const call = { token: accessToken, workspace: developmentIds.workspace, body, headers }
+      const sent = await world.portico.call('POST', '/web/v1/consumer/transfer/command/create', call)
+      expect(sent.status, sent.text).toBe(200)
+    }
+    await sendFrom('2001:DB8:0::7', 'from-ipv6')
+    await sendFrom('198.51.100.9', 'from-ipv4')
+    const find = async (clientIp: string) => {
+      const { items } = await world.data(world.system('GET', `/audit-log${query({ clientIp })}`))
+      return items.map((entry: { requestId: string; clientIp: string }) => [entry.requestId, entry.clientIp])
+    }
+    const byIpv6 = [['from-ipv6', '2001:db8::7']]
+    for (const address of ['2001:db8::7', '2001:DB8:0:0::7']) expect(await find(address)).toEqual(byIpv6)
+    const byIpv4 = [['from-ipv4', '198.51.100.9']]
+    for (const address of ['198.51.100.9', '::ffff:198.51.100.9']) expect(await find(address)).toEqual(byIpv4)
+    expect(await find('198.51.100.90')).toEqual([])
+    for (const address of ['198.51.100', '198.51.100.0/24', '0198.51.100.9', 'fe80::1%eth0', 'localhost'])
+      expect(codeOf(await world.system('GET', `/audit-log${query({ clientIp: address })}`)), address).toEqual(invalid)
   })
 
   test('exports.create 200: takes the filters of the list', async () => {

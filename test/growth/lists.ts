@@ -122,6 +122,7 @@ export const lists: readonly List[] = [
   audit('a deep page', deep),
   audit('of one workspace', { workspaceId: large.workspace }),
   audit('of one account', { actorId: large.account }),
+  audit('of one client address', { clientIp: '203.0.113.7' }),
   audit('refused', { outcome: 'REFUSED' }),
   members('newest', {}),
   members('a deep page', deep),

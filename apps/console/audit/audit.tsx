@@ -10,7 +10,7 @@ import { Entry } from './entry.tsx'
 import { Verification } from './verification.tsx'
 
 const outcomes = ['SUCCESS', 'REFUSED'] as const
-const texts = ['action', 'actorId', 'targetId', 'workspaceId', 'requestId', 'orderNo'] as const
+const texts = ['action', 'actorId', 'targetId', 'workspaceId', 'requestId', 'orderNo', 'clientIp'] as const
 
 /** The audit log, newest first, and the verification of its hash chain. */
 export default function Audit() {

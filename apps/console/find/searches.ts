@@ -34,8 +34,16 @@ export interface Search {
   read(text: string, form: TextForm): Promise<Match[]>
 }
 
-/** `id` also for request ids, which can be any text. */
-export type TextForm = 'transferNo' | 'exchangeNo' | 'rechargeNo' | 'withdrawalNo' | 'id' | 'email' | 'other'
+/** `id` also for request ids, which can be any text. `address` is that of a client, IPv4 or IPv6. */
+export type TextForm =
+  | 'transferNo'
+  | 'exchangeNo'
+  | 'rechargeNo'
+  | 'withdrawalNo'
+  | 'id'
+  | 'email'
+  | 'address'
+  | 'other'
 
 const forms: readonly (readonly [RegExp, TextForm])[] = [
   [/^TRF-/i, 'transferNo'],
@@ -44,6 +52,8 @@ const forms: readonly (readonly [RegExp, TextForm])[] = [
   [/^WDR-/i, 'withdrawalNo'],
   [/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i, 'id'],
   [/@/, 'email'],
+  [/^\d{1,3}(\.\d{1,3}){3}$/, 'address'],
+  [/^[\da-f:]*:[\da-f]*:[\da-f:.]*$/i, 'address'],
 ]
 
 export function formOf(text: string): TextForm {
@@ -188,6 +198,7 @@ function isNoOrder(form: TextForm): boolean {
 }
 
 function auditFilters(text: string, form: TextForm): Record<string, string>[] {
+  if (form === 'address') return [{ clientIp: text }]
   if (!isNoOrder(form)) return [{ orderNo: text }]
   return form === 'id' ? [{ requestId: text }, { targetId: text }] : [{ requestId: text }]
 }

@@ -265,6 +265,10 @@ export const listAuditLog = operation({
       .overwrite((target) => id.safeParse(target).data ?? target)
       .optional(),
     requestId: text(128).optional(),
+    clientIp: z
+      .union([z.ipv4(), z.ipv6()])
+      .optional()
+      .meta({ description: 'The address of the client, IPv4 or IPv6.' }),
     ...orderNoFilter,
     ...clientReferenceFilter,
     ...externalReferenceFilter,

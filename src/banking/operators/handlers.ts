@@ -1,3 +1,4 @@
+import ipaddr from 'ipaddr.js'
 import { toAccountView } from '../../contract/shared-schemas.ts'
 import type { Database } from '../../database/index.ts'
 import { bizId, createHandlerTable, type HandlerTable, mapPage, type Request, type Words } from '../../kernel/index.ts'
@@ -48,8 +49,10 @@ export interface AuditPorts {
 export function createAuditHandlers({ database, words, verifier }: AuditPorts): HandlerTable {
   return createHandlerTable(contract, {
     listAuditLog: async ({ query, locale }) => {
-      const { startTime: _, endTime: __, ...filters } = query
-      const entries = await listAuditLog(database, { ...filters, ...toListParameters(query) })
+      const { startTime: _, endTime: __, clientIp, ...filters } = query
+      // As the entries have it: the shortest form, and IPv4-mapped IPv6 as IPv4.
+      const address = clientIp && ipaddr.process(clientIp).toString()
+      const entries = await listAuditLog(database, { ...filters, clientIp: address, ...toListParameters(query) })
       return mapPage(entries, (row) => toAuditView(words, row, locale))
     },
     verifyAuditLog: async ({ query }) => {

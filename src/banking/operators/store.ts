@@ -195,6 +195,8 @@ export interface AuditQuery extends PageRequest {
   action?: string | undefined
   targetId?: string | undefined
   requestId?: string | undefined
+  /** In canonical form. */
+  clientIp?: string | undefined
   /** This and the references are those of the target, if it is an order. */
   orderNo?: string | undefined
   clientReference?: string | undefined
@@ -228,6 +230,7 @@ function findAudit(database: Database, query: AuditQuery) {
   if (query.action) found = found.where('action', '=', query.action)
   if (query.targetId) found = found.where('targetBizId', '=', query.targetId)
   if (query.requestId) found = found.where('requestId', '=', query.requestId)
+  if (query.clientIp) found = found.where('clientIp', '=', query.clientIp)
   if (query.orderNo ?? query.clientReference ?? query.externalReference)
     // An array, because PostgreSQL would join a subquery by reading the log from its end.
     found = found.where(sql<boolean>`target_biz_id = ANY (ARRAY(${selectOrders(database, query)}))`)

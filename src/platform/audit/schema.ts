@@ -132,4 +132,5 @@ export const migrations = [
     )`,
     `INSERT INTO audit_export (sequence) VALUES (0)`,
   ]),
+  sqlMigration('005-addresses', [`CREATE INDEX IF NOT EXISTS audit_log_client ON audit_log (client_ip, at)`]),
 ]

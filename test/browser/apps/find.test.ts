@@ -82,6 +82,19 @@ describe('find in Chromium', needs(chromiumPath, 'Chromium is not installed'), (
     await inspect(operator, 'console-find-id')
   })
 
+  test('an address of a client finds what came from it in the audit log', async () => {
+    const { page } = operator
+    const call = { token: owner.accessToken, workspace, headers: { 'cf-connecting-ip': '2001:db8::7' } }
+    const body = { sourceWalletBizId: mainUsd, targetWalletBizId: savingsUsd, amount: '10.00', currency: 'USD' }
+    await world.portico.call('POST', '/web/v1/consumer/transfer/command/create', { ...call, body })
+    await find(operator, '2001:DB8:0::7')
+    await page.getByRole('link', { name: 'transfers.create' }).click()
+    await page.getByRole('list', { name: 'Entries' }).getByRole('listitem').first().waitFor()
+    expect(await page.getByLabel('Client address').inputValue()).toBe('2001:DB8:0::7')
+    expect(await page.getByRole('list', { name: 'Entries' }).getByRole('listitem').count()).toBe(1)
+    await inspect(operator, 'console-find-address')
+  })
+
   test('a search without a match names the text, and searches only what the permissions allow', async () => {
     await find(operator, 'no-such-thing')
     await operator.page.getByText('Nothing matches no-such-thing.').waitFor()
