@@ -84,14 +84,12 @@ export const searches: readonly Search[] = [
     permission: 'workspace:read',
     takes: (form) => form === 'id' || form === 'other',
     read: async (text, form) => {
-      const byName = form === 'id' ? { pageSize: 100 } : { workspaceName: text, pageSize }
-      const { items } = await client.call(listWorkspaces, { query: byName })
-      return items
-        .filter(({ bizId }) => form !== 'id' || bizId === text)
-        .map(({ bizId, workspaceName, workspaceKind, workspaceStatus }) => ({
-          ...{ id: bizId, title: workspaceName, path: `/workspaces/${bizId}`, status: workspaceStatus },
-          detail: workspaceKind.label,
-        }))
+      const filter = form === 'id' ? { workspaceId: text } : { workspaceName: text }
+      const { items } = await client.call(listWorkspaces, { query: { ...filter, pageSize } })
+      return items.map(({ bizId, workspaceName, workspaceKind, workspaceStatus }) => ({
+        ...{ id: bizId, title: workspaceName, path: `/workspaces/${bizId}`, status: workspaceStatus },
+        detail: workspaceKind.label,
+      }))
     },
   },
   {
@@ -152,13 +150,13 @@ export const searches: readonly Search[] = [
     permission: 'withdrawal-channel:read',
     takes: (form) => form === 'id',
     read: async (text) => {
-      const found = await findPayoutAccount(text, null)
+      const found = await findPayoutAccount(text)
       if (!found) return []
-      const { bizId, workspaceBizId, maskedAccount, accountHolderName, channelStatus } = found
+      const { bizId, maskedAccount, accountHolderName, channelStatus } = found
       return [
         {
           ...{ id: bizId, title: maskedAccount, detail: accountHolderName, status: channelStatus },
-          path: `/queues/payout-accounts/${bizId}?workspaceId=${workspaceBizId}`,
+          path: `/queues/payout-accounts/${bizId}`,
         },
       ]
     },

@@ -135,16 +135,6 @@ function Choices({ codes, isChecked }: { codes: readonly string[]; isChecked(cod
   ))
 }
 
-/** The interface has no operation for one operator. Deployments have few of them. */
 async function findOperator(accountId: string): Promise<OperatorRecord | null> {
-  let before: string | null | undefined = 'start'
-  while (before) {
-    const page: { items: OperatorRecord[]; nextCursor?: string | null | undefined } = await client.call(listOperators, {
-      query: { before },
-    })
-    const found = page.items.find(({ bizId }) => bizId === accountId)
-    if (found) return found
-    before = page.nextCursor
-  }
-  return null
+  return (await client.call(listOperators, { query: { accountId } })).items[0] ?? null
 }

@@ -63,16 +63,6 @@ function factsOf(webhook: AllWebhook) {
   ] as const
 }
 
-/** The interface has no operation for one webhook of any workspace. */
 async function findWebhook(webhookId: string): Promise<AllWebhook | null> {
-  let before: string | null | undefined = 'start'
-  while (before) {
-    const page: { items: AllWebhook[]; nextCursor?: string | null | undefined } = await client.call(listAllWebhooks, {
-      query: { before, pageSize: 100 },
-    })
-    const found = page.items.find(({ bizId }) => bizId === webhookId)
-    if (found) return found
-    before = page.nextCursor
-  }
-  return null
+  return (await client.call(listAllWebhooks, { query: { webhookId } })).items[0] ?? null
 }

@@ -98,7 +98,7 @@ export const listOperators = operation({
   id: 'proposals.listOperators',
   path: '/operators',
   summary: 'List the operators with their permissions',
-  query: listQuery(['createdAt', 'accountEmail'], { accountEmail: text(320).optional() }),
+  query: listQuery(['createdAt', 'accountEmail'], { accountEmail: text(320).optional(), accountId: id.optional() }),
   reply: page(Operator),
 })
 
@@ -110,6 +110,7 @@ export const listProposals = operation({
   query: listQuery(['createdAt', 'updatedAt'], {
     proposalStatus: codeOf(proposalStatus).optional(),
     proposalKind: codeOf(proposalKind).optional(),
+    proposalId: id.optional(),
   }),
   reply: page(Proposal),
 })

@@ -31,13 +31,14 @@ export function createHandlers(ports: ProposalPorts & { words: Words }): Handler
 
   return createHandlerTable(contract, {
     listOperators: async ({ query, locale }) => {
-      const { accountEmail: email, sortBy } = query
-      const operators = await listOperators(database, { ...toListParameters(query), sortBy, email })
+      const { accountEmail: email, accountId: id, sortBy } = query
+      const operators = await listOperators(database, { ...toListParameters(query), sortBy, email, id })
       return mapPage(operators, (row) => toOperatorView(words, row, locale))
     },
     listProposals: async ({ query, receivedAt, locale }) => {
-      const { proposalStatus: status, proposalKind: kind, sortBy } = query
-      const proposals = await listProposals(database, { ...toListParameters(query), sortBy, status, kind }, receivedAt)
+      const { proposalStatus: status, proposalKind: kind, proposalId: id, sortBy } = query
+      const filter = { ...toListParameters(query), sortBy, status, kind, id }
+      const proposals = await listProposals(database, filter, receivedAt)
       return mapPage(proposals, (row) => toProposalView(words, row, receivedAt, locale))
     },
     proposePermissions: (request) => {

@@ -4,6 +4,7 @@ import {
   type AccountId,
   type AccountStatus,
   type BizId,
+  bizId,
   type Instant,
   type Page,
   type PageRequest,
@@ -92,6 +93,7 @@ export async function setPermissions(
 
 export interface OperatorQuery extends PageRequest {
   email: string | undefined
+  id: string | undefined
   from?: Instant | undefined
   to?: Instant | undefined
   sortBy: 'createdAt' | 'accountEmail'
@@ -103,6 +105,7 @@ const operatorSort = { createdAt: 'createdAt', accountEmail: 'emailCanonical' } 
 export function listOperators(database: Database, query: OperatorQuery): Promise<Page<PersonRow>> {
   let found = database.selectFrom('accounts').where('portal', '=', 'SYSTEM')
   if (query.email) found = found.where(containsEmail('emailCanonical', query.email))
+  if (query.id) found = found.where('bizId', '=', bizId<'account'>(query.id))
   if (query.from !== undefined) found = found.where('createdAt', '>=', timestamptz(query.from))
   if (query.to !== undefined) found = found.where('createdAt', '<=', timestamptz(query.to))
   const sorted = found
@@ -301,6 +304,7 @@ export async function listDue(database: Database, at: Instant, limit: number): P
 export interface ProposalQuery extends PageRequest {
   status: ProposalStatus | undefined
   kind: ProposalKind | undefined
+  id: string | undefined
   from?: Instant | undefined
   to?: Instant | undefined
   sortBy: 'createdAt' | 'updatedAt'
@@ -331,6 +335,7 @@ export function listProposals(database: Database, query: ProposalQuery, at: Inst
   else if (query.status !== undefined) found = found.where('p.status', '=', query.status)
   if (query.status === 'PENDING') found = found.where(valid)
   if (query.kind) found = found.where('p.kind', '=', query.kind)
+  if (query.id) found = found.where('p.bizId', '=', bizId<'proposal'>(query.id))
   if (query.from !== undefined) found = found.where('p.createdAt', '>=', timestamptz(query.from))
   if (query.to !== undefined) found = found.where('p.createdAt', '<=', timestamptz(query.to))
   const sorted = found

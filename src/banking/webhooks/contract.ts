@@ -11,7 +11,6 @@ import {
   reason,
   timestamp,
   uniqueList,
-  workspaceFilters,
 } from '../../contract/fields.ts'
 import { listQuery, page } from '../../contract/lists.ts'
 import type { Permissions } from '../../contract/permissions.ts'
@@ -295,7 +294,7 @@ export const listAllWebhooks = operation({
   id: 'webhooks.listAll',
   summary: 'List the webhooks of all workspaces and the deployment',
   policy: { ...operator, permission: 'webhook:read' },
-  query: listQuery(['createdAt', 'updatedAt'], { ...filters, workspaceId: workspaceFilters.workspaceId }),
+  query: listQuery(['createdAt', 'updatedAt'], { ...filters, workspaceId: id.optional(), webhookId: id.optional() }),
   reply: page(Webhook),
 })
 

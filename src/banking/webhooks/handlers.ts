@@ -80,8 +80,6 @@ export function createHandlers(ports: HandlerPorts): HandlerTable {
     const { scheduled, nextSince } = await replayEvents(ports, input, contextOf(request))
     return { scheduled, nextSince: toIsoOrNull(nextSince) }
   }
-  const list = (request: { query: ListQuery }, scope: Scope | undefined) =>
-    listWebhooks(database, { ...toQuery(request.query), scope })
   const deliveries = async (
     request: Request<typeof contract.listAllDeliveries> | Request<typeof contract.listDeliveries>,
     scope: Scope | undefined,
@@ -97,7 +95,10 @@ export function createHandlers(ports: HandlerPorts): HandlerTable {
   }
 
   return createHandlerTable(contract, {
-    listWebhooks: async (request) => mapPage(await list(request, request.workspace.id), (row) => toView(row, request)),
+    listWebhooks: async (request) => {
+      const found = await listWebhooks(database, { ...toQuery(request.query), scope: request.workspace.id })
+      return mapPage(found, (row) => toView(row, request))
+    },
     listWebhookTypes: async ({ workspace }) =>
       readableEvents(ports.eventTypes, readerOf(workspace.id, workspace.permissions)),
     readWebhook: async (request) =>
@@ -113,8 +114,10 @@ export function createHandlers(ports: HandlerPorts): HandlerTable {
     resendDelivery: resend,
     replayEvents: replay,
     listAllWebhooks: async (request) => {
-      const { workspaceId, ...query } = request.query
-      const found = await list({ query }, workspaceId === undefined ? undefined : bizId(workspaceId))
+      const { workspaceId, webhookId, ...query } = request.query
+      const scope = workspaceId === undefined ? undefined : bizId<'workspace'>(workspaceId)
+      const id = webhookId === undefined ? undefined : bizId<'webhook'>(webhookId)
+      const found = await listWebhooks(database, { ...toQuery(query), scope, id })
       return mapPage(found, (row) => toOperatorView(row, request))
     },
     listAllDeliveries: (request) => deliveries(request, undefined),

@@ -171,6 +171,7 @@ export async function suspendWebhooksOf(tx: Tx, recovery: RecoveredAccount): Pro
 export interface WebhookQuery extends PageRequest {
   /** Only operators may leave it undefined. */
   scope: Scope | undefined
+  id?: WebhookId | undefined
   /** If undefined, selects every status except DELETED. */
   status: WebhookStatus | undefined
   from: Instant | undefined
@@ -180,8 +181,9 @@ export interface WebhookQuery extends PageRequest {
 }
 
 export function listWebhooks(database: Database, query: WebhookQuery): Promise<Page<WebhookRow>> {
-  const { scope, status, from, to, sortBy, sortOrder } = query
+  const { scope, id, status, from, to, sortBy, sortOrder } = query
   let found = database.selectFrom('webhooks')
+  if (id !== undefined) found = found.where('bizId', '=', id)
   if (scope !== undefined) found = found.where(inScope(scope))
   found =
     status === undefined ? found.where('webhookStatus', '!=', 'DELETED') : found.where('webhookStatus', '=', status)

@@ -40,11 +40,12 @@ export function createHandlers(ports: ChannelsPorts & { words: Words }): Handler
     },
 
     listAllWithdrawalChannels: async (request) => {
-      const { workspaceId, startTime: _start, endTime: _end, ...filters } = request.query
+      const { workspaceId, withdrawalChannelId, startTime: _start, endTime: _end, ...filters } = request.query
       const channels = await listAllChannels(ports.database, {
         ...filters,
         ...toListParameters(request.query),
         workspace: workspaceId === undefined ? undefined : bizId<'workspace'>(workspaceId),
+        id: withdrawalChannelId === undefined ? undefined : bizId<'withdrawalChannel'>(withdrawalChannelId),
       })
       return mapPage(channels, (channel) => toListedChannelView(channel, viewerOf(words, request)))
     },

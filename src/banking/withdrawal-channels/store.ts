@@ -136,6 +136,7 @@ export function listChannels(database: Database, workspace: WorkspaceId, filter:
 export interface ChannelQuery extends ChannelFilter, PageRequest {
   /** If undefined, selects every workspace. */
   workspace?: WorkspaceId | undefined
+  id?: ChannelId | undefined
   workspaceKind?: WorkspaceKind | undefined
   from?: Instant | undefined
   to?: Instant | undefined
@@ -162,8 +163,9 @@ export function countUnverified(database: Database): Promise<{ waiting: number; 
 
 /** For operators: covers all workspaces. */
 export function listAllChannels(database: Database, query: ChannelQuery): Promise<Page<ListedChannel>> {
-  const { workspace, workspaceKind, from, to, sortBy, sortOrder } = query
+  const { workspace, id, workspaceKind, from, to, sortBy, sortOrder } = query
   let found = matchingChannels(database, query)
+  if (id !== undefined) found = found.where('bizId', '=', id)
   if (workspace !== undefined) found = found.where('workspaceBizId', '=', workspace)
   if (workspaceKind !== undefined) found = found.where(workspaceKindOfChannel, '=', workspaceKind)
   if (from !== undefined) found = found.where('createdAt', '>=', timestamptz(from))

@@ -6,7 +6,6 @@ import {
   verifyWithdrawalChannel,
 } from 'portal-client'
 import { useState } from 'react'
-import { useSearchParams } from 'wouter'
 import { client } from '../../../kit/client.ts'
 import { Facts } from '../../../kit/facts.tsx'
 import { nameOfCode } from '../../../kit/format.ts'
@@ -23,14 +22,13 @@ import { Person } from '../parts/people.tsx'
 import { MarkedWorkspace, StatusBadge } from '../parts/records.tsx'
 import { creatorIn, findPayoutAccount, Trail, useTrail } from '../parts/trail.tsx'
 
-/** A payout account. `?workspaceId` finds it faster, because the interface has only lists of them. */
+/** A payout account, its verification and its number. */
 export default function PayoutAccountPage() {
   const id = useParameter('id')
-  const [search] = useSearchParams()
   return (
     <ItemPage
       queryKey={['payout-account', id]}
-      read={() => findPayoutAccount(id, search.get('workspaceId'))}
+      read={() => findPayoutAccount(id)}
       titleOf={({ maskedAccount }) => maskedAccount}
       list={{ path: '/queues/payout-accounts', title: 'queues.payoutAccounts' }}
       nextOf={({ bizId, createdAt }) => (
@@ -41,10 +39,7 @@ export default function PayoutAccountPage() {
             const { items } = await client.call(listAllWithdrawalChannels, {
               query: { ...query, channelStatus: 'PENDING_VERIFICATION' },
             })
-            return items.map(({ bizId: next, workspaceBizId }) => ({
-              bizId: next,
-              path: `/queues/payout-accounts/${next}?workspaceId=${workspaceBizId}`,
-            }))
+            return items.map(({ bizId: next }) => ({ bizId: next, path: `/queues/payout-accounts/${next}` }))
           }}
         />
       )}

@@ -1,11 +1,4 @@
-import {
-  confirmProposal,
-  iterate,
-  listProposals,
-  type Proposal,
-  rejectProposal,
-  type SystemMethods,
-} from 'portal-client'
+import { confirmProposal, listProposals, type Proposal, rejectProposal } from 'portal-client'
 import { client } from '../../../kit/client.ts'
 import { Facts } from '../../../kit/facts.tsx'
 import { TextAreaField } from '../../../kit/forms.tsx'
@@ -16,7 +9,7 @@ import { useSession } from '../../../kit/session.tsx'
 import { Age, Time } from '../../../kit/time.tsx'
 import { type Choice, Decide } from '../parts/decide.tsx'
 import { type Objection, useObjections } from '../parts/four-eyes.ts'
-import { findIn, ItemPage, NextItem } from '../parts/item-page.tsx'
+import { ItemPage, NextItem } from '../parts/item-page.tsx'
 import { Person, WorkspaceLink } from '../parts/people.tsx'
 import { StatusBadge } from '../parts/records.tsx'
 import { Trail } from '../parts/trail.tsx'
@@ -132,8 +125,6 @@ function Decision({ proposal }: { proposal: Proposal }) {
   }
 }
 
-/** The interface has only a list of them. */
-function findProposal(id: string): Promise<Proposal | null> {
-  const list = (args?: Parameters<SystemMethods['listProposals']>[0]) => client.call(listProposals, args)
-  return findIn(iterate(list, { query: { pageSize: 100 } }), ({ bizId }) => bizId === id)
+async function findProposal(proposalId: string): Promise<Proposal | null> {
+  return (await client.call(listProposals, { query: { proposalId } })).items[0] ?? null
 }

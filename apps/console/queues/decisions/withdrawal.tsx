@@ -49,7 +49,7 @@ function NextWithdrawal({ withdrawal: { bizId, createdAt, withdrawalStatus } }: 
 
 function Details({ withdrawal }: { withdrawal: AnyWithdrawal }) {
   const { currency, workspaceBizId, withdrawalChannelBizId: accountId, completedAt } = withdrawal
-  const account = usePayoutAccount(accountId, workspaceBizId)
+  const account = usePayoutAccount(accountId)
   return (
     <div className="queues-item">
       <div className="queues-column">
@@ -65,7 +65,7 @@ function Details({ withdrawal }: { withdrawal: AnyWithdrawal }) {
               [t('decisions.creator'), <Person key="creator" id={withdrawal.statusHistory[0]?.actorBizId ?? null} />],
               [
                 t('decisions.payoutAccount'),
-                <Link key="account" href={`/queues/payout-accounts/${accountId}?workspaceId=${workspaceBizId}`}>
+                <Link key="account" href={`/queues/payout-accounts/${accountId}`}>
                   {account ? `${account.accountHolderName}, ${account.maskedAccount}` : accountId}
                 </Link>,
               ],

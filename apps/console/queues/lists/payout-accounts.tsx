@@ -45,9 +45,7 @@ function AccountTable({ accounts }: { accounts: readonly AllWithdrawalChannel[] 
       columns={[
         {
           title: t('queues.accountNumber'),
-          cell: ({ bizId, maskedAccount, workspaceBizId }) => (
-            <Link href={`/queues/payout-accounts/${bizId}?workspaceId=${workspaceBizId}`}>{maskedAccount}</Link>
-          ),
+          cell: ({ bizId, maskedAccount }) => <Link href={`/queues/payout-accounts/${bizId}`}>{maskedAccount}</Link>,
         },
         { title: t('queues.accountHolder'), cell: ({ accountHolderName }) => accountHolderName },
         ageColumn,

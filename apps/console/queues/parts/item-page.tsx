@@ -89,14 +89,3 @@ export function NextItem({ id, createdAt, read }: NextItemProps) {
     </Link>
   )
 }
-
-/** For lists without a filter by id. Null if none of the newest 1,000 matches. */
-export async function findIn<Item>(items: AsyncIterable<Item>, matches: (item: Item) => boolean): Promise<Item | null> {
-  let left = 1_000
-  for await (const item of items) {
-    if (matches(item)) return item
-    left -= 1
-    if (left === 0) return null
-  }
-  return null
-}

@@ -1,12 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import {
-  type AllWithdrawalChannel,
-  type AuditLog,
-  iterate,
-  listAllWithdrawalChannels,
-  listAuditLog,
-  type SystemMethods,
-} from 'portal-client'
+import { type AllWithdrawalChannel, type AuditLog, listAllWithdrawalChannels, listAuditLog } from 'portal-client'
 import { Link } from 'wouter'
 import { client } from '../../../kit/client.ts'
 import { t } from '../../../kit/i18n.ts'
@@ -15,7 +8,6 @@ import { Section } from '../../../kit/page.tsx'
 import { usePermission } from '../../../kit/session.tsx'
 import { Empty, QueryView } from '../../../kit/states.tsx'
 import { Time } from '../../../kit/time.tsx'
-import { findIn } from './item-page.tsx'
 import { Person } from './people.tsx'
 import { StatusBadge } from './records.tsx'
 
@@ -72,20 +64,16 @@ export function Trail({ targetId }: { targetId: string }) {
 }
 
 /** Undefined while it loads, and for operators who may not read payout accounts. */
-export function usePayoutAccount(id: string, workspaceId: string): AllWithdrawalChannel | undefined {
+export function usePayoutAccount(id: string): AllWithdrawalChannel | undefined {
   const mayRead = usePermission('withdrawal-channel:read')
   const { data } = useQuery({
     queryKey: ['payout-account', id],
-    queryFn: () => findPayoutAccount(id, workspaceId),
+    queryFn: () => findPayoutAccount(id),
     enabled: mayRead,
   })
   return data ?? undefined
 }
 
-/** A workspace has few accounts. Without one, the newest 1,000 are searched. */
-export function findPayoutAccount(id: string, workspaceId: string | null): Promise<AllWithdrawalChannel | null> {
-  const list = (args?: Parameters<SystemMethods['listAllWithdrawalChannels']>[0]) =>
-    client.call(listAllWithdrawalChannels, args)
-  const query = { pageSize: 100, ...(workspaceId !== null && { workspaceId }) }
-  return findIn(iterate(list, { query }), ({ bizId }) => bizId === id)
+export async function findPayoutAccount(withdrawalChannelId: string): Promise<AllWithdrawalChannel | null> {
+  return (await client.call(listAllWithdrawalChannels, { query: { withdrawalChannelId } })).items[0] ?? null
 }
