@@ -43,8 +43,11 @@ export interface BlockedParts {
 /** The folders of dist/apps, and the first segments of the paths below which they are served. */
 export const appFolders: Readonly<Record<Portal, string>> = { CONSUMER: 'portal', SYSTEM: 'console' }
 
-/** The inline content of the applications, which only have files. */
-const appPolicy: SitePolicy = { trustedTypes: true }
+/** The applications have only files. The console shows documents that it has downloaded in a frame. */
+const appPolicies: Readonly<Record<Portal, SitePolicy>> = {
+  CONSUMER: { trustedTypes: true },
+  SYSTEM: { trustedTypes: true, frame: ['blob:'] },
+}
 
 /** In the pages of the applications. */
 const settingsMark = '%SETTINGS%'
@@ -88,7 +91,7 @@ export function openSites(
       selfRegistration: portal === 'CONSUMER' && selfRegistration !== 'closed',
     }
     try {
-      const files = readSite(inPackage(`dist/apps/${folder}`), appPolicy, socketOrigins(settings, portal), {
+      const files = readSite(inPackage(`dist/apps/${folder}`), appPolicies[portal], socketOrigins(settings, portal), {
         onBlocked: (page, blocked) => onBlocked({ portal, page, blocked }),
         adjustPage: (html) => html.replace(settingsMark, () => escapeAttribute(JSON.stringify(page))),
       })

@@ -53,13 +53,12 @@ describe('the queues of operators in Chromium', needs(chromiumPath, 'Chromium is
       ...{ sourceWalletBizId: mainUsd, targetWalletBizId: savingsUsd, amount, currency: 'USD' },
       remark: 'The rent of the office',
     })
-  /** With a picture as its proof. */
-  const recharge = async (amount: string) => {
+  const recharge = async (amount: string, type: 'image/png' | 'application/pdf' = 'image/png') => {
     const order = { walletBizId: mainUsd, channelCode: 'BANK_USD', amount }
     const { bizId } = await post(owner.accessToken, '/recharges', order)
-    const content = await pictureOf(operator, `<h1>Paid: ${amount} USD</h1><p>${bizId}</p>`)
+    const content = await printed(operator, `<h1>Paid: ${amount} USD</h1><p>${bizId}</p>`, type)
     const { headers, body } = encodeMultipart([
-      { name: 'file', fileName: 'receipt of the bank.png', type: 'image/png', content },
+      { name: 'file', fileName: `receipt of the bank.${type.slice(-3)}`, type, content },
       { name: 'purpose', content: 'RECHARGE_PROOF' },
     ])
     const file = await post(owner.accessToken, '/files/upload', body, headers)
@@ -119,6 +118,19 @@ describe('the queues of operators in Chromium', needs(chromiumPath, 'Chromium is
     await page.getByRole('button', { name: 'Confirm the payment' }).click()
     await page.getByText(`${orderNo} is confirmed.`).waitFor()
     await page.getByRole('cell', { name: '-120.00 USD' }).waitFor()
+  })
+
+  test('recharges: a document is shown next to the form, too', async () => {
+    const { page } = operator
+    const { bizId } = await recharge('125.00', 'application/pdf')
+    await page.goto(`${world.url}/console/queues/recharges/${bizId}`)
+    const frame = page.getByTitle('Proof of payment')
+    await frame.waitFor()
+    expect(await frame.getAttribute('src')).toMatch(/^blob:/)
+    await expect.poll(() => page.frames().map((each) => new URL(each.url()).protocol)).toContain('chrome-extension:')
+    await page.getByRole('radio', { name: 'Confirm the payment' }).check()
+    await inspect(operator, 'console-queues-recharge-document')
+    await page.goto(`${world.url}/console`)
   })
 
   test('recharges: a used reference needs the allowance of another operator', async () => {
@@ -276,11 +288,12 @@ async function heading(page: Page, name: string): Promise<void> {
   await page.getByRole('heading', { level: 1, name }).waitFor()
 }
 
-/** A picture of a document, as a scanner makes it. */
-async function pictureOf({ context }: Visitor, html: string): Promise<Buffer> {
+/** A document as a bank makes it, or a picture of it. */
+async function printed({ context }: Visitor, html: string, type: 'image/png' | 'application/pdf'): Promise<Buffer> {
   const page = await context.newPage()
   await page.setContent(html)
-  const picture = await page.screenshot({ clip: { x: 0, y: 0, width: 600, height: 300 } })
+  const clip = { x: 0, y: 0, width: 600, height: 300 }
+  const file = type === 'application/pdf' ? await page.pdf() : await page.screenshot({ clip })
   await page.close()
-  return picture
+  return file
 }

@@ -64,6 +64,20 @@ test('the page of an application contains its access code, and scripts only as f
   expect(page?.policy).toContain("require-trusted-types-for 'script'")
 })
 
+test('only the console can show a document in a frame, from its own memory', () => {
+  const settings = testSettings({}, ({ portals }) => {
+    portals.CONSUMER.app = { accessCode: 'consumer-dev' }
+    portals.SYSTEM.app = { accessCode: 'system-dev' }
+  })
+  const sites = openSites(settings, () => expect.fail())
+  const policyOf = (folder: string) => {
+    const content = sites.find({ headers: {} }, [folder])?.content
+    return content && 'files' in content ? content.files.get('index.html')?.policy : undefined
+  }
+  expect(policyOf('console')).toContain('frame-src blob:;')
+  expect(policyOf('portal')).toContain("frame-src 'none';")
+})
+
 test('an application that is not served leaves its paths to the site', () => {
   const settings = testSettings({}, ({ portals }) => {
     portals.CONSUMER.app = null

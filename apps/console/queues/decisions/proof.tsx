@@ -37,13 +37,16 @@ function ProofView({ proof: { name, content } }: { proof: ProofFile }) {
   const url = useObjectUrl(content)
   const [isBroken, setBroken] = useState(false)
   const isImage = content.type.startsWith('image/') && !isBroken
+  // A frame with any other type, such as HTML, could act as this page. Without a viewer, browsers download the file.
+  const isDocument = content.type === 'application/pdf' && navigator.pdfViewerEnabled
   return (
     <div className="queues-column queues-proof">
       <p>
         {name} <span className="hint">{sizeOf(content.size)}</span>
       </p>
       {isImage && url !== null && <img src={url} alt={t('decisions.proof')} onError={() => setBroken(true)} />}
-      {!isImage && <p className="hint">{t('decisions.proofNotShown')}</p>}
+      {isDocument && url !== null && <iframe src={`${url}#view=FitH&navpanes=0`} title={t('decisions.proof')} />}
+      {!isImage && !isDocument && <p className="hint">{t('decisions.proofNotShown')}</p>}
       {url !== null && (
         <div>
           <a className="button" href={url} download={name}>
