@@ -249,7 +249,7 @@ describe('the queues of operators in Chromium', needs(chromiumPath, 'Chromium is
     await inspect(operator, 'console-queues-proposals-waiting')
     await operator.page.getByRole('link', { name: 'Permissions' }).click()
     await operator.page.getByText('You proposed this. Another operator must confirm it.').waitFor()
-    await operator.page.getByText('transfer:approve', { exact: true }).first().waitFor()
+    await operator.page.getByText('Approve transfers', { exact: true }).first().waitFor()
     await inspect(operator, 'console-queues-proposal-own')
     await checker.page.goto(`${world.url}/console/queues/proposals/${bizId}`)
     await checker.page.getByText('This concerns your account. Other operators must decide.').waitFor()

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { expect, vi } from 'vitest'
-import { type Portico, startPortico } from '../../harness/portico.ts'
+import { type Options, type Portico, startPortico } from '../../harness/portico.ts'
 import { freePort } from '../../harness/postgres.ts'
 import { root, type WholeSettings } from '../../harness/settings.ts'
 import { codeIn } from '../../harness/sign-in.ts'
@@ -33,11 +33,15 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const screens = join(root, 'build/screens')
 const password = 'Portico-demo-2026'
 
-/** A gateway on the embedded store with both applications, and Chromium. */
-export async function startAppWorld(adjust: (settings: WholeSettings) => void = () => undefined): Promise<AppWorld> {
+/** A gateway on the embedded store with both applications, and Chromium. `prepare` runs before the start. */
+export async function startAppWorld(
+  adjust: (settings: WholeSettings) => void = () => undefined,
+  prepare?: Options['prepare'],
+): Promise<AppWorld> {
   const port = await freePort()
   const url = `http://localhost:${port}`
   const portico = await startPortico({
+    ...(prepare && { prepare }),
     adjust: (settings) => {
       settings.listen.port = port
       settings.publicUrl = url

@@ -2,7 +2,7 @@ import { confirmProposal, listProposals, type Proposal, rejectProposal } from 'p
 import { client } from '../../../kit/client.ts'
 import { Facts } from '../../../kit/facts.tsx'
 import { TextAreaField } from '../../../kit/forms.tsx'
-import { t } from '../../../kit/i18n.ts'
+import { permissionName, t } from '../../../kit/i18n.ts'
 import { Section } from '../../../kit/page.tsx'
 import { useParameter } from '../../../kit/pages.tsx'
 import { useSession } from '../../../kit/session.tsx'
@@ -100,7 +100,12 @@ function Decision({ proposal }: { proposal: Proposal }) {
       ...basic,
       ...(isOwn ? [{ text: t('decisions.ownProposal'), isCertain: true }] : []),
       ...(lacking.length > 0
-        ? [{ text: t('decisions.grantsMore', { permissions: lacking.join(', ') }), isCertain: true }]
+        ? [
+            {
+              text: t('decisions.grantsMore', { permissions: lacking.map(permissionName).join(', ') }),
+              isCertain: true,
+            },
+          ]
         : []),
     ],
     run: () => client.call(confirmProposal, { params }),
@@ -109,7 +114,7 @@ function Decision({ proposal }: { proposal: Proposal }) {
     id: 'reject',
     label: t(isOwn ? 'decisions.withdrawProposal' : 'decisions.reject'),
     effect: t('decisions.rejectProposalEffect'),
-    done: t('decisions.rejected', { orderNo: proposalKind.label }),
+    done: t(isOwn ? 'decisions.proposalWithdrawn' : 'decisions.proposalRejected'),
     tone: 'danger',
     objections: basic,
     fields: <TextAreaField label={t('queues.reason')} name="reason" required />,

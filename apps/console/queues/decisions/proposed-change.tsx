@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { listOperators, type Proposal } from 'portal-client'
 import { client } from '../../../kit/client.ts'
-import { t } from '../../../kit/i18n.ts'
+import { permissionName, t } from '../../../kit/i18n.ts'
 import { Section } from '../../../kit/page.tsx'
 import { usePermission } from '../../../kit/session.tsx'
 import { Badge } from '../../../kit/states.tsx'
@@ -72,7 +72,7 @@ function Permissions({ title, codes, tone }: PermissionsProps) {
         <ul className="queues-permissions">
           {codes.map((code) => (
             <li key={code}>
-              <Badge {...(tone && { tone })}>{code}</Badge>
+              <Badge {...(tone && { tone })}>{permissionName(code)}</Badge>
             </li>
           ))}
         </ul>

@@ -47,6 +47,10 @@ export function Trail({ targetId }: { targetId: string }) {
                 { title: t('queues.time'), cell: ({ at }) => <Time at={at} /> },
                 { title: t('queues.actor'), cell: ({ actorBizId }) => <Person id={actorBizId} /> },
                 {
+                  title: t('queues.reason'),
+                  cell: ({ detail: { reason } }) => (typeof reason === 'string' ? reason : '–'),
+                },
+                {
                   title: t('queues.outcome'),
                   cell: ({ outcome, requestId }) => (
                     <Link href={`/audit?requestId=${encodeURIComponent(requestId)}`}>
