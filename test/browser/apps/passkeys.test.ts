@@ -130,11 +130,13 @@ describe('operators who need a passkey, in Chromium', needs(chromiumPath, 'Chrom
         withPasskeys(settings)
         settings.portals.SYSTEM.mfa.required = { passkey: ['operator:manage', 'account:suspend'] }
       },
-      async (variables) => {
-        await createOperator(variables, email, '--no-authenticator')
-        const named = ['--email', email, '--reason', 'her first day']
-        const { out, err } = await runCli(['operator', 'passkey', ...named], {}, variables)
-        token = /\): (\S+)$/.exec(out.trim())?.[1] ?? err
+      {
+        prepare: async (variables) => {
+          await createOperator(variables, email, '--no-authenticator')
+          const named = ['--email', email, '--reason', 'her first day']
+          const { out, err } = await runCli(['operator', 'passkey', ...named], {}, variables)
+          token = /\): (\S+)$/.exec(out.trim())?.[1] ?? err
+        },
       },
     )
   })
@@ -154,12 +156,12 @@ describe('operators who need a passkey, in Chromium', needs(chromiumPath, 'Chrom
     const add = page.getByRole('button', { name: 'Add a passkey' })
     await add.click()
     await enterMailedCode(world, visitor, email)
-    await page.getByLabel('Enrollment token').waitFor()
+    await page.getByText('Enter the token of your administrator.').waitFor()
     await inspect(visitor, 'console-passkeys-token')
     expect(await device.credentials()).toHaveLength(0)
     await page.getByLabel('Enrollment token').fill(`${token.slice(0, -4)}aaaa`)
     await add.click()
-    await page.getByRole('alert').waitFor()
+    await page.getByText('This token is unknown, expired or used.').waitFor()
     await page.getByLabel('Enrollment token').fill(token)
     await add.click()
     await page.getByRole('row', { name: /Laptop/ }).waitFor()

@@ -18,7 +18,7 @@ export function withPasskeys(
 /** Fills the form of the sign-in page. */
 export async function enterPassword({ page }: Visitor, email: string, password: string): Promise<void> {
   await page.getByLabel('Email').fill(email)
-  await page.getByLabel('Password').fill(password)
+  await page.getByLabel('Password', { exact: true }).fill(password)
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
 }
 

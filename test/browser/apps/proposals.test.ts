@@ -20,7 +20,7 @@ describe('decisions about operators in Chromium', needs(chromiumPath, 'Chromium 
       (settings) => {
         settings.login.resendMs = 0
       },
-      async (variables) => void (await createOperator(variables, third, '--no-authenticator')),
+      { prepare: async (variables) => void (await createOperator(variables, third, '--no-authenticator')) },
     )
     await restrictChecker(world, (permission) => permission !== 'audit:read')
     proposer = await world.signIn('console', 'operator@demo.test')

@@ -33,15 +33,15 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const screens = join(root, 'build/screens')
 const password = 'Portico-demo-2026'
 
-/** A gateway on the embedded store with both applications, and Chromium. `prepare` runs before the start. */
+/** A gateway with both applications, by default on the embedded store, and Chromium. */
 export async function startAppWorld(
   adjust: (settings: WholeSettings) => void = () => undefined,
-  prepare?: Options['prepare'],
+  options: Pick<Options, 'prepare' | 'variables'> = {},
 ): Promise<AppWorld> {
   const port = await freePort()
   const url = `http://localhost:${port}`
   const portico = await startPortico({
-    ...(prepare && { prepare }),
+    ...options,
     adjust: (settings) => {
       settings.listen.port = port
       settings.publicUrl = url

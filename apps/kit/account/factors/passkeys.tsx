@@ -28,7 +28,7 @@ export default function PasskeysPage() {
         }
       </QueryView>
       <Section title={t('account.addPasskey')}>
-        <AddPasskey />
+        <AddPasskey isFirst={query.data?.length === 0} />
       </Section>
     </SubPage>
   )
@@ -84,7 +84,7 @@ function Actions({ passkey: { passkeyBizId, name } }: { passkey: Passkey }) {
 }
 
 /** Asks for the token that an operator needs for the first passkey only after the gateway did. */
-function AddPasskey() {
+function AddPasskey({ isFirst }: { isFirst: boolean }) {
   const [needsToken, setNeedsToken] = useState(false)
   if (!readPageSettings().passkeys) return <p>{t('account.passkeysOff')}</p>
   if (!supportsPasskeys()) return <p>{t('account.passkeysUnsupported')}</p>
@@ -93,8 +93,11 @@ function AddPasskey() {
     try {
       await addPasskey(client, { ...(name && { name }), ...(enrollmentToken && { enrollmentToken }) })
     } catch (error) {
-      if (isPorticoError(error, 'ACCESS.PASSKEY_REQUIRED')) setNeedsToken(true)
-      throw isPorticoError(error, 'CLIENT.PASSKEY_EXISTS') ? new UserError(t('account.passkeyExists')) : error
+      if (isPorticoError(error, 'CLIENT.PASSKEY_EXISTS')) throw new UserError(t('account.passkeyExists'))
+      if (!isPorticoError(error, 'ACCESS.PASSKEY_REQUIRED')) throw error
+      setNeedsToken(true)
+      // With an earlier passkey, a sign-in by it is another way.
+      throw isFirst ? new UserError(t(enrollmentToken ? 'account.tokenRefused' : 'account.tokenNeeded')) : error
     }
     form.reset()
     notify(t('account.passkeyAdded'))
