@@ -33,6 +33,9 @@ export default function RechargePage() {
   )
 }
 
+/** They credited nothing. */
+const fruitless: ReadonlySet<string> = new Set(['REJECTED', 'CANCELLED', 'EXPIRED'])
+
 function Details({ recharge }: { recharge: Recharge }) {
   const { amount, currency, feeAmount, netAmount, receivedAmount, rechargeStatus } = recharge
   return (
@@ -45,7 +48,10 @@ function Details({ recharge }: { recharge: Recharge }) {
           [t('orders.amount'), formatMoney(amount, currency)],
           [t('recharges.receivedAmount'), receivedAmount && formatMoney(receivedAmount, currency)],
           [t('orders.fee'), formatMoney(feeAmount, currency)],
-          [t('recharges.credited'), <strong key="net">{formatMoney(netAmount, currency)}</strong>],
+          [
+            t('recharges.credited'),
+            fruitless.has(rechargeStatus.code) ? null : <strong key="net">{formatMoney(netAmount, currency)}</strong>,
+          ],
           [t('orders.wallet'), <WalletName key="wallet" id={recharge.walletBizId} />],
           [t('recharges.channel'), <ChannelName key="channel" code={recharge.channelCode} />],
           [t('recharges.bankReference'), recharge.externalReference],
@@ -62,6 +68,13 @@ function Next({ recharge }: { recharge: Recharge }) {
   const canTransfer = usePermission('transfer:create')
   if (rechargeStatus.code === 'PENDING_PAYMENT') return <Pay recharge={recharge} />
   if (rechargeStatus.code === 'PROOF_SUBMITTED') return <p className="notice">{t('recharges.checking')}</p>
+  if (rechargeStatus.code === 'REJECTED') {
+    return (
+      <p className="failure" role="status">
+        {t('recharges.rejected')}
+      </p>
+    )
+  }
   if (rechargeStatus.code !== 'COMPLETED') return null
   return (
     <div className="recharges-arrived" role="status">

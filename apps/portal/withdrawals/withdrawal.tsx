@@ -29,6 +29,9 @@ export default function WithdrawalPage() {
   )
 }
 
+/** They paid nothing out. */
+const fruitless: ReadonlySet<string> = new Set(['REJECTED', 'CANCELLED', 'FAILED'])
+
 function Details({ withdrawal }: { withdrawal: Withdrawal }) {
   const { amount, currency, feeAmount, netAmount, withdrawalStatus } = withdrawal
   return (
@@ -40,7 +43,10 @@ function Details({ withdrawal }: { withdrawal: Withdrawal }) {
         facts={[
           [t('orders.amount'), formatMoney(amount, currency)],
           [t('orders.fee'), formatMoney(feeAmount, currency)],
-          [t('withdrawals.paidOut'), <strong key="net">{formatMoney(netAmount, currency)}</strong>],
+          [
+            t('withdrawals.paidOut'),
+            fruitless.has(withdrawalStatus.code) ? null : <strong key="net">{formatMoney(netAmount, currency)}</strong>,
+          ],
           [t('orders.wallet'), <WalletName key="wallet" id={withdrawal.walletBizId} />],
           [t('withdrawals.account'), <AccountName key="account" id={withdrawal.withdrawalChannelBizId} />],
           [t('orders.remark'), withdrawal.remark],
@@ -60,8 +66,13 @@ function State({ withdrawal }: { withdrawal: Withdrawal }) {
       return <Pending withdrawal={withdrawal} />
     case 'PROCESSING':
       return <p className="notice">{t('withdrawals.onTheWay')}</p>
-    case 'FAILED':
     case 'REJECTED':
+      return (
+        <p className="failure" role="status">
+          {t('withdrawals.rejected', { amount: formatMoney(amount, currency) })}
+        </p>
+      )
+    case 'FAILED':
     case 'RETURNED':
       return (
         <p className="failure" role="status">

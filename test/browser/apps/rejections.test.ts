@@ -78,6 +78,7 @@ describe('rejections, from the operator to the customer', needs(chromiumPath, 'C
     await operator.page.getByRole('cell', { name: 'The bank knows no such payment' }).waitFor()
     await inspect(operator, 'console-rejected-recharge')
 
+    await page.getByText('Your payment was not confirmed. Nothing was credited to your wallet.').waitFor()
     await page.getByText('The bank knows no such payment').first().waitFor()
     expect(await page.evaluate(() => performance.timeOrigin)).toBe(since)
     await inspect(customer, 'portal-rejected-recharge')
@@ -109,7 +110,7 @@ describe('rejections, from the operator to the customer', needs(chromiumPath, 'C
     await openOnly(operator, 'withdrawals', orderNo)
     await reject(operator, orderNo, 'The invoice is missing')
     await inspect(operator, 'console-rejected-withdrawal')
-    await page.getByText('250.00 USD is in your wallet again.').waitFor()
+    await page.getByText('The payout was rejected. 250.00 USD is in your wallet again.').waitFor()
     await page.getByText('The invoice is missing').first().waitFor()
     expect(await page.evaluate(() => performance.timeOrigin)).toBe(since)
     await inspect(customer, 'portal-rejected-withdrawal')
