@@ -1,8 +1,11 @@
 import { createOperatorApiKey } from 'portal-client'
 import { useState } from 'react'
 import { client } from '../../kit/client.ts'
+import { CredentialFields, type CredentialKind, readCredential } from '../../kit/credential/credential.tsx'
+import { UserError } from '../../kit/errors.ts'
 import { SelectField, TextAreaField, TextField } from '../../kit/forms.tsx'
 import { permissionName, t } from '../../kit/i18n.ts'
+import { notify } from '../../kit/toasts.tsx'
 import { SecretCommand } from '../records/secret-command.tsx'
 
 /** The permissions that keys of operators can hold. A key for provisioning belongs to an identity provider. */
@@ -13,6 +16,7 @@ const dayMs = 86_400_000
 /** Creates a key of operators, and shows its secret once. */
 export function CreateKey() {
   const [permission, setPermission] = useState<string>(permissions[0])
+  const [credential, setCredential] = useState<CredentialKind>('SECRET')
   return (
     <SecretCommand
       label={t('api-keys.create')}
@@ -20,6 +24,8 @@ export function CreateKey() {
       permission="operator-key:manage"
       run={async (form) => {
         const providerId = form('providerId')
+        const read = readCredential(credential, form)
+        if ('problem' in read) throw new UserError(t(read.problem))
         const { secret } = await client.call(createOperatorApiKey, {
           body: {
             apiKeyName: form('apiKeyName'),
@@ -27,8 +33,10 @@ export function CreateKey() {
             expiresAt: new Date(Date.now() + Number(form('days')) * dayMs).toISOString(),
             ipAllowlist: form('ipAllowlist').split(/\s+/).filter(Boolean),
             ...(providerId !== '' && { providerId }),
+            ...read,
           },
         })
+        if (secret === null) notify(t('api-keys.created'))
         return secret
       }}
     >
@@ -49,6 +57,7 @@ export function CreateKey() {
         defaultValue="90"
       />
       <TextAreaField label={t('api-keys.addresses')} name="ipAllowlist" hint={t('api-keys.addressesHint')} />
+      <CredentialFields kind={credential} onChange={setCredential} />
     </SecretCommand>
   )
 }

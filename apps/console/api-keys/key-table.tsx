@@ -111,7 +111,11 @@ export function rowOf({ keyPrefix, keyLast4, apiKeyStatus, permissionCodes, ...k
 function factsOf(key: Key): readonly (readonly [name: string, value: ReactNode])[] {
   const { expiresAt, expiresSoon, lastUsedAt, lastUsedIp, ipAllowlist, credentialThumbprint } = key
   return [
-    [t('api-keys.key'), <code key="key">{`${key.keyPrefix}…${key.keyLast4}`}</code>],
+    // Callers without a secret send the prefix.
+    [
+      t('api-keys.key'),
+      <code key="key">{credentialThumbprint === null ? `${key.keyPrefix}…${key.keyLast4}` : key.keyPrefix}</code>,
+    ],
     [t('api-keys.credential'), key.credential.label],
     ...(credentialThumbprint === null
       ? []

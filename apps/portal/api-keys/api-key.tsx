@@ -41,9 +41,7 @@ function Details({ apiKey }: { apiKey: AllApiKey }) {
           [t('api-keys.status'), <KeyStatus key="status" status={apiKey.apiKeyStatus} />],
           [
             t('api-keys.prefix'),
-            <code key="prefix">
-              {keyPrefix}…{keyLast4}
-            </code>,
+            <code key="prefix">{credentialThumbprint === null ? `${keyPrefix}…${keyLast4}` : keyPrefix}</code>,
           ],
           [t('api-keys.credential'), credential.label],
           ...(credentialThumbprint === null

@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { Link } from 'wouter'
 import { refreshData } from '../../kit/app.tsx'
 import { client } from '../../kit/client.ts'
+import { CredentialFields, type CredentialKind, readCredential } from '../../kit/credential/credential.tsx'
 import { Form, SelectField, TextAreaField, TextField, type Values } from '../../kit/forms.tsx'
 import { t } from '../../kit/i18n.ts'
 import { Page } from '../../kit/page.tsx'
@@ -12,7 +13,6 @@ import { notify } from '../../kit/toasts.tsx'
 import { chosenPermissions, PermissionFields } from '../permissions/tree.tsx'
 import { useWorkspace } from '../workspace.tsx'
 import { CreatedKey } from './created-key.tsx'
-import { CredentialFields, type CredentialKind, readCredential } from './credential.tsx'
 
 /** Creates an API key and shows its secret once. */
 export default function NewApiKey() {

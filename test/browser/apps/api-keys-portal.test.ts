@@ -1,22 +1,34 @@
-import { generateKeyPairSync } from 'node:crypto'
+import { generateKeyPairSync, X509Certificate } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { selfSigned } from '../../harness/certificate.ts'
 import { needs } from '../../harness/needs.ts'
 import { chromiumPath } from '../chromium.ts'
-import { heading } from './people.ts'
+import { heading, pathOf } from './people.ts'
 import { button, done, open, submit } from './workspace-people.ts'
 import { type AppWorld, inspect, startAppWorld, type Visitor } from './world.ts'
+
+/** The edge passes on the certificate of the caller's connection. */
+const certificateHeader = 'x-client-cert'
 
 describe('API keys in the portal', needs(chromiumPath, 'Chromium is not installed'), () => {
   let world: AppWorld
   let owner: Visitor
   beforeAll(async () => {
-    world = await startAppWorld()
+    world = await startAppWorld(({ portals }) => {
+      portals.CONSUMER.edge.trustedProxies = ['127.0.0.1/32', '::1/128']
+      portals.CONSUMER.edge.clientCertificate = { header: certificateHeader, format: 'sha256Hex' }
+    })
     owner = await world.signIn('portal', 'owner@demo.test')
   })
   afterAll(() => world?.stop())
 
-  const statusWith = async (secret: string): Promise<number> =>
-    (await fetch(`${world.url}/api/v1/consumer/wallets`, { headers: { authorization: `Bearer ${secret}` } })).status
+  const statusWith = async (secret: string, more: Record<string, string> = {}): Promise<number> => {
+    const headers = { authorization: `Bearer ${secret}`, ...more }
+    return (await fetch(`${world.url}/api/v1/consumer/wallets`, { headers })).status
+  }
 
   test('a key works after its creation, not while disabled, and never again after the deletion', async () => {
     await open(owner, '/api-keys', 'API keys')
@@ -75,6 +87,42 @@ describe('API keys in the portal', needs(chromiumPath, 'Chromium is not installe
     await owner.page.getByText('Thumbprint').waitFor()
   })
 
+  test('a key of a client certificate works only on its connection, and an operator sees the thumbprint', async () => {
+    const [certificate, other] = [await fingerprint('DNS:payroll'), await fingerprint('DNS:other')]
+    const thumbprint = Buffer.from(certificate, 'hex').toString('base64url')
+    await open(owner, '/api-keys/new', 'Create an API key')
+    await owner.page.getByLabel('Name').fill('Payroll server')
+    await owner.page.getByLabel('View wallets', { exact: true }).check()
+    await owner.page.getByLabel('Credential').selectOption('Client certificate (TLS)')
+    await owner.page.getByText('Callers connect with their client certificate.').waitFor()
+    await owner.page.getByLabel('Thumbprint').fill(certificate)
+    await button(owner, 'Create an API key').click()
+    await owner.page.locator('input[name=certificateThumbprint][aria-invalid=true]').waitFor()
+    await inspect(owner, 'portal-new-api-key-certificate')
+    await owner.page.getByLabel('Thumbprint').fill(thumbprint)
+    await button(owner, 'Create an API key').click()
+    await done(owner, 'The key Payroll server has been created.')
+    await heading(owner, 'Payroll server')
+    expect(await owner.page.getByLabel('Secret').count()).toBe(0)
+    await inspect(owner, 'portal-created-api-key-certificate')
+    const prefix = (await owner.page.locator('main code').first().textContent()) ?? ''
+    expect(await statusWith(prefix)).toBe(401)
+    expect(await statusWith(prefix, { [certificateHeader]: other })).toBe(401)
+    expect(await statusWith(prefix, { [certificateHeader]: certificate })).toBe(200)
+    await owner.page.getByRole('link', { name: 'Show the key' }).click()
+    await owner.page.getByText(thumbprint).waitFor()
+    await inspect(owner, 'portal-api-key-certificate')
+
+    const operator = await world.signIn('console', 'operator@demo.test')
+    await operator.page.goto(pathOf(world, 'console', `/api-keys?keyPrefix=${prefix}`))
+    const key = operator.page.getByRole('listitem').filter({ hasText: 'Payroll server' })
+    await key.getByText('Client certificate', { exact: true }).waitFor()
+    await key.getByText(prefix, { exact: true }).waitFor()
+    await key.getByText(thumbprint).waitFor()
+    await inspect(operator, 'console-api-key-certificate')
+    await operator.context.close()
+  })
+
   test('a member who may only read sees the keys and why there are no commands', async () => {
     const member = await world.signIn('portal', 'member@demo.test')
     await open(member, '/api-keys', 'API keys')
@@ -85,3 +133,13 @@ describe('API keys in the portal', needs(chromiumPath, 'Chromium is not installe
     await member.context.close()
   })
 })
+
+/** The SHA-256 of a new certificate in hex. */
+async function fingerprint(name: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'portico-certificate-'))
+  try {
+    return new X509Certificate(selfSigned(folder, name).cert).fingerprint256.replaceAll(':', '').toLowerCase()
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}

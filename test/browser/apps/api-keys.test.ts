@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../../src/seed/development.ts'
 import { needs } from '../../harness/needs.ts'
@@ -59,6 +60,32 @@ describe('API keys in the console', needs(chromiumPath, 'Chromium is not install
     await enabler.context.close()
   })
 
+  test('a key of operators can belong to a client certificate, and then has no secret', async () => {
+    const creator = await world.signIn('console', 'operator@demo.test')
+    const { page } = creator
+    await page.getByRole('link', { name: 'API keys of operators', exact: true }).click()
+    await page.getByRole('button', { name: 'Create a key' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Create a key' })
+    await dialog.getByLabel('Name').fill('Log collector')
+    await dialog.getByLabel('Credential').selectOption('Signed requests (JWT)')
+    await dialog.getByLabel('Public key').fill('no key')
+    await dialog.getByRole('button', { name: 'Create a key' }).click()
+    await dialog.getByText('This is not a public key as a JWK.').waitFor()
+    await dialog.getByLabel('Credential').selectOption('Client certificate (TLS)')
+    const thumbprint = hash('sha256', 'a certificate', 'base64url')
+    await dialog.getByLabel('Thumbprint').fill(thumbprint)
+    await inspect(creator, 'console-operator-key-certificate')
+    await dialog.getByRole('button', { name: 'Create a key' }).click()
+    await creator.confirm()
+    await page.getByText('The key is created.').waitFor()
+    const key = page.getByRole('listitem').filter({ hasText: 'Log collector' })
+    await key.getByText(thumbprint).waitFor()
+    await key.getByText('Client certificate', { exact: true }).waitFor()
+    expect(await key.getByText(/^pok_\w+$/).count()).toBe(1)
+    await inspect(creator, 'console-operator-keys-certificate')
+    await creator.context.close()
+  })
+
   test('an operator disables and enables a key of a workspace; an auditor does neither', async () => {
     const visitor = await world.signIn('console', 'operator@demo.test')
     const { page } = visitor
@@ -83,7 +110,7 @@ describe('API keys in the console', needs(chromiumPath, 'Chromium is not install
     const reader = await world.signIn('console', auditor)
     expect(await reader.page.getByRole('link', { name: 'API keys', exact: true }).count()).toBe(0)
     await reader.page.getByRole('link', { name: 'API keys of operators', exact: true }).click()
-    await reader.page.getByText('You need the permission “Manage operators’ API keys”.').waitFor()
+    await reader.page.getByText('You need the permission “Manage operators’ API keys”.').first().waitFor()
     expect(await reader.page.getByRole('button', { name: 'Create a key' }).isDisabled()).toBe(true)
     await inspect(reader, 'console-operator-keys-auditor')
     await reader.context.close()

@@ -1,6 +1,6 @@
 import type { CreateApiKeyRequest } from 'portal-client'
-import { SelectField, TextAreaField, TextField, type Values } from '../../kit/forms.tsx'
-import { t } from '../../kit/i18n.ts'
+import { SelectField, TextAreaField, TextField, type Values } from '../forms.tsx'
+import { t } from '../i18n.ts'
 
 export type CredentialKind = 'SECRET' | 'JWT' | 'TLS'
 type Credential = Pick<CreateApiKeyRequest, 'publicKey' | 'certificateThumbprint'>
@@ -18,21 +18,26 @@ export function CredentialFields({ kind, onChange }: Props) {
   return (
     <>
       <SelectField
-        label={t('api-keys.credential')}
+        label={t('credential.label')}
         name="credential"
-        hint={t(`api-keys.credentialHint_${kind}`)}
+        hint={t(`credential.hint_${kind}`)}
         defaultValue={kind}
-        options={kinds.map((each) => ({ value: each, label: t(`api-keys.credential_${each}`) }))}
+        options={kinds.map((each) => ({ value: each, label: t(`credential.kind_${each}`) }))}
         onChange={(value) => onChange(kinds.find((each) => each === value) ?? 'SECRET')}
       />
       {kind === 'JWT' && (
-        <TextAreaField label={t('api-keys.publicKey')} name="publicKey" hint={t('api-keys.publicKeyHint')} required />
+        <TextAreaField
+          label={t('credential.publicKey')}
+          name="publicKey"
+          hint={t('credential.publicKeyHint')}
+          required
+        />
       )}
       {kind === 'TLS' && (
         <TextField
-          label={t('api-keys.thumbprint')}
+          label={t('credential.thumbprint')}
           name="certificateThumbprint"
-          hint={t('api-keys.thumbprintHint')}
+          hint={t('credential.thumbprintHint')}
           autoComplete="off"
           required
         />
@@ -46,10 +51,10 @@ export function readCredential(kind: CredentialKind, values: Values): Credential
   if (kind === 'SECRET') return {}
   if (kind === 'TLS') return { certificateThumbprint: values('certificateThumbprint') }
   const key = parse(values('publicKey'))
-  if (key === null) return { problem: 'api-keys.notJwk' }
-  if ('d' in key) return { problem: 'api-keys.privateKey' }
+  if (key === null) return { problem: 'credential.notJwk' }
+  if ('d' in key) return { problem: 'credential.privateKey' }
   const publicKey = publicKeyOf(key)
-  return publicKey ? { publicKey } : { problem: 'api-keys.notJwk' }
+  return publicKey ? { publicKey } : { problem: 'credential.notJwk' }
 }
 
 function parse(text: string): object | null {
