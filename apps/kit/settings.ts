@@ -5,6 +5,8 @@ export interface PageSettings {
   edgeHeaders: boolean
   /** Whether the portal has passkeys. */
   passkeys: boolean
+  /** The site key of the CAPTCHA. Null if the deployment has none. */
+  captchaKey: string | null
   /** Whether visitors can register. */
   selfRegistration: boolean
 }
@@ -21,5 +23,10 @@ const flags = ['edgeHeaders', 'passkeys', 'selfRegistration'] as const
 function isPageSettings(value: unknown): value is PageSettings {
   if (typeof value !== 'object' || value === null) return false
   const facts = new Map<string, unknown>(Object.entries(value))
-  return typeof facts.get('accessCode') === 'string' && flags.every((name) => typeof facts.get(name) === 'boolean')
+  const captchaKey = facts.get('captchaKey')
+  return (
+    typeof facts.get('accessCode') === 'string' &&
+    (captchaKey === null || typeof captchaKey === 'string') &&
+    flags.every((name) => typeof facts.get(name) === 'boolean')
+  )
 }

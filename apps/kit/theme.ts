@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { useState, useSyncExternalStore } from 'react'
 
 /** `system` follows the operating system. */
 export const themes = ['system', 'light', 'dark'] as const
@@ -24,4 +24,15 @@ export function useTheme(): [Theme, (chosen: Theme) => void] {
     setChosen(next)
   }
   return [chosen, choose]
+}
+
+/** The theme of the page, also after a choice elsewhere in it. */
+export function useAppliedTheme(): Theme {
+  return useSyncExternalStore(watchTheme, () => theme(document.documentElement.dataset.theme ?? null))
+}
+
+function watchTheme(onChange: () => void): () => void {
+  const observer = new MutationObserver(onChange)
+  observer.observe(document.documentElement, { attributeFilter: ['data-theme'] })
+  return () => observer.disconnect()
 }

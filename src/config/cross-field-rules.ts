@@ -23,6 +23,7 @@ export function crossFieldErrors(settings: Settings): string[] {
       'audit.export.secret: must be set, because audit.export.to is a URL',
     ...hostErrors(settings),
     ...appErrors(settings),
+    ...captchaErrors(settings),
     ...providerErrors(settings),
     ...passkeyErrors(settings),
     ...tlsErrors(settings),
@@ -54,6 +55,13 @@ function appErrors({ profile, portals }: Settings): string[] {
       ? [`portals.${name}.app.accessCode: must be the plain text of one of portals.${name}.accessCodes`]
       : [],
   )
+}
+
+/** Without the widget, the application could not register anybody or request a password reset. */
+function captchaErrors({ portals, turnstile }: Settings): string[] {
+  const served = Object.entries(portals).find(([, portal]) => hasAppCode(portal))
+  if (turnstile.secret === null || turnstile.siteKey !== null || !served) return []
+  return [`turnstile.siteKey: must be set, because turnstile.secret is set and portals.${served[0]}.app is served`]
 }
 
 /** Otherwise, a request could belong to two sites. */

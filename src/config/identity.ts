@@ -170,6 +170,13 @@ export const mfa = z.strictObject({
 
 export const turnstile = z.strictObject({
   secret: secret.nullable().describe('Secret key of the Cloudflare Turnstile widget. `null` disables the CAPTCHA.'),
+  siteKey: z
+    .string()
+    .regex(/^[\w-]{1,100}$/, 'the site key of a Turnstile widget, such as 0x4AAAAAAA…')
+    .nullable()
+    .describe(
+      'Site key of the Cloudflare Turnstile widget, which is public. Required with `secret` if an `app` is served, because its pages load the widget from Cloudflare.',
+    ),
   verifyUrl: httpUrl.describe(
     'URL of the service that verifies Turnstile tokens. In production it must be https, except on a loopback address.',
   ),

@@ -256,7 +256,7 @@ test('a data directory that is a file is reported with its variable: exit code 1
 
 test('config check prints the effective configuration without secrets: exit code 0', async () => {
   const PORTICO_CONFIG = join(await mkdtemp(join(tmpdir(), 'portico-check-')), 'portico.yaml')
-  await writeFile(PORTICO_CONFIG, 'turnstile: { secret: hidden }')
+  await writeFile(PORTICO_CONFIG, 'turnstile: { secret: hidden, siteKey: public }')
   const { code, out, err } = await portico(['config', 'check'], {
     PORTICO_CONFIG,
     PORT: '8123',

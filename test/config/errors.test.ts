@@ -32,6 +32,25 @@ test.each([
   expect(errors.join()).not.toContain('hidden')
 })
 
+test.each([
+  [
+    'turnstile: { secret: hidden }',
+    ['must be set, because turnstile.secret is set and portals.CONSUMER.app is served'],
+  ],
+  [
+    'turnstile: { secret: hidden }\nportals: { CONSUMER: { app: { accessCode: unknown } } }',
+    ['must be set, because turnstile.secret is set and portals.SYSTEM.app is served'],
+  ],
+  [
+    'turnstile: { secret: hidden }\nportals: { CONSUMER: { app: { accessCode: unknown } }, SYSTEM: { app: { accessCode: unknown } } }',
+    [],
+  ],
+  ['turnstile: { secret: hidden, siteKey: 1x00000000000000000000AA }', []],
+  ['turnstile: { siteKey: "a key" }', ['the site key of a Turnstile widget, such as 0x4AAAAAAA…']],
+])('turnstile.siteKey, which an application needs for the CAPTCHA: %j', (yaml, reasons) => {
+  expect(errorsOf(yaml)).toEqual(reasons.map((reason) => `turnstile.siteKey: ${reason}`))
+})
+
 test('a file that is not valid UTF-8 is refused', () => {
   const latin = Buffer.from('mfa: { issuer: Größe }', 'latin1')
   expect(errorsOf(latin)).toEqual([expect.stringMatching(/portico\.yaml: .*utf-8/)])

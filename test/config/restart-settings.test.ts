@@ -18,7 +18,7 @@ test.each<[string, object]>([
 test.each<[string[], object]>([
   [['portals.CONSUMER.accessCodes'], { portals: { CONSUMER: { accessCodes: ['a'.repeat(64)] } } }],
   [['listen.port (PORT)', 'log.level (LOG_LEVEL)'], { listen: { port: 1 }, log: { level: 'debug' } }],
-  [['turnstile.secret'], { turnstile: { secret: 'hidden' } }],
+  [['turnstile.secret', 'turnstile.siteKey'], { turnstile: { secret: 'hidden', siteKey: 'key' } }],
   [
     ['money.exchange.spread', 'money.currencies'],
     { money: { exchange: { spread: '0.01' }, currencies: ['USD', 'EUR', 'JPY', 'BHD', 'BTC', 'ETH', 'GBP'] } },
@@ -40,7 +40,7 @@ test.each<[string[], object]>([
 })
 
 test('a changed secret is named, without its value', () => {
-  const [running, changed] = ['one', 'two'].map((secret) => load({ turnstile: { secret } }))
+  const [running, changed] = ['one', 'two'].map((secret) => load({ turnstile: { secret, siteKey: 'key' } }))
   if (!running || !changed) expect.fail()
   expect(settingsThatNeedRestart(running, changed)).toEqual(['turnstile.secret'])
 })

@@ -288,7 +288,7 @@ describe('Turnstile', () => {
     portico = await startPortico({
       adjust: (settings) => {
         const verifyUrl = `http://127.0.0.1:${port}/turnstile/v0/siteverify`
-        settings.turnstile = { secret: new Secret('the-secret'), verifyUrl }
+        settings.turnstile = { secret: new Secret('the-secret'), siteKey: 'key', verifyUrl }
       },
     })
   })

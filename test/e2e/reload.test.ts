@@ -151,10 +151,10 @@ describe('reload of backends and limits', () => {
   })
 
   test('a reload names the changed settings that need a restart, without their values', async () => {
-    await limitTo(4, { turnstile: { secret: 'a planted secret' }, publicUrl: 'http://127.0.0.1:1' })
+    await limitTo(4, { turnstile: { secret: 'a planted secret', siteKey: 'key' }, publicUrl: 'http://127.0.0.1:1' })
     portico.child.kill('SIGHUP')
     // Only the first file set `shutdown`.
-    const names = ['publicUrl', 'turnstile.secret', 'shutdown.delayMs', 'shutdown.timeoutMs']
+    const names = ['publicUrl', 'turnstile.secret', 'turnstile.siteKey', 'shutdown.delayMs', 'shutdown.timeoutMs']
     await expect.poll(() => portico.output()).toContain(`changed settings need a restart: ${names.join(', ')}"`)
     expect(portico.output()).toContain(`"settings":${JSON.stringify(names)}`)
     expect(portico.output()).not.toContain('a planted secret')

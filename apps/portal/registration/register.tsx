@@ -1,6 +1,7 @@
 import { initiateRegistration, verifyRegistrationEmail } from 'portal-client'
 import { useState } from 'react'
 import { VisitorPage } from '../../kit/account/recovery/visitor-page.tsx'
+import { useCaptcha } from '../../kit/captcha/captcha.tsx'
 import { client } from '../../kit/client.ts'
 import { FactorDialog } from '../../kit/factor-dialog.tsx'
 import { Form, TextField, type Values } from '../../kit/forms.tsx'
@@ -54,15 +55,18 @@ function CurrentStep({ step, onNext }: { step: Step; onNext(next: Step): void })
 }
 
 function EmailStep({ onNext }: { onNext(sessionId: string, email: string): void }) {
+  const captcha = useCaptcha()
   const start = async (values: Values): Promise<void> => {
     const email = values('email')
-    onNext(await initiate(email), email)
+    const { sessionId } = await captcha.send((turnstileToken) => initiate(email, turnstileToken))
+    onNext(sessionId, email)
   }
   return (
     <>
       <p>{t('registration.emailHint')}</p>
       <Form submit={t('registration.next')} onSubmit={start}>
         <TextField label={t('sign-in.email')} name="email" type="email" autoComplete="username" required />
+        {captcha.field}
       </Form>
     </>
   )
@@ -77,6 +81,7 @@ interface CodeStepProps {
 /** A new code belongs to a new registration. */
 function CodeStep({ sessionId: first, email, onNext }: CodeStepProps) {
   const [sessionId, setSessionId] = useState(first)
+  const captcha = useCaptcha()
   const verify = async (values: Values): Promise<void> => {
     const verified = await client.call(verifyRegistrationEmail, { body: { sessionId, code: values('code') } })
     onNext(verified.sessionId)
@@ -97,15 +102,17 @@ function CodeStep({ sessionId: first, email, onNext }: CodeStepProps) {
         submit={t('kit.sendAgain')}
         tone="quiet"
         onSubmit={async () => {
-          setSessionId(await initiate(email))
+          const again = await captcha.send((turnstileToken) => initiate(email, turnstileToken))
+          setSessionId(again.sessionId)
           notify(t('registration.sent'))
         }}
-      />
+      >
+        {captcha.field}
+      </Form>
     </>
   )
 }
 
-async function initiate(email: string): Promise<string> {
-  const { sessionId } = await client.call(initiateRegistration, { body: { email, turnstileToken: '' } })
-  return sessionId
+function initiate(email: string, turnstileToken: string) {
+  return client.call(initiateRegistration, { body: { email, turnstileToken } })
 }

@@ -2,6 +2,11 @@ import { hash } from 'node:crypto'
 import type { SitePolicy } from '../../config/index.ts'
 import type { PageParts } from './page-scan.ts'
 
+export interface PagePolicy extends SitePolicy {
+  /** The names of the policies that scripts may create. Default: all. */
+  trustedTypePolicies?: readonly string[]
+}
+
 /** Files that are not pages get the policy without hashes. Workers obey it. */
 export const noParts: Pick<PageParts, 'scripts' | 'styles' | 'hasBase'> = { scripts: [], styles: [], hasBase: false }
 
@@ -10,7 +15,7 @@ export const noParts: Pick<PageParts, 'scripts' | 'styles' | 'hasBase'> = { scri
  * WebSockets.
  */
 export function buildContentPolicy(
-  csp: SitePolicy,
+  csp: PagePolicy,
   { scripts, styles, hasBase }: Pick<PageParts, 'scripts' | 'styles' | 'hasBase'>,
   socketOrigins: readonly string[],
 ): string {
@@ -32,6 +37,9 @@ export function buildContentPolicy(
     'form-action': ["'self'"],
     'frame-ancestors': ["'none'"],
     ...(csp.trustedTypes && { 'require-trusted-types-for': ["'script'"] }),
+    ...(csp.trustedTypePolicies && {
+      'trusted-types': csp.trustedTypePolicies.length > 0 ? csp.trustedTypePolicies : ["'none'"],
+    }),
   }
   return Object.entries(directives)
     .map(([name, values]) => [name, ...values].join(' '))

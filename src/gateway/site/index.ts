@@ -4,7 +4,7 @@
  * policies, `send-file.ts` responds. Depends on the configuration and on http/.
  */
 import type { Request, RequestHandler, Response } from 'express'
-import { type Configuration, ConfigurationError, hasAppCode, inPackage, type SitePolicy } from '../../config/index.ts'
+import { type Configuration, ConfigurationError, hasAppCode, inPackage } from '../../config/index.ts'
 import { messageOf, type Portal, portals } from '../../kernel/index.ts'
 import { closeIfBodyUnread } from '../http/connection.ts'
 import { buildSecurityHeaders } from '../http/security-headers.ts'
@@ -12,6 +12,7 @@ import type { UpgradeHandler } from '../http/server.ts'
 import { createHostCheck } from '../operations/allowed-hosts.ts'
 import { hostNameOf, hostOrigins } from '../pipeline/origins.ts'
 import { isHandshake } from '../sockets/handshake.ts'
+import type { PagePolicy } from './content-policy.ts'
 import { createDevelopmentServer, type DevelopmentServer } from './development-server.ts'
 import { readSite, type SiteFile, type SiteFiles } from './read-site.ts'
 import { sendFile } from './send-file.ts'
@@ -43,11 +44,8 @@ export interface BlockedParts {
 /** The folders of dist/apps, and the first segments of the paths below which they are served. */
 export const appFolders: Readonly<Record<Portal, string>> = { CONSUMER: 'portal', SYSTEM: 'console' }
 
-/** The applications have only files. The console shows documents that it has downloaded in a frame. */
-const appPolicies: Readonly<Record<Portal, SitePolicy>> = {
-  CONSUMER: { trustedTypes: true },
-  SYSTEM: { trustedTypes: true, frame: ['blob:'] },
-}
+/** The origin of the CAPTCHA: developers.cloudflare.com/turnstile/reference/content-security-policy. */
+const captchaOrigin = 'https://challenges.cloudflare.com'
 
 /** In the pages of the applications. */
 const settingsMark = '%SETTINGS%'
@@ -57,7 +55,7 @@ const chainFolders: ReadonlySet<string> = new Set(['web', 'api'])
 
 /** Reads the files of all sites. Throws a ConfigurationError that names the setting. */
 export function openSites(
-  settings: Pick<Configuration, 'profile' | 'publicUrl' | 'portals' | 'listen'>,
+  settings: Pick<Configuration, 'profile' | 'publicUrl' | 'portals' | 'listen' | 'turnstile'>,
   onBlocked: (parts: BlockedParts) => void,
 ): Sites {
   const errors: string[] = []
@@ -84,14 +82,17 @@ export function openSites(
     const { app, hosts, passkeys, selfRegistration } = settings.portals[portal]
     if (app === null || !hasAppCode(settings.portals[portal])) return []
     const folder = appFolders[portal]
+    const captchaKey = settings.turnstile.secret === null ? null : settings.turnstile.siteKey
     const page = {
       accessCode: app.accessCode,
       edgeHeaders: settings.profile === 'development',
       passkeys: passkeys !== undefined,
       selfRegistration: portal === 'CONSUMER' && selfRegistration !== 'closed',
+      captchaKey,
     }
     try {
-      const files = readSite(inPackage(`dist/apps/${folder}`), appPolicies[portal], socketOrigins(settings, portal), {
+      const policy = appPolicy(portal, captchaKey !== null)
+      const files = readSite(inPackage(`dist/apps/${folder}`), policy, socketOrigins(settings, portal), {
         onBlocked: (page, blocked) => onBlocked({ portal, page, blocked }),
         adjustPage: (html) => html.replace(settingsMark, () => escapeAttribute(JSON.stringify(page))),
       })
@@ -158,6 +159,20 @@ export function withSiteSockets(operations: UpgradeHandler, sites: Sites): Upgra
       if (operations.accepts(request)) operations.handle(request, socket, head)
       else serverOf(request)?.relaySocket(request, socket, head)
     },
+  }
+}
+
+/**
+ * The applications only have files. The console shows documents that it has downloaded in a frame. The policy `default`
+ * of apps/kit/captcha/turnstile.ts creates the script of the CAPTCHA.
+ */
+function appPolicy(portal: Portal, hasCaptcha: boolean): PagePolicy {
+  const captcha = hasCaptcha ? [captchaOrigin] : []
+  return {
+    trustedTypes: true,
+    trustedTypePolicies: hasCaptcha ? ['default'] : [],
+    script: captcha,
+    frame: portal === 'SYSTEM' ? ['blob:', ...captcha] : captcha,
   }
 }
 

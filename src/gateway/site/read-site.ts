@@ -1,9 +1,8 @@
 import { hash } from 'node:crypto'
 import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { join, sep } from 'node:path'
-import type { SitePolicy } from '../../config/index.ts'
 import { errorCode } from '../../kernel/index.ts'
-import { buildContentPolicy, noParts } from './content-policy.ts'
+import { buildContentPolicy, noParts, type PagePolicy } from './content-policy.ts'
 import { scanPage } from './page-scan.ts'
 
 /** A file in one content coding. */
@@ -56,7 +55,7 @@ interface PageRules {
  */
 export function readSite(
   directory: string,
-  csp: SitePolicy,
+  csp: PagePolicy,
   socketOrigins: readonly string[],
   { onBlocked, adjustPage }: PageRules,
 ): SiteFiles {

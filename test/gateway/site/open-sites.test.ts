@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { Secret } from '../../../src/config/index.ts'
 import { openSites } from '../../../src/gateway/site/index.ts'
 import { testSettings } from '../../harness/settings.ts'
 import { siteOf } from '../../harness/site.ts'
@@ -86,4 +87,31 @@ test('an application that is not served leaves its paths to the site', () => {
   const sites = openSites(settings, () => undefined)
   expect(['portal', 'console'].map((folder) => sites.find({ headers: {} }, [folder]))).toEqual([undefined, undefined])
   expect(sites.isEmpty).toBe(true)
+})
+
+test.each([
+  [null, null, null],
+  [null, 'the-site-key', null],
+  ['the secret', 'the-site-key', 'the-site-key'],
+])('with secret %j and site key %j, the pages of both applications have the key %j', (secret, siteKey, expected) => {
+  const settings = testSettings({}, ({ portals, turnstile }) => {
+    for (const { folder, accessCode } of Object.values(apps))
+      portals[folder === 'portal' ? 'CONSUMER' : 'SYSTEM'].app = { accessCode }
+    Object.assign(turnstile, { secret: secret && new Secret(secret), siteKey })
+  })
+  const sites = openSites(settings, () => expect.fail())
+  for (const { folder } of Object.values(apps)) {
+    const content = sites.find({ headers: {} }, [folder])?.content
+    const page = content && 'files' in content ? content.files.get('index.html') : undefined
+    expect(page?.identity.bytes.toString()).toContain(
+      `&quot;captchaKey&quot;:${expected ? `&quot;${expected}&quot;` : 'null'}`,
+    )
+    expect(page?.identity.bytes.toString()).not.toContain('the secret')
+    const policies = new Set(page?.policy.split('; '))
+    const origin = 'https://challenges.cloudflare.com'
+    const captcha = [`script-src 'self' ${origin}`, `frame-src ${origin}`, 'trusted-types default']
+    const none = ["script-src 'self'", "frame-src 'none'", "trusted-types 'none'"]
+    for (const directive of expected ? captcha : none) expect(policies).toContain(directive)
+    expect(page?.policy.includes('cloudflare')).toBe(expected !== null)
+  }
 })

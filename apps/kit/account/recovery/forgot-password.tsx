@@ -1,5 +1,6 @@
 import { forgotPassword } from 'portal-client'
 import { useState } from 'react'
+import { useCaptcha } from '../../captcha/captcha.tsx'
 import { client } from '../../client.ts'
 import { Form, TextField, type Values } from '../../forms.tsx'
 import { t } from '../../i18n.ts'
@@ -8,8 +9,12 @@ import { VisitorPage } from './visitor-page.tsx'
 /** Requests the mail with the link. The reply is the same for every address. */
 export default function ForgotPasswordPage() {
   const [message, setMessage] = useState<string | null>(null)
+  const captcha = useCaptcha()
   const request = async (values: Values): Promise<void> => {
-    const reply = await client.call(forgotPassword, { body: { email: values('email'), turnstileToken: '' } })
+    const email = values('email')
+    const reply = await captcha.send((turnstileToken) =>
+      client.call(forgotPassword, { body: { email, turnstileToken } }),
+    )
     setMessage(reply.message)
   }
   return (
@@ -19,6 +24,7 @@ export default function ForgotPasswordPage() {
           <p>{t('recovery.forgotHint')}</p>
           <Form submit={t('recovery.sendLink')} onSubmit={request}>
             <TextField label={t('sign-in.email')} name="email" type="email" autoComplete="username" required />
+            {captcha.field}
           </Form>
         </>
       ) : (
