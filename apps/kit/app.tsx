@@ -3,6 +3,7 @@ import { isPorticoError } from 'portal-client'
 import { type ReactNode, StrictMode, Suspense } from 'react'
 import { createRoot } from 'react-dom/client'
 import { Router } from 'wouter'
+import { useSearch } from 'wouter/use-browser-location'
 import { loadTexts } from './i18n.ts'
 import { Loading } from './states.tsx'
 import { applyTheme } from './theme.ts'
@@ -17,13 +18,18 @@ export async function startApp(base: string, app: ReactNode): Promise<void> {
   createRoot(root).render(
     <StrictMode>
       <QueryClientProvider client={queries}>
-        <Router base={base}>
+        <Router base={base} searchHook={useEncodedSearch}>
           <Suspense fallback={<Loading />}>{app}</Suspense>
         </Router>
         <Toasts />
       </QueryClientProvider>
     </StrictMode>,
   )
+}
+
+/** wouter decodes the query before it is parsed, and so a second time. */
+function useEncodedSearch(): string {
+  return useSearch().replaceAll('%', '%25')
 }
 
 /** A refusal is final. A command can change any list, so all data is read again after one. */

@@ -89,6 +89,6 @@ describe('the work that waits for operators', () => {
       )
       .toBe(denied.code)
     await expect(checker.listRequests()).rejects.toMatchObject(denied)
-    await expect(checker.readRequest({ params: { request_id: 'an-id' } })).rejects.toMatchObject(denied)
+    await expect(checker.readRequest({ query: { requestId: 'an-id' } })).rejects.toMatchObject(denied)
   })
 })

@@ -7,5 +7,5 @@ export const pages: readonly AppPage[] = [
     permission: 'gateway:observe',
     entry: 'requests.title',
   },
-  { path: '/requests/:requestId', load: () => import('./request.tsx'), permission: 'gateway:observe' },
+  { path: '/requests/decisions', load: () => import('./request.tsx'), permission: 'gateway:observe' },
 ]

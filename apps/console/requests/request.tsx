@@ -1,13 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ReadRequestReply, readRequest } from 'portal-client'
 import type { ReactNode } from 'react'
-import { Link } from 'wouter'
+import { Link, useSearchParams } from 'wouter'
 import { client } from '../../kit/client.ts'
 import { Facts } from '../../kit/facts.tsx'
 import { formatInstant } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
 import { Page, Section } from '../../kit/page.tsx'
-import { useParameter } from '../../kit/pages.tsx'
 import { usePermission } from '../../kit/session.tsx'
 import { Empty, QueryView } from '../../kit/states.tsx'
 import { MissingReplicas } from './missing.tsx'
@@ -16,12 +15,16 @@ import { Hooks, Stages } from './stages.tsx'
 
 type Decision = ReadRequestReply['decisions'][number]
 
-/** The decisions about one request. A service that received it has a decision, too. */
+/**
+ * The decisions about one request. A service that received it has a decision, too. The id is in the query, because clients
+ * choose it, also as `..`.
+ */
 export default function Request() {
-  const requestId = decodeURIComponent(useParameter('requestId'))
+  const [search] = useSearchParams()
+  const requestId = search.get('requestId') ?? ''
   const query = useQuery({
     queryKey: ['request', requestId],
-    queryFn: () => client.call(readRequest, { params: { request_id: requestId } }),
+    queryFn: () => client.call(readRequest, { query: { requestId } }),
   })
   return (
     <Page title={t('requests.request')} actions={<Link href="/requests">{t('requests.toList')}</Link>}>

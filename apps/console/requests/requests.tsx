@@ -78,7 +78,9 @@ function List({ requests }: { requests: readonly RequestEntry[] }) {
         {
           title: t('requests.operation'),
           cell: ({ requestId, operation }) => (
-            <Link href={`/requests/${encodeURIComponent(requestId)}`}>{operation ?? t('requests.noOperation')}</Link>
+            <Link href={`/requests/decisions?${new URLSearchParams({ requestId })}`}>
+              {operation ?? t('requests.noOperation')}
+            </Link>
           ),
         },
         {

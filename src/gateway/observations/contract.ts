@@ -107,14 +107,14 @@ const Explanation = z.object({
 export const readRequest = operation({
   ...observing,
   id: 'observations.readRequest',
-  path: '/requests/{request_id}',
+  path: '/requests/decisions',
   summary: 'Explain the decisions about a request',
   description:
     'A client may use an id more than once, and a service that received the request has a decision, too. Internal reasons ' +
     'are only in the log and on the operations listener, because they can contain data of requests. If no replica knows ' +
     'the request and some did not answer, `decisions` is empty.',
-  params: { request_id: requestId },
-  examples: { params: { request_id: '01933b6e-7c1a-7e0a-8f35-4c2d1f5b9a10' } },
+  // Not a parameter of the path: a client can choose an id that no path can contain, such as `..`.
+  query: z.strictObject({ requestId: requestId.meta({ description: 'The id of a request, or its idempotency key.' }) }),
   reply: z.object({ decisions: z.array(Explanation).meta({ description: 'Newest first.' }), missing }),
   refuses: ['RESOURCE.NOT_FOUND'],
 })

@@ -62,8 +62,8 @@ export function observationHandlers({ replicas, clock, status, openSessions, que
       const page = mapPage(mergeSelections(answers, pageSize), toRequestView)
       return { ...page, missing: missing.map(toMissingView) }
     },
-    readRequest: async ({ params }) => {
-      const { answers, missing } = await gather(questions.explain, params.request_id)
+    readRequest: async ({ query }) => {
+      const { answers, missing } = await gather(questions.explain, query.requestId)
       const decisions = toExplanationViews(answers)
       if (decisions.length === 0 && missing.length === 0) throw notFound('no replica knows the request')
       return { decisions, missing: missing.map(toMissingView) }

@@ -117,7 +117,7 @@ describe('the requests of the console in Chromium', needs(chromiumPath, 'Chromiu
     await page.goto(`${world.url}/console/requests?accountId=nobody`)
     await page.getByRole('alert').waitFor()
     expect(await page.getByRole('alert').getByRole('button', { name: 'Try again' }).count()).toBe(1)
-    await page.goto(`${world.url}/console/requests/${randomUUID()}`)
+    await page.goto(`${world.url}/console/requests/decisions?requestId=${randomUUID()}`)
     await page.getByRole('alert').waitFor()
     expect(await page.getByRole('list', { name: 'Stages' }).count()).toBe(0)
     await visitor.context.close()

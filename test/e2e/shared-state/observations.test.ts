@@ -129,7 +129,7 @@ describe('observations', needsStore(), () => {
       token: owner.accessToken,
       headers: { 'x-request-id': requestId },
     })
-    const { decisions, missing } = await read(`/requests/${requestId}`)
+    const { decisions, missing } = await read(`/requests/decisions?requestId=${requestId}`)
     expect(missing).toEqual([])
     expect(decisions).toMatchObject([
       { requestId, operation: 'sessions.history', status: 400, code: 'VALIDATION.INVALID_PARAMETER', hooks: [] },
@@ -143,7 +143,8 @@ describe('observations', needsStore(), () => {
   })
 
   test('observations.readRequest 404 RESOURCE.NOT_FOUND: no replica knows the request', async () => {
-    const answer = await portico.call('GET', `/web/v1/system/requests/${randomUUID()}`, { token: operator.accessToken })
+    const path = `/web/v1/system/requests/decisions?requestId=${randomUUID()}`
+    const answer = await portico.call('GET', path, { token: operator.accessToken })
     expect([answer.status, answer.body.code]).toEqual([404, 'RESOURCE.NOT_FOUND'])
   })
 
