@@ -25,7 +25,7 @@ const minuteMs = minutes(1)
 /** Each bucket ends 10% above the previous one, from 0.1 ms to more than 100 s. */
 const firstBoundMs = 0.1
 const growth = 1.1
-const buckets = 150
+export const buckets = 150
 
 interface Slot extends Omit<TrafficMinute, 'durations'> {
   durations: Uint32Array

@@ -1,18 +1,28 @@
 import * as z from 'zod'
 import { type Instant, minutes, toInstant, toIso } from '../../kernel/index.ts'
 import type { Gathered } from '../../platform/replicas.ts'
-import { boundMs, type TrafficMinute, trafficMinutes } from '../observability/traffic.ts'
+import { boundMs, buckets, type TrafficMinute, trafficMinutes } from '../observability/traffic.ts'
 import type { Status } from '../operations/status-schema.ts'
+
+const count = z.int().min(0)
 
 /** As another replica sends it. */
 const Minutes = z.array(
   z.object({
     minute: z.int(),
-    requests: z.int(),
-    failed: z.int(),
-    refused: z.int(),
-    abandoned: z.int(),
-    durations: z.array(z.tuple([z.int(), z.int()])),
+    requests: count,
+    failed: count,
+    refused: count,
+    abandoned: count,
+    durations: z.array(
+      z.tuple([
+        z
+          .int()
+          .min(0)
+          .max(buckets - 1),
+        count,
+      ]),
+    ),
   }),
 )
 
@@ -22,8 +32,8 @@ export function toMinuteViews(answers: Gathered['answers'], now: Instant) {
   const current = Math.floor(now / minutes(1))
   return Array.from({ length: trafficMinutes }, (_, index) => current - trafficMinutes + 1 + index).map((minute) => {
     const parts = all.filter((each) => each.minute === minute)
-    const total = (count: 'requests' | 'failed' | 'refused' | 'abandoned') =>
-      parts.reduce((sum, part) => sum + part[count], 0)
+    const total = (name: 'requests' | 'failed' | 'refused' | 'abandoned') =>
+      parts.reduce((sum, part) => sum + part[name], 0)
     return {
       at: toIso(toInstant(minute * minutes(1))),
       requests: total('requests'),

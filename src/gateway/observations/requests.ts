@@ -9,6 +9,9 @@ import { type RequestOutcome, requestOutcomes } from './contract.ts'
  * lists.
  */
 
+/** The year 9999 is the last one that ISO 8601 writes with four digits. */
+const maxInstantMs = Date.UTC(9999, 0)
+
 /** As replicas send it to each other. */
 export const RequestFilter = z.object({
   /** The time and the number of the last request of the previous page. */
@@ -27,11 +30,14 @@ export const RequestFilter = z.object({
 })
 export type RequestFilter = z.output<typeof RequestFilter>
 
+/** An instant that a date can have: one message must not spoil the reply for everybody. */
+const at = z.number().min(0).max(maxInstantMs)
+
 /** Other replicas may send other fields. */
 const Recorded = z.object({
   sequence: z.number(),
   requestId: z.string(),
-  at: z.number(),
+  at,
   operation: z.string().nullable(),
   chain: z.string().nullable(),
   account: z.string().nullable(),
@@ -119,7 +125,7 @@ export function toRequestView({ replica, sequence: _, at, account, workspace, ..
 const Explained = z.object({
   requestId: z.string(),
   idempotencyKey: z.string().nullable(),
-  at: z.string(),
+  at: z.iso.datetime(),
   operation: z.string().nullable(),
   chain: z.string().nullable(),
   account: z.string().nullable(),

@@ -1,6 +1,13 @@
 import { expect, test } from 'vitest'
 import { createExplainLog } from '../../../src/gateway/index.ts'
-import { mergeSelections, parseCursor, selectRequests } from '../../../src/gateway/observations/requests.ts'
+import { toMinuteViews } from '../../../src/gateway/observations/overview.ts'
+import {
+  mergeSelections,
+  parseCursor,
+  selectRequests,
+  toExplanationViews,
+  toRequestView,
+} from '../../../src/gateway/observations/requests.ts'
 import { Refusal, toInstant } from '../../../src/kernel/index.ts'
 
 const everything = { before: null, limit: 200 }
@@ -71,6 +78,30 @@ test('the answer of another version is ignored', () => {
   )
   expect(page.items.map(({ requestId }) => requestId)).toEqual(['a-10'])
   expect(page.nextCursor).toBeNull()
+})
+
+test.each([1e300, -1, 8.65e15])('an answer with the impossible time %d is ignored', (at) => {
+  const { log } = replicaOf('a', 1, [10])
+  const own = selectRequests(log, everything)
+  const forged = { ...own, requests: own.requests.map((request) => ({ ...request, at })) }
+  const page = mergeSelections(
+    [own, forged].map((result) => ({ replica: 'r', result })),
+    10,
+  )
+  expect(page.items.map((request) => toRequestView(request).at)).toEqual(['1970-01-01T00:00:00.010Z'])
+})
+
+test('explanations without a valid time are ignored', () => {
+  const { log } = replicaOf('a', 1, [10])
+  const own = log.explain('a-10')
+  const forged = own.map((each) => ({ ...each, at: 'soon' }))
+  expect(toExplanationViews([own, forged].map((result) => ({ replica: 'r', result })))).toHaveLength(1)
+})
+
+test.each([-1, 150, 1e12])('minutes with the impossible bucket %d are ignored', (bucket) => {
+  const minute = { minute: 0, requests: 1, failed: 0, refused: 0, abandoned: 0, durations: [[bucket, 1]] }
+  const last = toMinuteViews([{ replica: 'r', result: [minute] }], toInstant(1)).at(-1)
+  expect(last).toMatchObject({ requests: 0, p99Ms: null })
 })
 
 test('a selection contains no internal reason', () => {
