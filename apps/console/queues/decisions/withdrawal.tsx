@@ -48,7 +48,7 @@ function NextWithdrawal({ withdrawal: { bizId, createdAt, withdrawalStatus } }: 
 }
 
 function Details({ withdrawal }: { withdrawal: AnyWithdrawal }) {
-  const { currency, workspaceBizId, withdrawalChannelBizId: accountId, completedAt } = withdrawal
+  const { currency, withdrawalChannelBizId: accountId, completedAt } = withdrawal
   const account = usePayoutAccount(accountId)
   return (
     <div className="queues-item">
