@@ -31,20 +31,22 @@ export class Cancelled extends Error {}
 
 type Listener = (prompt: FactorPrompt | null) => void
 
-let listener: Listener = () => undefined
-let isOpen = false
+let listener: Listener | null = null
+let cancelOpen: (() => void) | null = null
 
-/** Shows the prompts from now on. Returns the function that stops it. */
+/** Shows the prompts from now on. Returns the function that stops it, and cancels the open one. */
 export function onPrompt(show: Listener): () => void {
   listener = show
   return () => {
-    if (listener === show) listener = () => undefined
+    if (listener !== show) return
+    listener = null
+    cancelOpen?.()
   }
 }
 
 /** Whether a prompt is open, above any other dialog. */
 export function isPrompting(): boolean {
-  return isOpen
+  return cancelOpen !== null
 }
 
 /** For `signIn`. */
@@ -61,13 +63,24 @@ function stateOf(sent: SignInStep[0], refused: SignInStep[1]) {
   return { destination: sent?.maskedDestination ?? null, refusal: refused?.message ?? null }
 }
 
+/** The previous question. Two open ones would replace each other, and the first one would never be answered. */
+let previous: Promise<unknown> = Promise.resolve()
+
 /** Rejects with `Cancelled`. */
 function ask(facts: Omit<FactorPrompt, 'answer' | 'cancel'>): Promise<FactorAnswer> {
+  const answer = previous.then(() => show(facts))
+  previous = answer.catch(() => undefined)
+  return answer
+}
+
+async function show(facts: Omit<FactorPrompt, 'answer' | 'cancel'>): Promise<FactorAnswer> {
+  if (!listener) throw new Cancelled('no page asks')
   const { promise, resolve, reject } = Promise.withResolvers<FactorAnswer>()
-  isOpen = true
-  listener({ ...facts, answer: resolve, cancel: () => reject(new Cancelled('cancelled')) })
+  const cancel = (): void => reject(new Cancelled('cancelled'))
+  cancelOpen = cancel
+  listener({ ...facts, answer: resolve, cancel })
   return promise.finally(() => {
-    isOpen = false
-    listener(null)
+    cancelOpen = null
+    listener?.(null)
   })
 }
