@@ -4,6 +4,7 @@ import { type ReactNode, StrictMode, Suspense } from 'react'
 import { createRoot } from 'react-dom/client'
 import { Router } from 'wouter'
 import { useSearch } from 'wouter/use-browser-location'
+import { Boundary } from './boundary.tsx'
 import { loadTexts } from './i18n.ts'
 import { Loading } from './states.tsx'
 import { applyTheme } from './theme.ts'
@@ -19,7 +20,9 @@ export async function startApp(base: string, app: ReactNode): Promise<void> {
     <StrictMode>
       <QueryClientProvider client={queries}>
         <Router base={base} searchHook={useEncodedSearch}>
-          <Suspense fallback={<Loading />}>{app}</Suspense>
+          <Boundary>
+            <Suspense fallback={<Loading />}>{app}</Suspense>
+          </Boundary>
         </Router>
         <Toasts />
       </QueryClientProvider>

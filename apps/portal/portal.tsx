@@ -41,11 +41,11 @@ function PortalSignIn() {
   )
 }
 
-/** A second gate reads the permissions in the workspace. */
+/** A second gate reads the permissions in the workspace. Forms, secrets and permissions of another one are not kept. */
 function Workspace() {
   const { workspace } = useWorkspace()
   return (
-    <SessionGate workspaceId={workspace.workspaceBizId} signedOut={null}>
+    <SessionGate key={workspace.workspaceBizId} workspaceId={workspace.workspaceBizId} signedOut={null}>
       <LiveEvents>
         <Frame name={t('portal.name')} navigation={navigation()} head={<Head />}>
           <WorkspaceTimeZone>
