@@ -40,7 +40,7 @@ const Permissions = z.object({ permission: z.record(z.string(), z.object({ name:
 export async function buildApps(): Promise<void> {
   const fingerprint = fingerprintOf([
     ...globSync('apps/**/*.{ts,tsx,css,yaml,html,json}', { cwd: root }),
-    ...globSync('src/{client,contract,kernel,identity,banking,api}/**/*.ts', { cwd: root }),
+    ...globSync('src/{client,contract,kernel,identity,banking,gateway/observations,api}/**/*.ts', { cwd: root }),
     ...globSync('{assets,src/banking/*}/locales/*.yaml', { cwd: root }),
     ...['package-lock.json', 'scripts/apps.ts'],
   ])
@@ -159,7 +159,7 @@ function licensesOf(modules: readonly string[]): string {
   return [...new Set(packages)]
     .sort()
     .flatMap((each) =>
-      globSync('LICENSE*', { cwd: each }).map(
+      globSync('{LICENSE,license}*', { cwd: each }).map(
         (file) => `${each.split('/node_modules/').at(-1)}\n\n${readFileSync(join(each, file), 'utf8').trim()}\n`,
       ),
     )
