@@ -2,8 +2,10 @@ import { Component, type ReactNode } from 'react'
 import { t } from './i18n.ts'
 import { Page } from './page.tsx'
 
-/** Shows an error in place of a page that failed, so that the navigation stays. Only a class can do that in React. */
-export class PageBoundary extends Component<{ children: ReactNode }, { hasFailed: boolean }> {
+/**
+ * Shows an error in place of what failed. Without it, React would remove the whole application. Only a class can do that.
+ */
+export class Boundary extends Component<{ children: ReactNode }, { hasFailed: boolean }> {
   override state = { hasFailed: false }
 
   static getDerivedStateFromError(): { hasFailed: boolean } {

@@ -1,6 +1,6 @@
 import { type ComponentType, lazy, Suspense } from 'react'
 import { Link, Route, Switch, useLocation, useParams } from 'wouter'
-import { PageBoundary } from './boundary.tsx'
+import { Boundary } from './boundary.tsx'
 import type { NavigationEntry } from './frame.tsx'
 import { t } from './i18n.ts'
 import { Page } from './page.tsx'
@@ -65,11 +65,11 @@ function Guarded({ page }: { page: AppPage }) {
   components.set(page, Component)
   // The frame stays while the page loads.
   return (
-    <PageBoundary key={path}>
+    <Boundary key={path}>
       <Suspense fallback={<Loading />}>
         <Component />
       </Suspense>
-    </PageBoundary>
+    </Boundary>
   )
 }
 

@@ -4,10 +4,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { needs } from '../../harness/needs.ts'
 import { root } from '../../harness/settings.ts'
 import { chromiumPath } from '../chromium.ts'
-import { button, done, heading, open } from './workspace-people.ts'
+import { button, done, open } from './workspace-people.ts'
 import { type AppWorld, startAppWorld, type Visitor } from './world.ts'
 
-describe('pages that fail, and data that must not stay', needs(chromiumPath, 'Chromium is not installed'), () => {
+describe('data that must not stay', needs(chromiumPath, 'Chromium is not installed'), () => {
   let world: AppWorld
   let owner: Visitor
   beforeAll(async () => {
@@ -15,17 +15,6 @@ describe('pages that fail, and data that must not stay', needs(chromiumPath, 'Ch
     owner = await world.signIn('portal', 'owner@demo.test')
   })
   afterAll(() => world?.stop())
-
-  test('a page whose file is missing after a release shows an error, and the others work', async () => {
-    const { page } = owner
-    await page.route(/\/portal\/members-/, (route) => route.abort())
-    await owner.go('/members')
-    await page.getByRole('alert').getByRole('button', { name: 'Try again' }).waitFor()
-    await page.unroute(/\/portal\/members-/)
-    await page.getByRole('link', { name: 'Wallets', exact: true }).click()
-    await heading(owner, 'Wallets')
-    expect(await page.getByRole('alert').count()).toBe(0)
-  })
 
   test('a choice of another workspace removes the form and the secret of the previous one', async () => {
     const { page } = owner

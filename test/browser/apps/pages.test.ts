@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { needs } from '../../harness/needs.ts'
@@ -37,6 +38,24 @@ describe('the applications in Chromium', needs(chromiumPath, 'Chromium is not in
         await visitor.page.goto(`${world.url}/${app}${path}`)
         await inspect(visitor, `${app}${path.replaceAll('/', '-')}`)
       }
+      await visitor.context.close()
+    },
+  )
+
+  test.each(['console', 'portal'] as const)(
+    '%s: less than 200 kB of compressed script until the first page after a sign-in',
+    async (app) => {
+      const visitor = await world.signIn(app, accounts[app])
+      const { page } = visitor
+      await page.reload()
+      const part = app === 'console' ? page.locator('.u-wrap').first() : page.getByRole('link', { name: 'Main USD' })
+      await part.waitFor()
+      const loaded = await page.evaluate(() => performance.getEntriesByType('resource').map(({ name }) => name))
+      const scripts = loaded.filter((name) => name.endsWith('.js'))
+      expect(scripts.length).toBeGreaterThan(3)
+      let bytes = 0
+      for (const script of scripts) bytes += gzipSync(await (await fetch(script)).text()).length
+      expect(bytes).toBeLessThan(200_000)
       await visitor.context.close()
     },
   )
