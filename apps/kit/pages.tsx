@@ -2,7 +2,7 @@ import { type ComponentType, lazy, Suspense } from 'react'
 import { Link, Route, Switch, useLocation, useParams } from 'wouter'
 import { Boundary } from './boundary.tsx'
 import type { NavigationEntry } from './frame.tsx'
-import { t } from './i18n.ts'
+import { permissionName, t } from './i18n.ts'
 import { Page } from './page.tsx'
 import { useSession } from './session.tsx'
 import { Loading } from './states.tsx'
@@ -57,7 +57,7 @@ function Guarded({ page }: { page: AppPage }) {
   if (page.permission !== undefined && !permissions.has(page.permission))
     return (
       <Page title={t('kit.notAllowed')}>
-        <p>{t('kit.needsPermission', { permission: page.permission })}</p>
+        <p>{t('kit.needsPermission', { permission: permissionName(page.permission) })}</p>
         <ToStart />
       </Page>
     )

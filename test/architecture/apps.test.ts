@@ -78,4 +78,43 @@ describe('the applications', () => {
     )
     expect(different).toEqual([])
   })
+
+  test.each(apps)('%s: choices of coded values have the labels of the gateway', (app) => {
+    const texts = readTexts(app)
+    const others = locales.flatMap((locale) => {
+      const labels = labelsOf(locale)
+      return Object.entries(texts[locale]).flatMap(([key, text]) => {
+        const code = /\.(?:status|delivery|flow|outcome)_([A-Z_]+)$/.exec(key)?.[1]
+        const known = code === undefined ? undefined : labels.get(code)
+        return known === undefined || known.has(text)
+          ? []
+          : [`${key} in ${locale}: ${text}, not ${[...known].join(' or ')}`]
+      })
+    })
+    expect(others).toEqual([])
+  })
+
+  test('every class of the style sheets is used', () => {
+    const css = globSync('apps/**/*.css', { cwd: root }).map((path) => readFileSync(join(root, path), 'utf8'))
+    const selectors = css.map((text) => text.replace(/\/\*[\s\S]*?\*\/|\{[^{}]*\}/g, ' ')).join('\n')
+    const classes = new Set([...selectors.matchAll(/\.([a-z][\w-]*)/g)].map(([, name = '']) => name))
+    const code = files.map(({ text }) => text).join('\n')
+    const words = new Set(code.match(/[\w-]+/g))
+    // A template names several, such as `badge-${tone}`. uPlot has further classes.
+    const prefixes = [...code.matchAll(/([\w-]+-)\$\{/g)].map(([, prefix = '']) => prefix)
+    const isUsed = (name: string): boolean =>
+      words.has(name) || name.startsWith('u-') || prefixes.some((prefix) => name.startsWith(prefix))
+    expect([...classes].filter((name) => !isUsed(name))).toEqual([])
+  })
 })
+
+/** The labels of coded values in a language, by code. Domains can have different labels for one code. */
+function labelsOf(locale: string): ReadonlyMap<string, ReadonlySet<string>> {
+  const labels = new Map<string, Set<string>>()
+  for (const path of globSync(`{assets,src/**}/locales/${locale}.yaml`, { cwd: root }))
+    for (const [, code = '', label = ''] of readFileSync(join(root, path), 'utf8').matchAll(
+      /^ +([A-Z_]+):\s*\{\s*label: "?([^,"]+)"?,/gm,
+    ))
+      labels.set(code, (labels.get(code) ?? new Set()).add(label))
+  return labels
+}

@@ -1,6 +1,6 @@
 import { useQueries } from '@tanstack/react-query'
 import { Link, useSearchParams } from 'wouter'
-import { t } from '../../kit/i18n.ts'
+import { permissionName, t } from '../../kit/i18n.ts'
 import { Table } from '../../kit/list.tsx'
 import { Page, Section } from '../../kit/page.tsx'
 import { useSession } from '../../kit/session.tsx'
@@ -52,7 +52,7 @@ function Matches({ text }: { text: string }) {
       {omitted.length > 0 && (
         <p className="hint">
           {t('find.omitted', {
-            groups: omitted.map(({ group, permission }) => `${t(group)} (${permission})`).join(', '),
+            groups: omitted.map(({ group, permission }) => `${t(group)} (${permissionName(permission)})`).join(', '),
           })}
         </p>
       )}

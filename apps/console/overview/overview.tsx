@@ -3,7 +3,7 @@ import { readOverview, type Overview as State } from 'portal-client'
 import { useAttendance } from '../../kit/attendance.ts'
 import { client } from '../../kit/client.ts'
 import { formatInstant } from '../../kit/format.ts'
-import { t } from '../../kit/i18n.ts'
+import { permissionName, t } from '../../kit/i18n.ts'
 import { Page, Section } from '../../kit/page.tsx'
 import { usePermission } from '../../kit/session.tsx'
 import { Failure, QueryView } from '../../kit/states.tsx'
@@ -63,7 +63,7 @@ function Unobserved() {
     <Page title={t('overview.title')}>
       <WaitingByLists />
       <Section title={t('overview.deployment')}>
-        <p>{t('overview.needsObserve', { permission: 'gateway:observe' })}</p>
+        <p>{t('overview.needsObserve', { permission: permissionName('gateway:observe') })}</p>
       </Section>
     </Page>
   )

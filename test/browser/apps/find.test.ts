@@ -119,6 +119,6 @@ describe('find in Chromium', needs(chromiumPath, 'Chromium is not installed'), (
       .toBe(0)
     await find(operator, orderNo)
     await page.getByText(`Nothing matches ${orderNo}.`).waitFor()
-    await page.getByText('Transfers (transfer:read), Audit log (audit:read)').waitFor()
+    await page.getByText('Transfers (View transfers), Audit log (View audit log)').waitFor()
   })
 })

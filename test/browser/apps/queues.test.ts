@@ -234,7 +234,7 @@ describe('the queues of operators in Chromium', needs(chromiumPath, 'Chromium is
     await restrictChecker(world, (permission) => permission !== 'transfer:approve')
     const { orderNo } = await transfer('800.00')
     await checker.page.goto(`${world.url}/console/queues/transfers/${orderNo}`)
-    await checker.page.getByText('You need the permission transfer:approve.').waitFor()
+    await checker.page.getByText('You need the permission “Approve transfers”.').waitFor()
     expect(await checker.page.getByRole('radio', { name: 'Approve' }).isDisabled()).toBe(true)
     await inspect(checker, 'console-queues-transfer-without-permission')
   })

@@ -129,7 +129,7 @@ describe('the requests of the console in Chromium', needs(chromiumPath, 'Chromiu
     const { page } = visitor
     expect(await page.getByRole('link', { name: 'Requests', exact: true }).count()).toBe(0)
     await page.goto(`${world.url}/console/requests`)
-    await page.getByText(/It needs gateway:observe\./).waitFor()
+    await page.getByText(/It needs the permission “Observe the gateway”\./).waitFor()
     await inspect(visitor, 'console-requests-refused')
     await visitor.context.close()
   })

@@ -10,7 +10,7 @@ import { client } from '../../../kit/client.ts'
 import { Facts } from '../../../kit/facts.tsx'
 import { nameOfCode } from '../../../kit/format.ts'
 import { Form, TextAreaField } from '../../../kit/forms.tsx'
-import { t } from '../../../kit/i18n.ts'
+import { permissionName, t } from '../../../kit/i18n.ts'
 import { Section } from '../../../kit/page.tsx'
 import { useParameter } from '../../../kit/pages.tsx'
 import { usePermission } from '../../../kit/session.tsx'
@@ -90,7 +90,11 @@ function Reveal({ accountId }: { accountId: string }) {
   const [number, setNumber] = useState<string | null>(null)
   return (
     <Section title={t('queues.accountNumber')}>
-      {!mayReveal && <p className="hint">{t('queues.lacksPermission', { permission: 'withdrawal-channel:reveal' })}</p>}
+      {!mayReveal && (
+        <p className="hint">
+          {t('records.needsPermission', { permission: permissionName('withdrawal-channel:reveal') })}
+        </p>
+      )}
       {mayReveal && number === null && (
         <Form
           submit={t('decisions.reveal')}

@@ -3,7 +3,7 @@ import { downloadRechargeProof } from 'portal-client'
 import { useEffect, useState } from 'react'
 import { client } from '../../../kit/client.ts'
 import { formatCount } from '../../../kit/format.ts'
-import { t } from '../../../kit/i18n.ts'
+import { permissionName, t } from '../../../kit/i18n.ts'
 import { Section } from '../../../kit/page.tsx'
 import { usePermission } from '../../../kit/session.tsx'
 import { QueryView } from '../../../kit/states.tsx'
@@ -22,7 +22,7 @@ export function Proof({ rechargeId }: { rechargeId: string }) {
       {mayRead ? (
         <QueryView query={query}>{(proof) => <ProofView proof={proof} />}</QueryView>
       ) : (
-        <p className="hint">{t('queues.lacksPermission', { permission: 'recharge:approve' })}</p>
+        <p className="hint">{t('records.needsPermission', { permission: permissionName('recharge:approve') })}</p>
       )}
     </Section>
   )

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { listMembersOf, readProfile } from 'portal-client'
 import { client } from '../../../kit/client.ts'
-import { t } from '../../../kit/i18n.ts'
+import { permissionName, t } from '../../../kit/i18n.ts'
 import { usePermission, useSession } from '../../../kit/session.tsx'
 import { useAccount } from './people.tsx'
 
@@ -33,7 +33,10 @@ export function useObjections({ permission, creatorId, workspaceId, earlierActor
   const isMember = useIsMember(workspaceId, email)
   const isCreator = creatorId === accountId || (email !== undefined && creator?.accountEmail.toLowerCase() === email)
   const rules: [boolean, Objection][] = [
-    [!permissions.has(permission), { text: t('queues.lacksPermission', { permission }), isCertain: true }],
+    [
+      !permissions.has(permission),
+      { text: t('records.needsPermission', { permission: permissionName(permission) }), isCertain: true },
+    ],
     [isCreator, { text: t('queues.ownRequest'), isCertain: true }],
     [isMember, { text: t('queues.ownWorkspace'), isCertain: true }],
     [earlierActorIds.includes(accountId), { text: t('queues.earlierDecision'), isCertain: false }],
