@@ -81,7 +81,7 @@ describe('the overview of the console in Chromium', needs(chromiumPath, 'Chromiu
     )
     const visitor = await world.signIn('console', 'checker@demo.test')
     const { page } = visitor
-    await page.getByText(/You need the permission gateway:observe/).waitFor()
+    await page.getByText(/You need the permission “Observe the gateway”/).waitFor()
     const card = page.getByRole('link', { name: /^Transfers to approve/ })
     expect(await card.textContent()).toMatch(/^Transfers to approve1Oldest: .*You can read these, but not decide\.$/)
     expect(await page.getByRole('link', { name: /^Recharges to confirm/ }).count()).toBe(0)
