@@ -3,6 +3,7 @@ import { initiateProviderStepUp, listLinkedProviders } from 'portal-client'
 import { useEffect, useState } from 'react'
 import { client } from './client.ts'
 import { PromptDialog } from './dialog.tsx'
+import { formatWait } from './format.ts'
 import { Form, TextField } from './forms.tsx'
 import { t } from './i18n.ts'
 import { type Factor, type FactorPrompt, onPrompt } from './prompts.ts'
@@ -14,13 +15,18 @@ export function FactorDialog() {
   const [prompt, setPrompt] = useState<FactorPrompt | null>(null)
   useEffect(() => onPrompt(setPrompt), [])
   if (!prompt) return null
-  const { purpose, mfaMethod, destination, refusal, answer, cancel } = prompt
+  const { purpose, mfaMethod, destination, refusal, isTooSoon, answer, cancel } = prompt
   return (
     <PromptDialog title={t(purpose === null ? 'kit.factorSignIn' : 'kit.factorConfirm')} isOpen onClose={cancel}>
       {refusal !== null && (
         <div className="failure" role="alert">
           <p>{refusal}</p>
         </div>
+      )}
+      {isTooSoon && (
+        <p className="notice" role="status">
+          {t('kit.mailTooSoon')}
+        </p>
       )}
       <Form key={mfaMethod} submit={t('kit.confirm')} onSubmit={async (values) => answer(values('code'))}>
         <TextField
@@ -37,14 +43,12 @@ export function FactorDialog() {
   )
 }
 
-function OtherWays({ prompt: { purpose, mfaMethod, mfaMethods, answer } }: { prompt: FactorPrompt }) {
+function OtherWays({ prompt: { purpose, mfaMethod, mfaMethods, nextMailAt, answer } }: { prompt: FactorPrompt }) {
   const others = mfaMethods.filter((method) => method !== mfaMethod)
   return (
     <div className="form-actions">
       {mfaMethod === 'EMAIL' && (
-        <button type="button" onClick={() => answer({ mfaMethod })}>
-          {t('kit.sendAgain')}
-        </button>
+        <SendAgain key={nextMailAt} nextMailAt={nextMailAt} onSend={() => answer({ mfaMethod })} />
       )}
       {others.map((method) => (
         <button key={method} type="button" onClick={() => answer({ mfaMethod: method })}>
@@ -54,6 +58,28 @@ function OtherWays({ prompt: { purpose, mfaMethod, mfaMethods, answer } }: { pro
       {purpose !== null && <Providers purpose={purpose} />}
     </div>
   )
+}
+
+/** Counts down until the gateway mails another code. */
+function SendAgain({ nextMailAt, onSend }: { nextMailAt: number | null; onSend(): void }) {
+  const seconds = useSecondsUntil(nextMailAt)
+  return (
+    <button type="button" onClick={onSend} disabled={seconds > 0}>
+      {seconds > 0 ? t('kit.sendAgainIn', { wait: formatWait(seconds) }) : t('kit.sendAgain')}
+    </button>
+  )
+}
+
+function useSecondsUntil(instant: number | null): number {
+  const [now, setNow] = useState(() => Date.now())
+  const seconds = instant === null ? 0 : Math.max(0, Math.ceil((instant - now) / 1_000))
+  const isOver = seconds === 0
+  useEffect(() => {
+    if (isOver) return undefined
+    const timer = setInterval(() => setNow(Date.now()), 1_000)
+    return () => clearInterval(timer)
+  }, [isOver])
+  return seconds
 }
 
 /** A fresh sign-in at a provider also confirms. The browser leaves the page for it. */
@@ -83,5 +109,6 @@ const ways: Readonly<Record<Factor, string>> = {
 
 function labelOf(mfaMethod: Factor, destination: string | null): string {
   if (destination !== null) return t('kit.codeSent', { destination })
+  if (mfaMethod === 'EMAIL') return t('kit.codeOfMail')
   return t(mfaMethod === 'BACKUP_CODE' ? 'kit.backupCode' : 'kit.codeOfApp')
 }

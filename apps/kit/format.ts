@@ -29,6 +29,12 @@ export function formatMs(ms: number): string {
   return new Intl.NumberFormat(locale, form).format(ms)
 }
 
+/** A wait such as `24 seconds`, or in minutes if it is long. */
+export function formatWait(seconds: number): string {
+  const [count, unit] = seconds <= 120 ? [seconds, 'second'] : [Math.ceil(seconds / 60), 'minute']
+  return new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' }).format(count)
+}
+
 /** In a time zone other than that of the browser, the time has the name of the zone. */
 export function formatTime(instant: string, timeZone = browserZone): string {
   const at = new Date(instant)

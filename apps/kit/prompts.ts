@@ -22,6 +22,10 @@ export interface FactorPrompt {
   destination: string | null
   /** Why the previous code was refused. */
   refusal: string | null
+  /** No code was mailed, because the previous mail is too recent. */
+  isTooSoon: boolean
+  /** When another code can be mailed, in milliseconds of `Date.now()`. Null if at once. */
+  nextMailAt: number | null
   answer(answer: FactorAnswer): void
   cancel(): void
 }
@@ -60,8 +64,25 @@ export function askForStepUpFactor({ purpose, mfaMethod, mfaMethods, sent, refus
 }
 
 function stateOf(sent: SignInStep[0], refused: SignInStep[1]) {
-  return { destination: sent?.maskedDestination ?? null, refusal: refused?.message ?? null }
+  const isTooSoon = refused?.code === 'ACCESS.RATE_LIMITED'
+  return {
+    destination: sent?.maskedDestination ?? null,
+    refusal: isTooSoon ? null : (refused?.message ?? null),
+    isTooSoon,
+    nextMailAt: isTooSoon
+      ? instantAfter(refused, refused.retryAfter ?? 0)
+      : sent && instantAfter(sent, sent.resendAfter),
+  }
 }
+
+/** The dialog can show the same reply several times. */
+function instantAfter(reply: object, seconds: number): number {
+  const instant = instants.get(reply) ?? Date.now() + 1_000 * seconds
+  instants.set(reply, instant)
+  return instant
+}
+
+const instants = new WeakMap<object, number>()
 
 /** The previous question. Two open ones would replace each other, and the first one would never be answered. */
 let previous: Promise<unknown> = Promise.resolve()

@@ -72,8 +72,9 @@ interface CommonOptions {
 export interface StepUpPrompt {
   /**
    * Returns the user's code for the operation, or another factor that the user chose. `purpose` is what the code confirms.
-   * `sent` is null if the user generates the code. `refused` is the refusal of the previous code, or null at first. An error
-   * that it throws rejects the call.
+   * `sent` is null if the user generates the code. `refused` is the refusal of the previous code, or null at first. If the gateway
+   * cannot mail another code yet, `refused` is ACCESS.RATE_LIMITED with `retryAfter`: an unused code that was mailed for the same
+   * command is still valid. An error that it throws rejects the call.
    */
   code(
     step: AskedFactor & {

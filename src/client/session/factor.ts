@@ -24,6 +24,8 @@ interface FactorSteps<T> {
   attempts: number
   /** Mails a code. */
   send(): Promise<SentCode>
+  /** Whether the code of a mail from before can be valid, so that the user is asked even if no new one can be mailed yet. */
+  hasEarlierMail: boolean
   ask(
     sent: SentCode | null,
     refused: PorticoError | null,
@@ -36,9 +38,15 @@ interface FactorSteps<T> {
 /** Asks until a factor is accepted. Throws the last refusal of a code. */
 export async function verifyFactor<T>(first: CodeMethod, steps: FactorSteps<T>): Promise<T> {
   let mfaMethod = first
-  let sent = first === 'EMAIL' ? await steps.send() : null
+  let sent: SentCode | null = null
   let refused: PorticoError | null = null
   let codes = 0
+  try {
+    if (first === 'EMAIL') sent = await steps.send()
+  } catch (error) {
+    if (!steps.hasEarlierMail || !isPorticoError(error, 'ACCESS.RATE_LIMITED')) throw error
+    refused = error
+  }
   for (;;) {
     const answer = await steps.ask(mfaMethod === 'EMAIL' ? sent : null, refused, {
       mfaMethod,
@@ -51,7 +59,7 @@ export async function verifyFactor<T>(first: CodeMethod, steps: FactorSteps<T>):
       if (answer.mfaMethod !== 'EMAIL') mfaMethod = answer.mfaMethod
       else {
         // If the gateway refuses another mail so soon, the code of the previous one is still valid.
-        if (sent !== null) mfaMethod = 'EMAIL'
+        if (sent !== null || steps.hasEarlierMail) mfaMethod = 'EMAIL'
         sent = await steps.send()
         mfaMethod = 'EMAIL'
       }

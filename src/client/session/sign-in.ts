@@ -83,6 +83,7 @@ async function proveFactor<T>(
     methods: passkeys && hasPasskey ? [...others, 'PASSKEY'] : others,
     attempts: input.attempts ?? 1,
     send: async () => (await caller.answer(sendLoginCode, { body: { sessionId, mfaMethod: 'EMAIL' } })).data,
+    hasEarlierMail: false,
     ask: (sent, refused, factor) => input.code(sent, refused, factor),
     verifyCode: (method, code) => finish({ sessionId, mfaMethod: method, code }),
     verifyPasskey,

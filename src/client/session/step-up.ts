@@ -64,6 +64,7 @@ async function confirmCall(
     methods: hasPasskey ? [...codes, 'PASSKEY'] : codes,
     attempts: prompt.attempts ?? 1,
     send: async () => (await caller.answer(sendStepUpCode, { body: { mfaMethod: 'EMAIL', purpose } })).data,
+    hasEarlierMail: true,
     ask: (sent, refused, factor) => prompt.code({ operationId, purpose, sent, refused, ...factor }),
     verifyCode: async (mfaMethod, code) => {
       await caller.answer(stepUp, { body: { mfaMethod, code, purpose } })

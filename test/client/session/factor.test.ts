@@ -131,6 +131,13 @@ describe('another factor in a sign-in', () => {
     expect(code).toHaveBeenCalledTimes(3)
   })
 
+  test('a sign-in whose first mail is refused ends, because it has no earlier one', async () => {
+    gateway = await scriptedGateway({ ...script, [`POST ${auth}/login/mfa/send`]: refuse(429, 'ACCESS.RATE_LIMITED') })
+    const code = vi.fn<Code>()
+    await expect(signIn(code)).rejects.toHaveProperty('code', 'ACCESS.RATE_LIMITED')
+    expect(code).not.toHaveBeenCalled()
+  })
+
   test('an attempt that has expired ends the sign-in', async () => {
     gateway = await scriptedGateway({
       ...script,
@@ -154,6 +161,52 @@ describe('another factor in a step-up', () => {
     ])
     expect(bodies('/step-up')).toEqual([{ mfaMethod: 'EMAIL', code: '123456', purpose }])
   })
+
+  test('the code of an earlier mail, if no new one can be mailed yet, or that of a later one', async () => {
+    const mails = methods.slice(0, 1)
+    const enabled = mails.map((mfaMethod) => ({ mfaMethod, isEnabled: true, isPrimary: true, verifiedAt: null }))
+    const limited = refuse(429, 'ACCESS.RATE_LIMITED', { 'retry-after': '7' })
+    gateway = await scriptedGateway({
+      ...script,
+      [`GET ${security}/mfa`]: ok(enabled),
+      [`POST ${security}/step-up/send`]: [limited, limited, ok(again)],
+      [create]: [refuse(403, 'ACCESS.STEP_UP_REQUIRED'), ok(order), refuse(403, 'ACCESS.STEP_UP_REQUIRED'), ok(order)],
+    })
+    const code = vi
+      .fn<Prompt>()
+      .mockResolvedValueOnce('123456')
+      .mockResolvedValueOnce({ mfaMethod: 'EMAIL' })
+      .mockResolvedValueOnce('654321')
+    const client = clientOf(code)
+    await client.session.adopt(pair('1'))
+    await client.createTransfer({ workspaceId: order.bizId, body: transfer })
+    await client.createTransfer({ workspaceId: order.bizId, body: transfer })
+    expect(code.mock.calls.map(([{ mfaMethod, sent, refused }]) => [mfaMethod, sent, refused?.retryAfter])).toEqual([
+      ['EMAIL', null, 7],
+      ['EMAIL', null, 7],
+      ['EMAIL', again, undefined],
+    ])
+    expect(bodies('/step-up')).toEqual(
+      ['123456', '654321'].map((entered) => expect.objectContaining({ code: entered })),
+    )
+  })
+
+  test.each(['ACCESS.FORBIDDEN', 'AUTH.MFA_METHOD_NOT_ALLOWED'])(
+    'the refusal of the first mail with %s',
+    async (code) => {
+      gateway = await scriptedGateway({
+        ...script,
+        [`GET ${security}/mfa`]: ok([]),
+        [`POST ${security}/step-up/send`]: refuse(403, code),
+      })
+      const prompt = vi.fn<Prompt>()
+      const client = clientOf(prompt)
+      await client.session.adopt(pair('1'))
+      const call = client.createTransfer({ workspaceId: order.bizId, body: transfer })
+      await expect(call).rejects.toHaveProperty('code', code)
+      expect(prompt).not.toHaveBeenCalled()
+    },
+  )
 
   test('the passkey, instead of a code', async () => {
     gateway = await scriptedGateway(script)
