@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Client } from '../../src/client/index.ts'
+import { developmentIds } from '../../src/seed/development.ts'
 import { clientOf, signInAs } from '../harness/client.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 
@@ -124,5 +125,19 @@ describe('rights of operators, and recovery by operators', () => {
     const { items } = await operator.listOperators({ query: { accountEmail: 'checker' } })
     expect(items[0]?.permissionCodes).not.toContain('audit:read')
     await expect(operator.revokeOperatorPermissions({ params, body })).rejects.toMatchObject(conflict)
+  })
+
+  test('wallets.listOf 200: with balances only for operators who read the ledger', async () => {
+    const { workspace, mainUsd } = developmentIds
+    const params = { workspace_id: workspace }
+    const balanceFor = async (client: Client<'SYSTEM'>) =>
+      (await client.listWalletsOf({ params })).find(({ bizId }) => bizId === mainUsd)?.balance
+    const { asOf: _, ...balance } = await owner.readBalance({ workspaceId: workspace, params: { wallet_id: mainUsd } })
+    expect(Number(balance.totalBalance)).toBeGreaterThan(0)
+    expect(await balanceFor(checker)).toMatchObject(balance)
+    const body = { permissionCodes: ['ledger:read' as const], reason }
+    await operator.revokeOperatorPermissions({ params: { account_id: await idOf(checker) }, body })
+    await expect.poll(() => balanceFor(checker)).toBe(null)
+    expect(await balanceFor(operator)).toMatchObject(balance)
   })
 })

@@ -1,19 +1,34 @@
 import { useQuery } from '@tanstack/react-query'
-import { closeWallet, freezeWallet, listWalletsOf, unfreezeWallet, type Wallet } from 'portal-client'
+import { closeWallet, freezeWallet, listWalletsOf, unfreezeWallet, type WalletsOf } from 'portal-client'
 import { Link } from 'wouter'
 import { client } from '../../kit/client.ts'
+import { formatAmount } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
-import { Table } from '../../kit/list.tsx'
+import { type Column, Table } from '../../kit/list.tsx'
+import { usePermission } from '../../kit/session.tsx'
 import { QueryView } from '../../kit/states.tsx'
 import { Command, useMissing } from '../records/command.tsx'
 import { ActiveBadge } from './status.tsx'
 
-/** The wallets of a workspace. Operators freeze and close them. They do not see balances. */
+/** The wallets of a workspace. Operators freeze and close them. Only those who read the ledger see balances. */
 export function Wallets({ workspaceId }: { workspaceId: string }) {
   const query = useQuery({
     queryKey: ['wallets', workspaceId],
     queryFn: () => client.call(listWalletsOf, { params: { workspace_id: workspaceId } }),
   })
+  const balances: Column<WalletsOf>[] = [
+    {
+      title: t('workspaces.available'),
+      align: 'end',
+      cell: ({ balance }) => formatAmount(balance?.availableBalance ?? '–'),
+    },
+    {
+      title: t('workspaces.held'),
+      align: 'end',
+      cell: ({ balance }) => formatAmount(balance?.heldBalance ?? '–'),
+    },
+  ]
+  const maySeeBalances = usePermission('ledger:read')
   return (
     <QueryView query={query}>
       {(wallets) => (
@@ -24,6 +39,7 @@ export function Wallets({ workspaceId }: { workspaceId: string }) {
           columns={[
             { title: t('workspaces.wallet'), cell: ({ walletName }) => walletName },
             { title: t('workspaces.currency'), cell: ({ currency }) => currency },
+            ...(maySeeBalances ? balances : []),
             { title: t('workspaces.status'), cell: ({ walletStatus }) => <ActiveBadge status={walletStatus} /> },
             {
               title: t('records.id'),
@@ -41,7 +57,7 @@ export function Wallets({ workspaceId }: { workspaceId: string }) {
   )
 }
 
-function WalletCommands({ wallet: { bizId, walletName, walletStatus } }: { wallet: Wallet }) {
+function WalletCommands({ wallet: { bizId, walletName, walletStatus } }: { wallet: WalletsOf }) {
   const freezing = useMissing('wallet:freeze')
   const closing = useMissing('wallet:close')
   const params = { wallet_id: bizId }

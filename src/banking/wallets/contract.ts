@@ -129,7 +129,11 @@ export const listWalletsOf = operation({
   summary: 'List the wallets of any workspace',
   policy: { ...operator, permission: 'workspace:read' },
   body: 'none',
-  reply: z.array(Wallet),
+  reply: z.array(
+    Wallet.extend({
+      balance: Balance.nullable().meta({ description: 'Null for callers without the permission `ledger:read`.' }),
+    }),
+  ),
   refuses: ['RESOURCE.NOT_FOUND'],
 })
 
