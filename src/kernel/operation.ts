@@ -120,6 +120,8 @@ export interface Operation {
    * one. If the policy is anonymous, the caller is that of the browser's session cookie, or null.
    */
   describesCaller?: true
+  /** Pages repeat the request without a user, so it does not count as activity of its session. */
+  isPassive?: true
   /**
    * The reply sets the browser's session cookie, so only pages of allowed origins can call the operation. The caller is
    * that of the previous cookie, or null.

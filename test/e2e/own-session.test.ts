@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Client } from '../../src/client/index.ts'
 import { developmentIds } from '../../src/seed/development.ts'
+import { openPage } from '../harness/browser.ts'
 import { unknownId } from '../harness/catalogue.ts'
 import { clientOf, signInAs } from '../harness/client.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
@@ -62,5 +63,27 @@ describe('GET /security/self', () => {
     expect(await idleEnd()).toBe(before)
     await owner.readProfile()
     await expect.poll(idleEnd).not.toBe(before)
+  })
+
+  test('observations.listRequests, readOverview 200: do not prolong the session, with tokens and with a cookie', async () => {
+    const page = await openPage(portico, 'checker@demo.test', 'system')
+    const read = async (path: string) => {
+      const { status, text, body } = await page.call('GET', path)
+      expect(status, text).toBe(200)
+      return body.data
+    }
+    const ends = async () => [
+      (await operator.readOwnSession()).idleExpiresAt,
+      (await read('/security/self')).idleExpiresAt,
+    ]
+    const before = await ends()
+    await pause(1_100)
+    await operator.listRequests()
+    await operator.readOverview()
+    for (const path of ['/requests', '/overview']) await read(path)
+    expect(await ends()).toEqual(before)
+    await operator.readProfile()
+    await read('/profile')
+    for (const at of [0, 1]) await expect.poll(async () => (await ends())[at]).not.toBe(before[at])
   })
 })

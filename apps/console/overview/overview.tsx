@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
 import { readOverview, type Overview as State } from 'portal-client'
-import { useAttendance } from '../../kit/attendance.ts'
 import { client } from '../../kit/client.ts'
 import { formatInstant } from '../../kit/format.ts'
 import { permissionName, t } from '../../kit/i18n.ts'
@@ -22,11 +21,10 @@ export default function Overview() {
 
 /** A hidden page does not refresh. */
 function Observed() {
-  const isAttended = useAttendance()
   const query = useQuery({
     queryKey: ['overview'],
     queryFn: () => client.call(readOverview),
-    refetchInterval: isAttended ? refreshMs : false,
+    refetchInterval: refreshMs,
   })
   return (
     <Page

@@ -2,7 +2,6 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { listRequests, type RequestEntry } from 'portal-client'
 import { useState } from 'react'
 import { Link } from 'wouter'
-import { useAttendance } from '../../kit/attendance.ts'
 import { client } from '../../kit/client.ts'
 import { formatInstant, formatMs } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
@@ -21,13 +20,12 @@ const pageSize = 100
 export default function Requests() {
   const [isPaused, setPaused] = useState(false)
   const { query: filter, showsOwn } = useRequestFilter()
-  const isAttended = useAttendance()
   const query = useInfiniteQuery({
     queryKey: ['requests', filter],
     queryFn: ({ pageParam }) => client.call(listRequests, { query: { ...filter, pageSize, before: pageParam } }),
     initialPageParam: 'start',
     getNextPageParam: ({ nextCursor }) => nextCursor ?? null,
-    refetchInterval: isPaused || !isAttended ? false : refreshMs,
+    refetchInterval: isPaused ? false : refreshMs,
   })
   // New requests would move the older ones away from the reader.
   const readOlder = (): void => {
@@ -42,7 +40,7 @@ export default function Requests() {
   return (
     <Page title={t('requests.title')} actions={pause}>
       <Filters label={t('requests.filters')} filters={filters} />
-      {(isPaused || !isAttended) && <p role="status">{t('requests.paused')}</p>}
+      {isPaused && <p role="status">{t('requests.paused')}</p>}
       <QueryView query={query}>
         {({ pages }) => (
           <>

@@ -57,12 +57,13 @@ const observing = {
 
 export const listRequests = operation({
   ...observing,
+  isPassive: true,
   id: 'observations.listRequests',
   path: '/requests',
   summary: 'List the latest requests of all gateways',
   description:
     'Newest first. Each gateway remembers requests in memory only, as `explain` in its configuration permits, and forgets ' +
-    'them when it restarts.',
+    'them when it restarts. A request does not prolong the session.',
   query: z
     .strictObject({
       pageSize: z
@@ -172,9 +173,11 @@ const Queue = z.object({
 
 export const readOverview = operation({
   ...observing,
+  isPassive: true,
   id: 'observations.readOverview',
   path: '/overview',
   summary: 'Read the state of the deployment',
+  description: 'A request does not prolong the session.',
   reply: z.object({
     at: timestamp,
     minutes: z.array(Minute).meta({ description: 'The last 60 minutes, oldest first. The last one is not complete.' }),

@@ -99,11 +99,9 @@ describe('the requests of the console in Chromium', needs(chromiumPath, 'Chromiu
     await page.keyboard.press('Enter')
     await expect.poll(() => table.locator('tbody tr').count()).toBe(1)
 
-    // Requests prolong the session, so a page without a user stops.
-    expect(await countWhile(() => page.clock.fastForward(10_000))).toBeGreaterThan(0)
+    // These requests do not prolong the session, so a page without a user goes on.
     await page.clock.fastForward(301_000)
-    await page.getByText('Paused. New requests do not appear.').waitFor()
-    expect(await countWhile(() => page.clock.fastForward(10_000))).toBe(0)
+    await expect.poll(() => countWhile(() => page.clock.fastForward(10_000))).toBeGreaterThan(0)
     await visitor.context.close()
   })
 

@@ -219,6 +219,7 @@ function requestedWorkspace({ headers: received, ticket }: Call): string | null 
 
 function toCredential(parts: AuthenticationParts, call: Call, token: string, source: SessionSource): Credential {
   const { portal, clientHash, clientIp } = call
+  const { describesCaller, startsBrowserSession, isPassive } = call.operation
   const { resolveClient, baseUrlsOf, readCertificate } = parts
   const credential: Credential = {
     token,
@@ -236,7 +237,7 @@ function toCredential(parts: AuthenticationParts, call: Call, token: string, sou
     // Another replica can have just verified the second factor.
     bypassCache: (call.operation.policy.stepUp === true || source === 'store') && !call.isStreamOpen,
     isStreamOpen: call.isStreamOpen || undefined,
-    isPassive: call.operation.describesCaller ?? call.operation.startsBrowserSession,
+    isPassive: describesCaller ?? startsBrowserSession ?? isPassive,
     receivedAt: call.caller ? call.receivedAt : undefined,
   }
   if (portal !== null) return credential
