@@ -79,7 +79,7 @@ export function openSites(
     }
   }
   const openApp = (portal: Portal): Site[] => {
-    const { app, hosts, passkeys, selfRegistration } = settings.portals[portal]
+    const { app, passkeys, selfRegistration } = settings.portals[portal]
     if (app === null || !hasAppCode(settings.portals[portal])) return []
     const folder = appFolders[portal]
     const captchaKey = settings.turnstile.secret === null ? null : settings.turnstile.siteKey
@@ -96,7 +96,7 @@ export function openSites(
         onBlocked: (page, blocked) => onBlocked({ portal, page, blocked }),
         adjustPage: (html) => html.replace(settingsMark, () => escapeAttribute(JSON.stringify(page))),
       })
-      return [{ portal, folder, hasHost: hostCheckOf(settings, hosts, false), content: { files } }]
+      return [{ portal, folder, hasHost: appHostCheckOf(settings, portal), content: { files } }]
     } catch (error) {
       const advice = 'build the applications with `npm run build:apps`, or set it to null'
       errors.push(`portals.${portal}.app: ${advice} (${messageOf(error)})`)
@@ -188,6 +188,14 @@ function hostCheckOf(
   if (hosts.length > 0) return (header) => hosts.includes(hostNameOf(header))
   if (!isDevelopmentServer) return () => true
   return createHostCheck([...listen.operationsAllowedHosts, new URL(publicUrl).hostname])
+}
+
+/** Without names, an application has all hosts except those of the other portal. */
+function appHostCheckOf(settings: Pick<Configuration, 'publicUrl' | 'listen' | 'portals'>, portal: Portal) {
+  const { hosts } = settings.portals[portal]
+  if (hosts.length > 0) return hostCheckOf(settings, hosts, false)
+  const others = portals.filter((each) => each !== portal).flatMap((each) => settings.portals[each].hosts)
+  return (header: string | undefined) => !others.includes(hostNameOf(header))
 }
 
 /** Some browsers' 'self' does not match WebSockets. */

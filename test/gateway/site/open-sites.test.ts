@@ -51,6 +51,20 @@ test.each(Object.entries(apps))(
   },
 )
 
+test('an application without host names is not served under those of the other portal', () => {
+  const settings = testSettings({}, ({ portals }) => {
+    portals.CONSUMER.hosts = ['portal.example']
+    portals.SYSTEM.app = { accessCode: 'system-dev' }
+  })
+  const sites = openSites(settings, () => undefined)
+  const folderAt = (host: string) => sites.find({ headers: { host } }, ['console'])?.folder
+  expect(['portal.example', 'Portal.example:443', 'console.example'].map(folderAt)).toEqual([
+    undefined,
+    undefined,
+    'console',
+  ])
+})
+
 test('the page of an application contains its access code, and scripts only as files', () => {
   const settings = testSettings({}, ({ portals }) => {
     portals.SYSTEM.accessCodes = [hash('sha256', 'a "quoted" <code> & $& more')]
@@ -109,8 +123,10 @@ test.each([
     expect(page?.identity.bytes.toString()).not.toContain('the secret')
     const policies = new Set(page?.policy.split('; '))
     const origin = 'https://challenges.cloudflare.com'
-    const captcha = [`script-src 'self' ${origin}`, `frame-src ${origin}`, 'trusted-types default']
-    const none = ["script-src 'self'", "frame-src 'none'", "trusted-types 'none'"]
+    // The console shows proofs of payment in a frame.
+    const [frames, noFrames] = folder === 'console' ? ['blob: ', 'blob:'] : ['', "'none'"]
+    const captcha = [`script-src 'self' ${origin}`, `frame-src ${frames}${origin}`, 'trusted-types default']
+    const none = ["script-src 'self'", `frame-src ${noFrames}`, "trusted-types 'none'"]
     for (const directive of expected ? captcha : none) expect(policies).toContain(directive)
     expect(page?.policy.includes('cloudflare')).toBe(expected !== null)
   }

@@ -14,7 +14,7 @@ addEventListener('hashchange', () => {
 
 function takeToken(): string | null {
   if (!location.hash.startsWith(mark)) return null
-  const token = decodeURIComponent(location.hash.slice(mark.length))
+  const token = location.hash.slice(mark.length)
   history.replaceState(history.state, '', `${location.pathname}${location.search}`)
   return token
 }
