@@ -1,6 +1,6 @@
 import type { LoadedDomain } from '../api/domain.ts'
 import { ledgerDomains } from '../banking/index.ts'
-import { type Configuration, placeOf } from '../config/index.ts'
+import { type Configuration, placeOf, trialOf } from '../config/index.ts'
 import type { Ledger } from '../ledger/index.ts'
 import type { createLedgerMetrics } from '../platform/telemetry/index.ts'
 
@@ -82,7 +82,12 @@ function usesLedger({ name, isOurs, ledger = {} }: LoadedDomain): boolean {
 
 function placeName(settings: Pick<Configuration, 'backends'>, domain: string): string {
   const place = placeOf(settings, domain)
-  if (place === 'in-process') return place
-  const { origin, pathname } = new URL(place.url)
+  const { canary } = trialOf(settings, domain)
+  const name = place === 'in-process' ? place : withoutSlash(place.url)
+  return canary ? `${name} with the canary ${withoutSlash(canary.url)}` : name
+}
+
+function withoutSlash(url: string): string {
+  const { origin, pathname } = new URL(url)
   return origin + pathname.replace(/\/$/, '')
 }

@@ -1,4 +1,4 @@
-import type { Configuration } from '../config/index.ts'
+import { type Configuration, placeOf } from '../config/index.ts'
 import { type DatabaseTarget, serverOf } from '../database/index.ts'
 import { lookup } from '../platform/runtime/index.ts'
 import type { ClientSpans } from '../platform/tracing/index.ts'
@@ -45,10 +45,10 @@ export function placesOf(settings: Configuration) {
     redis: settings.redisUrl ? hostOf(settings.redisUrl) : 'none',
     mail: settings.smtpUrl ? hostOf(settings.smtpUrl) : 'development outbox',
     domains: Object.fromEntries(
-      Object.entries(settings.backends).map(([name, backend]) => [
-        name,
-        backend === 'in-process' ? backend : new URL(backend.url).origin,
-      ]),
+      Object.keys(settings.backends).map((name) => {
+        const place = placeOf(settings, name)
+        return [name, place === 'in-process' ? place : new URL(place.url).origin]
+      }),
     ),
   }
 }

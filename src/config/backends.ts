@@ -94,38 +94,173 @@ export const upstream = z.strictObject({
     .describe('Circuit breaker of the upstream. While it is open, requests get 503 and are not sent to the upstream.'),
 })
 
+const share = z.number({ error: shareError }).min(0, { error: shareError }).max(1, { error: shareError })
+
+/** Another service that gets copies of reads. It sends no streams. */
+const shadow = upstream.omit({ streamTimeoutMs: true, maxStreamBytes: true }).extend({
+  url: baseUrl.describe(
+    'Base URL of the service that gets copies of reads. It must differ from the URL of the backend.',
+  ),
+  share: share.describe('Share of the reads to copy, as a fraction from 0 to 1.'),
+  ignore: z
+    .array(
+      z
+        .string()
+        .regex(/^[\w$*-]+(\.[\w$*-]+)*$/, 'a path of field names, such as items.updatedAt, without indexes of lists'),
+    )
+    .default([])
+    .describe(
+      'Fields of replies that are not compared, such as `items.updatedAt`. A path has no indexes of lists, and includes the fields below it.',
+    ),
+  maxReplyBytes: z
+    .int()
+    .min(1_024)
+    .default(262_144)
+    .describe(
+      'Maximum size in bytes of a reply to compare. If the reply to the client is larger, the read is not copied.',
+    ),
+  connections: z.int().min(1).default(8).describe('Maximum number of connections for copies of reads.'),
+  concurrency: z.int().min(1).default(8).describe('Maximum number of concurrent copies of reads.'),
+  timeoutMs: timeoutMs(10).default(5_000).describe('Time limit in milliseconds for a copy of a read.'),
+  queue: z
+    .int()
+    .min(0)
+    .default(64)
+    .describe('Maximum number of copies that wait. Further reads are not copied, and are counted as skipped.'),
+})
+
+/** Another service that serves some callers, commands included. */
+const canary = upstream.extend({
+  url: baseUrl.describe(
+    'Base URL of the service that serves the selected requests. It must differ from the URL of the backend.',
+  ),
+  share: share
+    .default(0)
+    .describe(
+      'Share of the workspaces and accounts that the service serves, as a fraction from 0 to 1. A larger share includes those of a smaller one.',
+    ),
+  sticky: z
+    .enum(['workspace', 'account'])
+    .default('workspace')
+    .describe(
+      'What selects a request: its workspace, or its account. With `workspace`, the account selects requests without a workspace. Requests with neither stay at the backend.',
+    ),
+  accounts: z
+    .array(z.uuid().toLowerCase())
+    .default([])
+    .describe(
+      'Accounts that the service always serves. With `sticky: workspace`, this applies to their requests without a workspace.',
+    ),
+  workspaces: z
+    .array(z.uuid().toLowerCase())
+    .default([])
+    .describe('Workspaces that the service always serves. Requires `sticky: workspace`.'),
+  seed: z
+    .string()
+    .max(64)
+    .default('')
+    .describe('Another text selects other workspaces and accounts. Domains with the same seed select the same ones.'),
+  maxErrorShare: share
+    .default(0.05)
+    .describe(
+      'Maximum share of failed requests within `windowMs`. Above it, the backend serves all requests again. Timeouts, invalid replies and unavailability count as failures.',
+    ),
+  minRequests: z
+    .int()
+    .min(1)
+    .default(20)
+    .describe('Number of requests within `windowMs` below which `maxErrorShare` does not apply.'),
+  windowMs: timeoutMs(1_000).default(60_000).describe('Length in milliseconds of the window of `maxErrorShare`.'),
+})
+
+const inProcess = 'in-process'
+
+export const place = upstream.extend({
+  url: z
+    .union([z.literal(inProcess), baseUrl], { error: urlError })
+    .describe(
+      'Base URL of the service, to which the path of the operation is appended. `in-process` only with `shadow` or `canary`.',
+    ),
+  shadow: shadow.optional().describe('Sends a copy of reads to another service, and compares its replies.'),
+  canary: canary.optional().describe('Lets another service serve some workspaces and accounts.'),
+})
+
 export const backendSettings = z
   .record(
     z.string(),
     z
-      .union([z.literal('in-process'), upstream], { error: '`in-process`, or settings with a `url`' })
+      .union([z.literal(inProcess), place], { error: '`in-process`, or settings with a `url`' })
       .describe('Backend for the domain with this name. The entry `default` applies to all other domains.'),
   )
   .describe('Where each domain is served: `in-process`, or by an HTTP service with these settings.')
 
 export type UpstreamConfiguration = z.output<typeof upstream>
+export type ShadowConfiguration = z.output<typeof shadow>
+export type CanaryConfiguration = z.output<typeof canary>
 
-export function placeOf(
-  { backends }: { backends: z.output<typeof backendSettings> },
-  domain: string,
-): UpstreamConfiguration | 'in-process' {
-  return backends[domain] ?? backends.default ?? 'in-process'
+/** The services that a domain tries besides its backend. */
+export interface TrialConfiguration {
+  shadow: ShadowConfiguration | null
+  canary: CanaryConfiguration | null
+}
+
+type BackendSettings = { backends: z.output<typeof backendSettings> }
+
+export function placeOf(settings: BackendSettings, domain: string): UpstreamConfiguration | 'in-process' {
+  const entry = entryOf(settings, domain)
+  if (entry === inProcess || entry.url === inProcess) return inProcess
+  if (!entry.shadow && !entry.canary) return entry
+  const { shadow: _shadow, canary: _canary, ...service } = entry
+  return service
+}
+
+export function trialOf(settings: BackendSettings, domain: string): TrialConfiguration {
+  const entry = entryOf(settings, domain)
+  return entry === inProcess ? noTrial : { shadow: entry.shadow ?? null, canary: entry.canary ?? null }
+}
+
+/** Every service that `backends` names, by the path of its settings. */
+export function backendServices({ backends }: BackendSettings) {
+  return Object.entries(backends).flatMap(([name, entry]) => {
+    if (entry === undefined || entry === inProcess) return []
+    const path = `backends.${name}`
+    return [
+      ...(entry.url === inProcess ? [] : [{ path, ...entry }]),
+      ...(entry.shadow ? [{ path: `${path}.shadow`, ...entry.shadow }] : []),
+      ...(entry.canary ? [{ path: `${path}.canary`, ...entry.canary }] : []),
+    ]
+  })
 }
 
 /** The maximum size of a domain's JSON reply, wherever its handlers run. */
-export function maxReplyBytesOf(settings: { backends: z.output<typeof backendSettings> }, domain: string): number {
+export function maxReplyBytesOf(settings: BackendSettings, domain: string): number {
   const place = placeOf(settings, domain)
   return place === 'in-process' ? defaultMaxReplyBytes : place.maxReplyBytes
 }
 
 /** Settings for a service that the configuration may not name yet. Without a setting, the default applies. */
 export function upstreamSettings(
-  settings: { backends: z.output<typeof backendSettings> },
+  settings: BackendSettings,
   domain: string,
   changes: Partial<z.input<typeof upstream>> & { url: string },
 ): UpstreamConfiguration {
   const place = placeOf(settings, domain)
   return upstream.parse({ ...(place === 'in-process' ? {} : place), ...changes })
+}
+
+const noTrial: TrialConfiguration = { shadow: null, canary: null }
+
+function entryOf({ backends }: BackendSettings, domain: string) {
+  return backends[domain] ?? backends.default ?? inProcess
+}
+
+function shareError(): string {
+  return 'a fraction from 0 to 1, such as 0.05 for 5 percent'
+}
+
+/** The message about the URL, not about the alternative to it. */
+function urlError(issue: z.core.$ZodRawIssue): string | undefined {
+  return issue.code === 'invalid_union' ? issue.errors.at(-1)?.[0]?.message : undefined
 }
 
 /** Headers that the gateway sets, that concern one connection, or that contain credentials. */

@@ -1,4 +1,6 @@
 import { codedFamilies } from '../contract/index.ts'
+import { isRecord } from '../kernel/index.ts'
+import { backendServices } from './backends.ts'
 import { hasAppCode } from './portals.ts'
 import { providerErrors } from './providers/rules.ts'
 import type { Settings } from './schema.ts'
@@ -28,8 +30,25 @@ export function crossFieldErrors(settings: Settings): string[] {
     ...passkeyErrors(settings),
     ...tlsErrors(settings),
     ...audienceErrors(settings),
+    ...trialErrors(settings),
     ...codedValueErrors(settings),
   ].filter((error) => error !== true)
+}
+
+/** Settings of a service next to `url: in-process`. Their defaults hide them after parsing. */
+export function inProcessErrors(tree: unknown): string[] {
+  const backends = isRecord(tree) && isRecord(tree.backends) ? tree.backends : {}
+  return Object.entries(backends).flatMap(([name, entry]) => {
+    if (!isRecord(entry) || entry.url !== 'in-process') return []
+    const known = ['url', 'shadow', 'canary']
+    const others = Object.keys(entry).filter((key) => !known.includes(key))
+    return [
+      ...others.map((key) => `backends.${name}.${key}: applies only to a service; remove it, or set url to a service`),
+      ...(entry.shadow === undefined && entry.canary === undefined
+        ? [`backends.${name}: must be in-process, because it has neither shadow nor canary`]
+        : []),
+    ]
+  })
 }
 
 function passkeyErrors({ portals }: Settings): string[] {
@@ -94,11 +113,27 @@ function tlsErrors(settings: Settings): string[] {
 
 function upstreamsOf({ backends, passThrough }: Settings) {
   return [
-    ...Object.entries(backends).flatMap(([name, place]) =>
-      place === undefined || place === 'in-process' ? [] : [{ path: `backends.${name}`, ...place }],
-    ),
+    ...backendServices({ backends }),
     ...passThrough.map((place, index) => ({ path: `passThrough.${index}`, ...place })),
   ]
+}
+
+/** A service is not tried against itself. */
+function trialErrors({ backends }: Settings): string[] {
+  return Object.entries(backends).flatMap(([name, entry]) => {
+    if (entry === undefined || entry === 'in-process') return []
+    const { url, shadow, canary } = entry
+    const path = `backends.${name}`
+    const same = Object.entries({ shadow, canary }).filter(
+      ([, trial]) => trial && placeKey(trial.url) === placeKey(url),
+    )
+    return [
+      ...same.map(([kind]) => `${path}.${kind}.url: must differ from ${path}.url`),
+      ...(canary?.sticky === 'account' && canary.workspaces.length > 0
+        ? [`${path}.canary.workspaces: needs ${path}.canary.sticky: workspace`]
+        : []),
+    ]
+  })
 }
 
 /** With a shared audience, one upstream could replay its call assertions at the other. */
@@ -108,6 +143,10 @@ function audienceErrors(settings: Settings): string[] {
     const other = upstreams.slice(0, index).find((one) => one.audience === audience && one.url !== url)
     return other ? [`${path}.audience: must differ from that of ${other.path}, which has another url`] : []
   })
+}
+
+function placeKey(url: string): string {
+  return URL.parse(url)?.href.replace(/\/$/, '') ?? url
 }
 
 function codedValueErrors({ codedValues }: Settings): string[] {

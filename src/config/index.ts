@@ -3,9 +3,14 @@
  * catalogue. Start with `schema.ts`, then `load.ts`.
  */
 export {
+  backendServices,
+  type CanaryConfiguration,
   maxReplyBytesOf,
   type PassThroughPrefix,
   placeOf,
+  type ShadowConfiguration,
+  type TrialConfiguration,
+  trialOf,
   type UpstreamConfiguration,
   upstreamSettings,
 } from './backends.ts'

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { CORE_SCHEMA, loadAll, mergeTag } from 'js-yaml'
 import { z } from 'zod'
 import { isRecord } from '../kernel/index.ts'
-import { crossFieldErrors } from './cross-field-rules.ts'
+import { crossFieldErrors, inProcessErrors } from './cross-field-rules.ts'
 import {
   checkErrors,
   defaultLayers,
@@ -77,7 +77,7 @@ export function loadConfiguration(given: Variables, domains: readonly SettingsOw
   const parsed = schema.safeParse(tree, { error: explainIssue })
   errors.push(...toErrorLines(parsed.error?.issues ?? []))
   if (parsed.success) errors.push(...crossFieldErrors(parsed.data))
-  errors.push(...checkErrors(domains, tree))
+  errors.push(...inProcessErrors(tree), ...checkErrors(domains, tree))
   const environment = {
     dataDirectory: resolve(variables.PORTICO_DATA_DIR ?? defaultDataDirectory),
     secretKeys: new Secret(secretKeysOf(variables, errors)),

@@ -226,7 +226,10 @@ function plainErrors(
   const { kind, endpoint } = files.storage
   const variable = kind === 's3' && endpoint === undefined && storageEndpoints.find((name) => variables[name])
   const places = [
-    ...Object.entries(backends).map(([name, place]) => [`backends.${name}`, 'url', place] as const),
+    ...Object.entries(backends).flatMap(([name, place]) => [
+      [`backends.${name}`, 'url', place] as const,
+      ...['shadow', 'canary'].map((kind) => [`backends.${name}.${kind}`, 'url', valueAt(place, kind)] as const),
+    ]),
     ...passThrough.map((place, index) => [`passThrough.${index}`, 'url', place] as const),
     ...connections.map(([path, setting]) => [path, setting, valueAt(tree, path)] as const),
   ].map(([path, setting, place]) => ({ path, name: `${path}.${setting}`, url: valueAt(place, setting), place }))

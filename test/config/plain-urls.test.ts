@@ -58,6 +58,8 @@ const settingsWithUrl: Readonly<Record<string, object>> = {
     money: { exchange: { provider: { url: plain, refreshMs: 1_000, staleAfterMs: 9_000 } } },
   },
   'backends.<name>.url': { backends: { transfers: { url: plain } } },
+  'backends.<name>.shadow.url': { backends: { transfers: { url: 'in-process', shadow: { url: plain, share: 1 } } } },
+  'backends.<name>.canary.url': { backends: { transfers: { url: 'in-process', canary: { url: plain } } } },
   'passThrough[].url': {
     passThrough: [
       {

@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { errorCode, type Instant } from '../../kernel/index.ts'
+import { backendServices } from '../backends.ts'
 import type { Configuration } from '../schema.ts'
 
 interface TlsFiles {
@@ -89,12 +90,12 @@ export function tlsFileErrors(
 ): string[] {
   const files = new TlsFileCheck(now)
   const upstreams = [
-    ...Object.entries(backends).map(([name, place]) => [`backends.${name}`, place] as const),
-    ...passThrough.map((place, index) => [`passThrough.${index}`, place] as const),
+    ...backendServices({ backends }),
+    ...passThrough.map(({ tls }, index) => ({ path: `passThrough.${index}`, tls })),
   ]
-  for (const [path, place] of upstreams)
-    if (place !== undefined && place !== 'in-process' && place.tls) {
-      const { caFile, certFile, keyFile } = place.tls
+  for (const { path, tls } of upstreams)
+    if (tls) {
+      const { caFile, certFile, keyFile } = tls
       const names = { ca: `${path}.tls.caFile`, cert: `${path}.tls.certFile`, key: `${path}.tls.keyFile` }
       files.check(names, { ca: caFile, cert: certFile, key: keyFile })
     }
