@@ -1,5 +1,5 @@
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express'
-import type { Backends } from './backends/index.ts'
+import { type Backends, type TrialStagePorts, trialStage } from './backends/index.ts'
 import type { Configuration } from './config/index.ts'
 import {
   type AccessCache,
@@ -54,8 +54,9 @@ export interface PipelineParts {
   authentication: AuthenticationPort
   stepUps: StepUpPort
   access: AccessCache
-  backends: Backends
+  backends: Pick<Backends, 'backendOf' | 'trialOf'>
   recorded: RecordedCommands
+  trials: Omit<TrialStagePorts, 'trialOf'>
   streams: OpenStreams
   cookies: SessionCookies
   origins: AllowedOrigins
@@ -95,7 +96,8 @@ export function gatewayPipeline(parts: PipelineParts): Pipeline {
     binding === 'purpose'
       ? spendStepUpBy(stepUps)
       : findStepUpBy(authenticateStage(authenticationParts, 'store'), stepUpMs)
-  const serve = recordCommandsStage(parts.recorded, dispatchStage(backends.backendOf))
+  const dispatch = trialStage({ ...parts.trials, trialOf: backends.trialOf }, dispatchStage(backends.backendOf))
+  const serve = recordCommandsStage(parts.recorded, dispatch)
   const relayEvents = relayEventsStage({ streams, checkCaller, maxBufferedBytes, durations }, serve)
   const relaySockets = relaySocketsStage(
     { streams, checkCaller, durations, onClosed: parts.onSocketClosed },
@@ -139,8 +141,8 @@ export function siteLimit({ settings, limits }: Pick<PipelineParts, 'settings' |
   return createSiteLimit(limits, settings, createClientResolver(settings.portals))
 }
 
-export interface ServicePipelineParts
-  extends Pick<PipelineParts, 'settings' | 'backends' | 'tracing' | 'streams' | 'durations'> {
+export interface ServicePipelineParts extends Pick<PipelineParts, 'settings' | 'tracing' | 'streams' | 'durations'> {
+  backends: Pick<Backends, 'backendOf'>
   callAssertion: Stage
 }
 

@@ -52,7 +52,7 @@ export function createAssertionCache(
   audience: string,
   ttlMs: number,
   clock: Clock,
-): (call: Call) => MaybePromise<string> {
+): (call: ForwardedCaller) => MaybePromise<string> {
   const signed = createTtlCache<string>(clock, { ms: ttlMs / 2, max: maxAssertions })
   return (call) => signed.read(keyOf(call), () => signer.sign({ audience, claims: toClaims(call), ttlMs: ttlMs }))
 }
@@ -74,7 +74,7 @@ function workspaceClaims({ id, isOwner, permissions }: WorkspaceAccess) {
 }
 
 /** The key contains every value that `toClaims` uses. */
-function keyOf({ portal, caller, workspace }: Call): string {
+function keyOf({ portal, caller, workspace }: ForwardedCaller): string {
   return (
     `${portal} ${caller?.accountId} ${caller?.sessionId} ${caller?.apiKeyId} ${caller?.steppedUpAt} ` +
     `${workspace?.id} ${workspace?.isOwner} ${digestOf(caller?.permissions)} ${digestOf(workspace?.permissions)}`

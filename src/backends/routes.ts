@@ -1,4 +1,11 @@
-import { type Configuration, maxReplyBytesOf, placeOf, type UpstreamConfiguration } from '../config/index.ts'
+import {
+  type Configuration,
+  maxReplyBytesOf,
+  placeOf,
+  type TrialConfiguration,
+  trialOf,
+  type UpstreamConfiguration,
+} from '../config/index.ts'
 import type { Catalogue } from '../contract/index.ts'
 import {
   type AssertionSigner,
@@ -7,10 +14,14 @@ import {
   domainOf,
   type HandlerTable,
   type Operation,
+  type Randomness,
   type Timer,
 } from '../kernel/index.ts'
 import { type Backend, createInProcessBackend } from './backend.ts'
 import { createAssertionCache } from './call-assertion.ts'
+import type { TrialMetrics } from './trial/metrics.ts'
+import type { TrialBook } from './trial/trial-book.ts'
+import { openTrials, type Trial, type TrialState, trialStates } from './trial/trials.ts'
 import type { UpstreamMetrics } from './upstream/metrics.ts'
 import type { StartAttempt, Upstream } from './upstream/upstream.ts'
 
@@ -18,6 +29,8 @@ type Placement = Pick<Configuration, 'backends' | 'assertion' | 'streams'>
 
 export interface Routes {
   backendOf(domain: string): Backend
+  /** Null for a domain without a shadow and a canary. */
+  trialOf(domain: string): Trial | null
   /** Closes the connections once every call that may still use them has ended or timed out. */
   retire(): void
   /** A second call returns the promise of the first. */
@@ -31,6 +44,7 @@ export interface RoutesPorts {
   clock: Clock
   durations: Durations
   metrics: UpstreamMetrics
+  trials: { book: TrialBook; metrics: TrialMetrics; randomness: Randomness }
   startAttempt?: StartAttempt | undefined
   catalogue: Pick<Catalogue, 'isCode' | 'isRoutable' | 'routableDomains'>
 }
@@ -49,17 +63,19 @@ export async function createRoutes({
   clock,
   durations,
   metrics,
+  trials,
   startAttempt,
   catalogue,
 }: RoutesPorts): Promise<Routes> {
   const upstreams = new Map<string, Upstream>()
+  const { isCode } = catalogue
+  const assertionFor = (audience: string) => createAssertionCache(signer, audience, settings.assertion.ttlMs, clock)
   const upstreamFor = async (place: UpstreamConfiguration): Promise<Upstream> => {
     const { createUpstream } = await import('./upstream/upstream.ts')
     const key = JSON.stringify(place)
     const known = upstreams.get(key)
     if (known) return known
-    const assertionOf = createAssertionCache(signer, place.audience, settings.assertion.ttlMs, clock)
-    const { isCode } = catalogue
+    const assertionOf = assertionFor(place.audience)
     const upstream = createUpstream(place, { assertionOf, metrics, startAttempt, isCode, durations }, settings.streams)
     upstreams.set(key, upstream)
     return upstream
@@ -69,17 +85,24 @@ export async function createRoutes({
     const place = placeOf(settings, domain)
     if (place !== 'in-process') byDomain.set(domain, await upstreamFor(place))
   }
+  const { book, metrics: trialMetrics, randomness } = trials
+  const tried = await openTrials(settings, catalogue.routableDomains, {
+    ...{ book, randomness, durations, isCode, assertionFor, upstreamFor },
+    ...{ metrics: trialMetrics, upstreamMetrics: metrics },
+  })
   let retirement: Timer | undefined
   let closing: Promise<unknown> | undefined
   const close = async (): Promise<void> => {
     retirement?.close()
     // undici's pool rejects a second call of `close`.
-    closing ??= Promise.all([...upstreams.values()].map((upstream) => upstream.close()))
+    closing ??= Promise.all([tried.close(), ...[...upstreams.values()].map((upstream) => upstream.close())])
     await closing
   }
   return {
     backendOf: (domain) => byDomain.get(domain) ?? inProcess,
+    trialOf: tried.of,
     retire: () => {
+      tried.retire()
       for (const upstream of upstreams.values()) upstream.retire()
       const delayMs = maxTimeoutMs(settings.backends) + graceMs
       // Nothing awaits this promise, and an unhandled rejection would end the process.
@@ -92,6 +115,9 @@ export async function createRoutes({
 
 export interface Backends {
   backendOf(operation: Operation): Backend
+  /** Null for an operation whose backend has neither a shadow nor a canary. */
+  trialOf(operation: Operation): Trial | null
+  trialStates(): TrialState[]
   /** Calls in progress finish at their current backend. If several replacements overlap, the last one applies. */
   replace(settings: Pick<Placement, 'backends'>): Promise<void>
   close(): Promise<void>
@@ -118,14 +144,21 @@ export async function createBackends(ports: BackendPorts): Promise<Backends> {
   const routesFor = ({ backends }: Pick<Placement, 'backends'>): Promise<Routes> =>
     createRoutes({ ...ports, inProcess, settings: { assertion, streams, backends } })
   let routes = await routesFor(ports.settings)
+  let current: Pick<Placement, 'backends'> = ports.settings
   // Replacements run one after the other.
   let replacement: Promise<unknown> = Promise.resolve()
   const replaceRoutes = async (settings: Pick<Placement, 'backends'>): Promise<void> => {
     const next = await routesFor(settings)
     routes.retire()
     routes = next
+    current = settings
+    ports.trials.book.retain(trialsIn(settings))
   }
+  const { routableDomains } = ports.catalogue
+  const trialsIn = (settings: Pick<Placement, 'backends'>) => routableDomains.map((name) => trialOf(settings, name))
   return {
+    trialOf: ({ id }) => routes.trialOf(domainOf(id)),
+    trialStates: () => trialStates(current, routableDomains, ports.trials.book),
     backendOf: ({ id }) => {
       const prefix = prefixes.get(id)
       if (prefix) return prefix
@@ -145,9 +178,16 @@ export async function createBackends(ports: BackendPorts): Promise<Backends> {
 
 function maxTimeoutMs(backends: Configuration['backends']): number {
   return Object.values(backends).reduce(
-    (max, place) => (typeof place === 'object' ? Math.max(max, place.timeoutMs, place.streamTimeoutMs) : max),
+    (max, place) =>
+      typeof place === 'object'
+        ? Math.max(max, place.timeoutMs, place.streamTimeoutMs, ...canaryTimeouts(place.canary))
+        : max,
     0,
   )
+}
+
+function canaryTimeouts(canary: TrialConfiguration['canary'] | undefined): number[] {
+  return canary ? [canary.timeoutMs, canary.streamTimeoutMs] : []
 }
 
 async function openPrefixes(ports: BackendPorts) {

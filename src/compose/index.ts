@@ -5,7 +5,7 @@
  */
 import type { Server } from 'node:http'
 import type { Logger } from 'pino'
-import { createBackends, createUpstreamMetrics, HandlerDeadline } from '../backends/index.ts'
+import { copyToShadow, createBackends, createUpstreamMetrics, HandlerDeadline } from '../backends/index.ts'
 import { operatorRoles } from '../banking/index.ts'
 import { packageVersion } from '../config/env.ts'
 import { type Configuration, replaceLimits } from '../config/index.ts'
@@ -55,6 +55,7 @@ import { openInfrastructure, type ProcessPorts } from './infrastructure.ts'
 import { type JobPace, type RunJob, startJobs } from './jobs.ts'
 import { findSplitLedger, splitLedgerWarning, watchLedger } from './ledger.ts'
 import { composeObservations, composeOperations, composeReplicas } from './operations/index.ts'
+import { composeTrials } from './operations/trials.ts'
 import { operationsBelow, passThroughOf } from './pass-through.ts'
 import { buildPipeline, createDraining, type Parts, portalApp, withChannelSessionMetrics } from './portal.ts'
 import { assertNoSeededAccounts, composeSeed } from './seed.ts'
@@ -121,6 +122,7 @@ export async function compose(
   const traffic = createTraffic(infrastructure.clock)
   const sequencer = await startSequencer({ ...parts, registry: metrics.registry }, building)
   const { app, upgrades } = portalApp(parts, pipeline, tracing, (finished) => {
+    copyToShadow(backends, finished)
     explain.record(finished)
     traffic.record(finished)
     if (finished.call && finished.call.method !== 'GET') sequencer.wake()
@@ -142,6 +144,7 @@ export async function compose(
     explain: (id) => [...explain.explain(id), ...reactions.explain(id)],
     requests: explain,
     traffic,
+    trialStates: backends.trialStates,
   })
   const runJob = await startJobs(
     { ...parts, registry: metrics.registry, sources: sequencer.sources, onReaction: reactions.record, spans, pace },
@@ -242,6 +245,7 @@ export async function composeParts(
     identity,
     domains,
     passThrough,
+    trials: composeTrials(infrastructure, logger, metrics.registry),
     sites,
     self: ports.self,
   }
@@ -305,6 +309,7 @@ function buildBackends(parts: Parts, observations: HandlerTable, tracing: Tracin
     clock: infrastructure.clock,
     durations: infrastructure.durations,
     metrics: createUpstreamMetrics(metrics.registry, logger, infrastructure.dependencies),
+    trials: parts.trials,
     startAttempt: tracing?.startAttempt,
     catalogue,
     prefixes: passThrough.map(({ route, place }) => ({ operationId: route.operation.id, place })),

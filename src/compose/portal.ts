@@ -44,12 +44,13 @@ import { recordRefusal } from '../platform/audit/index.ts'
 import { isBlobStoreUnavailable } from '../platform/blobs/index.ts'
 import { RequestProofs } from '../platform/proofs/index.ts'
 import { isRedisUnavailable } from '../platform/redis/index.ts'
-import { ServiceCommands } from '../platform/service-commands/index.ts'
+import { recordPlace, ServiceCommands } from '../platform/service-commands/index.ts'
 import { createSocketMetrics, type Metrics, type PerimeterMetrics } from '../platform/telemetry/index.ts'
 import type { Process } from '../platform/tracing/index.ts'
 import { buildOpenApiDocument, catalogueOfPortal } from './catalogue.ts'
 import type { Domains } from './domains.ts'
 import type { Infrastructure } from './infrastructure.ts'
+import type { TrialParts } from './operations/trials.ts'
 import type { PassThrough } from './pass-through.ts'
 import { demoSignIn } from './seed.ts'
 
@@ -64,6 +65,7 @@ export interface Parts {
   identity: Identity
   domains: Domains
   passThrough: readonly PassThrough[]
+  trials: TrialParts
   /** Null in a domain service. */
   sites: Sites | null
   /** In logs. */
@@ -77,7 +79,19 @@ const refuseApiKeys: AuthenticationPort['apiKey'] = async () => {
 const noWorkspaces: WorkspacePort = { enter: refuseWorkspaces, stay: refuseWorkspaces, identify: refuseWorkspaces }
 
 export function buildPipeline(
-  { catalogue, isGateway, settings, infrastructure, logger, metrics, perimeter, identity, domains, self }: Parts,
+  {
+    catalogue,
+    isGateway,
+    settings,
+    infrastructure,
+    logger,
+    metrics,
+    perimeter,
+    identity,
+    domains,
+    trials,
+    self,
+  }: Parts,
   backends: Backends,
   streams: OpenStreams,
   tracing: Tracing | null,
@@ -101,8 +115,17 @@ export function buildPipeline(
         recorded: {
           commands: new ServiceCommands(infrastructure),
           isRecorded: ({ id }) => domains.remoteOperations.has(id),
-          timeoutMsOf: (operation) => backends.backendOf(operation).timeoutMs ?? 0,
+          timeoutMsOf: (operation) =>
+            Math.max(
+              backends.backendOf(operation).timeoutMs ?? 0,
+              backends.trialOf(operation)?.canary?.backend.timeoutMs ?? 0,
+            ),
           onReplayed: metrics.commandReplayed,
+        },
+        trials: {
+          countCanary: trials.metrics.countCanary,
+          recordPlace: (command, place) =>
+            recordPlace(infrastructure.database, command, place, infrastructure.clock.now()),
         },
         streams,
         cookies: createSessionCookies(settings),

@@ -9,11 +9,11 @@ export interface PubSub {
 
 export type Listener = (text: string) => void
 
-const topics = ['session-changed', 'events-sequenced', 'replicas'] as const
+const topics = ['session-changed', 'events-sequenced', 'replicas', 'canaries'] as const
 
 /**
  * `session-changed`: the id of a session that has ended or changed. `events-sequenced`: no text. `replicas`: messages of
- * replicas.ts.
+ * replicas.ts. `canaries`: messages of src/backends/trial/trial-book.ts.
  */
 export type Topic = (typeof topics)[number]
 

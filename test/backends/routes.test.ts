@@ -15,7 +15,7 @@ import { arrivedCall } from '../harness/call.ts'
 import { createMovableDurations, type MovableDurations } from '../harness/durations.ts'
 import { json, startRawUpstream } from '../harness/raw-upstream.ts'
 import { testSettings, upstreamAt } from '../harness/settings.ts'
-import { openUpstream } from '../harness/upstream.ts'
+import { openUpstream, trialsOf } from '../harness/upstream.ts'
 import { testClock } from '../identity/clock.ts'
 
 afterEach(() => {
@@ -44,6 +44,7 @@ function routesTo(
     clock: testClock(),
     durations,
     metrics: createUpstreamMetrics(registry),
+    trials: trialsOf(registry, durations),
   })
 }
 
@@ -145,6 +146,7 @@ function startHere(registry = new Registry(), sign = async (_: { ttlMs: number }
     clock: testClock(),
     durations,
     metrics: createUpstreamMetrics(registry),
+    trials: trialsOf(registry, durations),
   })
 }
 

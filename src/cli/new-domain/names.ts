@@ -7,6 +7,7 @@ export const portalTables: ReadonlySet<string> = new Set([
   'audit_log',
   'backup_codes',
   'channel_keys',
+  'command_places',
   'development_outbox',
   'event_head',
   'event_outbox',

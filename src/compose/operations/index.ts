@@ -1,3 +1,4 @@
+import type { TrialState } from '../../backends/index.ts'
 import { packageVersion } from '../../config/env.ts'
 import { hasAppCode } from '../../config/index.ts'
 import {
@@ -47,6 +48,7 @@ interface OperationsParts extends Parts {
   isDraining(): boolean
   requests: Pick<ExplainLog, 'find'>
   traffic: Traffic
+  trialStates(): readonly TrialState[]
   /** The records of this process about a request, an event or an object, newest first. */
   explain(id: string): readonly object[]
 }
@@ -145,7 +147,7 @@ function answerQuestions(parts: OperationsParts, startedAt: Instant): void {
       intact: verified.broken === null,
       entriesChecked: verified.entriesChecked,
     }
-    return { ...(await readReplicaStatus(replica)), auditVerified }
+    return { ...(await readReplicaStatus(replica)), auditVerified, trials: parts.trialStates() }
   })
   replicas.answer(questions.explain, async (id) => explain(id).slice(0, maxExplanations))
   // A domain service would count each request of a gateway again.

@@ -1,4 +1,5 @@
 import { type Clock, type Code, type HookRun, type Instant, thrownMessage, toIso } from '../../kernel/index.ts'
+import type { TrialUse } from '../pipeline/call.ts'
 import { Recent } from './recent.ts'
 import type { FinishedRequest } from './request-log.ts'
 
@@ -20,6 +21,8 @@ export interface Decision {
   ms: number
   /** The hooks of other domains, in order. Absent if the operation has none, or a service runs them. */
   hooks?: readonly HookRun[]
+  /** Whether a canary served the request, and the verdict of the shadow, which follows the response. Absent without them. */
+  trial?: TrialUse
   /** The last stage that started; -1 if no operation was matched. */
   stageIndex: number
   /** Times from performance.now(). */
@@ -97,6 +100,7 @@ function toDecision(
     internal: (includesErrors && refusal && thrownMessage(refusal)) || (refusal?.detail.internal ?? null),
     ms: roundMs(ms),
     ...(call?.hookRuns && call.hookRuns.length > 0 && { hooks: call.hookRuns }),
+    ...(call?.trial && { trial: call.trial }),
     stageIndex: call?.stageIndex ?? -1,
     startedAt: endedAt - ms,
     endedAt,

@@ -15,6 +15,9 @@ export const permissions = {
 export const requestOutcomes = ['passed', 'refused', 'failed', 'abandoned'] as const
 export type RequestOutcome = (typeof requestOutcomes)[number]
 
+export const servedBy = ['backend', 'canary'] as const
+export const shadowVerdicts = ['pending', 'equal', 'different', 'failed', 'skipped'] as const
+
 /** The kinds of work that wait for operators. */
 export type OperatorQueue =
   | 'TRANSFER_APPROVAL'
@@ -95,6 +98,16 @@ const Stage = z.object({
   ms: z.number().nullable().meta({ description: 'Null for stages that do not wait.' }),
 })
 
+const TrialUse = z.object({
+  servedBy: z.enum(servedBy),
+  rule: z.string().meta({
+    description: 'Why: `named`, `share`, `no key`, `returned` or `same key`, or `none` if the domain has no canary.',
+  }),
+  shadow: z.enum(shadowVerdicts).nullable().meta({
+    description: 'The comparison with the shadow, which follows the response. Null if no copy was sent.',
+  }),
+})
+
 const Explanation = z.object({
   ...request,
   idempotencyKey: z.string().nullable(),
@@ -102,6 +115,7 @@ const Explanation = z.object({
   hooks: z
     .array(z.object({ domain: z.string(), verdict: z.enum(['running', 'passed', 'refused', 'failed']) }))
     .meta({ description: 'The hooks of other domains, in order.' }),
+  trial: TrialUse.nullable().meta({ description: 'Null if the backend has neither a shadow nor a canary.' }),
   stages: z.array(Stage).meta({ description: 'In order. The stage that refused the request is the last one reached.' }),
 })
 
@@ -150,6 +164,46 @@ const Circuit = z.object({
   circuit: z.string().meta({ description: '`closed`, `half open` or `open`.' }),
 })
 
+const Trial = z.object({
+  replica: z.string(),
+  domains: z.array(z.string()).meta({ description: 'The domains that share the settings.' }),
+  backend: z.string().meta({ description: '`in-process`, or the URL of the service.' }),
+  canary: z
+    .object({
+      url: z.string(),
+      isReturned: z
+        .boolean()
+        .meta({ description: 'Whether the backend serves all requests again, because too many failed.' }),
+      share: z.number().meta({ description: 'From 0 to 1.' }),
+      named: z.int().meta({ description: 'Number of accounts and workspaces that the settings name.' }),
+      requests: z.int().meta({ description: 'At this replica within the window of `maxErrorShare`.' }),
+      failures: z.int(),
+    })
+    .nullable(),
+  shadow: z
+    .object({
+      url: z.string(),
+      share: z.number().meta({ description: 'From 0 to 1.' }),
+      differences: z
+        .array(
+          z.object({
+            operation: z.string(),
+            kind: z.string().meta({
+              description: '`refusal`, `invalid`, `schema`, `missing`, `added`, `type`, `value` or `length`.',
+            }),
+            path: z
+              .string()
+              .meta({ description: 'The field of the reply, without indexes of lists. `$` is the reply.' }),
+            count: z.int(),
+            firstAt: timestamp,
+            lastAt: timestamp,
+          }),
+        )
+        .meta({ description: 'The latest first, up to 100. Contains no values.' }),
+    })
+    .nullable(),
+})
+
 const LedgerState = z.object({
   checkedAt: timestamp,
   wholeCheckedAt: timestamp.nullable().meta({ description: 'The last check of all entries.' }),
@@ -184,6 +238,7 @@ export const readOverview = operation({
     replicas: z.array(Replica),
     missing,
     circuits: z.array(Circuit).meta({ description: 'Of each backend, as each replica sees it.' }),
+    trials: z.array(Trial).meta({ description: 'The shadows and canaries of backends, as each replica sees them.' }),
     ledger: LedgerState.nullable().meta({ description: 'Null without a check, and if the store did not answer.' }),
     audit: AuditState,
     sessions: z

@@ -56,6 +56,7 @@ export function toStateViews({ replicas, missing, shared }: Status) {
     circuits: replicas.flatMap(({ replica, backends }) =>
       Object.entries(backends).map(([backend, circuit]) => ({ replica, backend, circuit })),
     ),
+    trials: replicas.flatMap(({ replica, trials }) => (trials ?? []).map((trial) => ({ replica, ...trial }))),
     ledger: shared.ledger,
     audit: {
       verifiedAt: shared.audit?.at ?? null,

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { invalid, isRecord, type Page, startCursor, toCursorPage, toInstant, toIso } from '../../kernel/index.ts'
 import type { Gathered } from '../../platform/replicas.ts'
 import { type ExplainLog, isNamed } from '../observability/explain.ts'
-import { type RequestOutcome, requestOutcomes } from './contract.ts'
+import { type RequestOutcome, requestOutcomes, servedBy, shadowVerdicts } from './contract.ts'
 
 /*
  * The lists of requests: each replica selects from those that it has recorded, and the replica that was asked merges the
@@ -136,6 +136,14 @@ const Explained = z.object({
   hooks: z
     .array(z.object({ domain: z.string(), verdict: z.enum(['running', 'passed', 'refused', 'failed']) }))
     .default([]),
+  trial: z
+    .object({
+      servedBy: z.enum(servedBy),
+      rule: z.string(),
+      shadow: z.enum(shadowVerdicts).nullable(),
+    })
+    .nullable()
+    .default(null),
   stages: z.array(
     z.object({
       stage: z.string(),

@@ -1,5 +1,36 @@
 import * as z from 'zod'
 
+const trial = z.object({
+  domains: z.array(z.string()),
+  backend: z.string(),
+  canary: z
+    .object({
+      url: z.string(),
+      isReturned: z.boolean(),
+      share: z.number(),
+      named: z.number(),
+      requests: z.number(),
+      failures: z.number(),
+    })
+    .nullable(),
+  shadow: z
+    .object({
+      url: z.string(),
+      share: z.number(),
+      differences: z.array(
+        z.object({
+          operation: z.string(),
+          kind: z.string(),
+          path: z.string(),
+          count: z.number(),
+          firstAt: z.string(),
+          lastAt: z.string(),
+        }),
+      ),
+    })
+    .nullable(),
+})
+
 /** One replica's answer. Another version may send other fields, which are ignored. */
 export const ReplicaStatus = z.object({
   version: z.string(),
@@ -13,6 +44,8 @@ export const ReplicaStatus = z.object({
   reasons: z.record(z.string(), z.string()),
   /** The circuit of each upstream: `closed`, `half open` or `open`. */
   backends: z.record(z.string(), z.string()),
+  /** The shadows and canaries of backends. */
+  trials: z.array(trial).nullish(),
   /** Waiting work by queue. */
   queues: z.record(z.string(), z.number()),
   clockSkewSeconds: z.number(),

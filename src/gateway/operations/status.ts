@@ -98,9 +98,10 @@ export async function gatherStatus(replicas: Replicas, shared: () => Promise<Sha
   const isWithoutRedis = known.some(({ checks }) => checks.cache === 'failed')
   const silence = isWithoutRedis ? 'cannot be asked while Redis does not answer' : 'does not answer'
   const problems = [
-    ...known.flatMap(({ replica, readiness, checks, backends }) => [
+    ...known.flatMap(({ replica, readiness, checks, backends, trials }) => [
       ...(readiness === 'unready' ? [`${replica} is not ready: ${failedOf(checks)}`] : []),
       ...limitationsOf({ checks, backends }).map((limitation) => `${replica}: ${limitation}`),
+      ...returnedCanaries(trials ?? []).map((url) => `${replica}: the canary ${url} has returned`),
     ]),
     ...absent.map(({ replica }) => `${replica} ${silence}`),
     ...(store.ledger && store.ledger.discrepancies > 0 ? [`the ledger is broken: ${store.ledger.brokenRule}`] : []),
@@ -129,6 +130,10 @@ function limitationsOf({ checks, backends }: Pick<z.output<typeof ReplicaStatus>
     ...limited.map(([name, state]) => `${name} is ${state}`),
     ...broken.map(([name, state]) => `the circuit of ${name} is ${state}`),
   ]
+}
+
+function returnedCanaries(trials: NonNullable<z.output<typeof ReplicaStatus>['trials']>): string[] {
+  return trials.flatMap(({ canary }) => (canary?.isReturned ? [canary.url] : []))
 }
 
 async function samplesOf(registry: Registry, name: string) {

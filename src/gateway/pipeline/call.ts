@@ -119,6 +119,24 @@ export interface UpstreamUse {
 }
 
 /**
+ * Why a canary or the backend served a request. `named` and `share`: the settings select the canary, or not. `no key`: the
+ * request has neither a workspace nor an account. `returned`: too many requests at the canary failed. `same key`: a command
+ * with this idempotency key was sent there before. `none`: the domain has no canary.
+ */
+export type TrialRule = 'none' | 'named' | 'share' | 'no key' | 'returned' | 'same key'
+
+/** `skipped`: too many copies waited. `failed`: the shadow did not reply. */
+export type ShadowVerdict = 'pending' | 'equal' | 'different' | 'failed' | 'skipped'
+
+/** How a request passed a backend that has a shadow or a canary. */
+export interface TrialUse {
+  servedBy: 'backend' | 'canary'
+  rule: TrialRule
+  /** Null if no copy was sent. Changes after the response. */
+  shadow: ShadowVerdict | null
+}
+
+/**
  * The elements are doubles: storing the first time in an array of small integers would convert it, which costs more
  * than reading the clock.
  */
@@ -207,6 +225,8 @@ export class Call implements IncomingRequest {
   trace: CallTrace | null = null
   /** Set by the backend. Null if no service was called. */
   upstream: UpstreamUse | null = null
+  /** Set by the stage `serve` if the backend has a shadow or a canary. */
+  trial: TrialUse | null = null
   /** True for HEAD. The gateway forwards this to a domain service. */
   headOnly: boolean
 

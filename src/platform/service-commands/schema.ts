@@ -17,9 +17,22 @@ interface ServiceCommandsTable {
   createdAt: Timestamp
 }
 
+/** Where the first request of a command of a domain with a canary was sent. */
+interface CommandPlacesTable {
+  accountBizId: AccountId
+  /** The nil UUID without a workspace. */
+  workspaceBizId: string
+  operation: string
+  requestId: string
+  /** `in-process`, or the URL of a service. */
+  place: string
+  createdAt: Timestamp
+}
+
 declare module '../../database/tables.ts' {
   interface Tables {
     service_commands: ServiceCommandsTable
+    command_places: CommandPlacesTable
   }
 }
 
@@ -38,5 +51,17 @@ export const migrations = [
       PRIMARY KEY (account_biz_id, workspace_biz_id, operation, request_id)
     )`,
     `CREATE INDEX service_commands_at ON service_commands (created_at)`,
+  ]),
+  sqlMigration('002-command-places', [
+    `CREATE TABLE command_places (
+      account_biz_id uuid NOT NULL,
+      workspace_biz_id uuid NOT NULL,
+      operation text NOT NULL,
+      request_id text NOT NULL,
+      place text NOT NULL,
+      created_at timestamptz NOT NULL,
+      PRIMARY KEY (account_biz_id, workspace_biz_id, operation, request_id)
+    )`,
+    `CREATE INDEX command_places_at ON command_places (created_at)`,
   ]),
 ]

@@ -69,8 +69,10 @@ export function expiredCommandCleanup({ database, clock }: Ports): JobKind {
     name: 'serviceCommands.deleteExpired',
     attempts: 1,
     everyMs: minutes(10),
-    work: (_payload, { signal }) =>
-      untilNotFull(batchSize, signal, (limit) => store.deleteExpired(database, clock.now(), limit)),
+    work: async (_payload, { signal }) => {
+      await untilNotFull(batchSize, signal, (limit) => store.deleteExpired(database, clock.now(), limit))
+      await untilNotFull(batchSize, signal, (limit) => store.deleteExpiredPlaces(database, clock.now(), limit))
+    },
   }
 }
 

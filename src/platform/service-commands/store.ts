@@ -67,6 +67,38 @@ export async function deleteClaim(tx: Tx, key: CommandKey, attempt: number): Pro
   await sql`DELETE FROM service_commands WHERE ${isCommand(key)} AND attempt = ${attempt}`.execute(tx)
 }
 
+/** A retry has the same values. */
+export type PlacedCommand = Omit<CommandKey, 'bodyHash'>
+
+/** Returns the place of the first request with this key within a day: `place`, if the key is new. */
+export async function recordPlace(
+  database: Database,
+  { account, workspace, operation, requestId }: PlacedCommand,
+  place: string,
+  at: Instant,
+): Promise<string> {
+  const { rows } = await sql<{ place: string }>`
+    INSERT INTO command_places AS known
+    VALUES (${account}::uuid, ${workspace ?? noWorkspace}::uuid, ${operation}, ${requestId}, ${place},
+            greatest(${toDate(at)}::timestamptz, clock_timestamp()))
+    ON CONFLICT (account_biz_id, workspace_biz_id, operation, request_id) DO UPDATE SET
+      place = CASE WHEN known.created_at <= ${expiry(at)} THEN excluded.place ELSE known.place END,
+      created_at = CASE WHEN known.created_at <= ${expiry(at)} THEN excluded.created_at ELSE known.created_at END
+    RETURNING place`.execute(database)
+  const [row] = rows
+  if (!row) throw new Error('the place of a command was not recorded')
+  return row.place
+}
+
+/** Returns the number of deleted places. */
+export async function deleteExpiredPlaces(database: Database, at: Instant, limit: number): Promise<number> {
+  const { numAffectedRows = 0n } = await sql`
+    DELETE FROM command_places WHERE ctid = ANY (ARRAY(
+      SELECT ctid FROM command_places WHERE created_at <= (SELECT ${expiry(at)})
+       ORDER BY created_at LIMIT ${limit} FOR UPDATE SKIP LOCKED))`.execute(database)
+  return Number(numAffectedRows)
+}
+
 /** Returns the number of deleted commands. */
 export async function deleteExpired(database: Database, at: Instant, limit: number): Promise<number> {
   const { numAffectedRows = 0n } = await sql`

@@ -121,7 +121,7 @@ const tablesByTreatment = {
   ],
   history: [
     ...['audit_log', 'idempotency', 'ledger_accounts', 'ledger_entries', 'ledger_holds', 'orders', 'service_commands'],
-    ...['event_workspace_heads', 'events', 'wallets'],
+    ...['command_places', 'event_workspace_heads', 'events', 'wallets'],
   ],
   members: [
     ...['api_keys', 'webhooks', 'webhook_deliveries'],

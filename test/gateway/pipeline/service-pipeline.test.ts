@@ -72,7 +72,7 @@ describe('the pipeline of a domain service', () => {
         metrics: { changeOpen: () => undefined, countEnd: () => undefined, countRefused: () => undefined },
       }),
       durations: systemDurations,
-      backends: { backendOf: () => backend, replace: async () => undefined, close: async () => undefined },
+      backends: { backendOf: () => backend },
       callAssertion: callAssertionStage(
         { ...asserted, jwksUrl: `http://127.0.0.1:${address.port}/`, clockSkewMs: 0 },
         systemClock,

@@ -11,7 +11,7 @@ import {
   StreamReply,
   sessionCookieOf,
 } from '../../../kernel/index.ts'
-import { type Call, clientDisconnected, isCommand, type Stage } from '../call.ts'
+import { type Call, clientDisconnected, isCommand } from '../call.ts'
 
 /** A frozen reply is converted only once per schema. A stored reply was converted before its command was committed. */
 class ReplySerializer {
@@ -30,12 +30,14 @@ class ReplySerializer {
   }
 }
 
-export function dispatchStage(backendOf: (operation: Operation) => Backend): Stage {
+/** Default: the backend of the operation. */
+export type Dispatch = (call: Call, backend?: Backend) => Promise<void>
+
+export function dispatchStage(backendOf: (operation: Operation) => Backend): Dispatch {
   const serializer = new ReplySerializer()
-  return async (call) => {
+  return async (call, backend = backendOf(call.operation)) => {
     assertHandshake(call)
     assertAwaited(call)
-    const backend = backendOf(call.operation)
     const reply = await handleOnce(backend, call).catch((error: unknown) => {
       assertAwaited(call, error)
       throw toDeclared(call, backend, error)

@@ -69,7 +69,8 @@ test('stages run in order: authentication and permission precede the body', () =
     origins: { allows: never, assertOwnPage: never },
     stepUps: { spend: never },
     access: { enter: never, stay: never, identify: never, invalidate: never },
-    backends: { backendOf: never, replace: never, close: never },
+    backends: { backendOf: never, trialOf: never },
+    trials: { recordPlace: never, countCanary: never },
     recorded: {
       commands: { claim: never, succeed: never, refuse: never },
       isRecorded: never,
