@@ -143,7 +143,7 @@ const canary = upstream.extend({
     .enum(['workspace', 'account'])
     .default('workspace')
     .describe(
-      'What selects a request: its workspace, or its account. With `workspace`, the account selects requests without a workspace. Requests with neither stay at the backend.',
+      'Whether the workspace or the account of a request selects the service. With `workspace`, the account selects for requests without a workspace. Requests with neither stay at the backend.',
     ),
   accounts: z
     .array(z.uuid().toLowerCase())

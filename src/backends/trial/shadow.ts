@@ -17,9 +17,9 @@ import type { UpstreamMetrics } from '../upstream/metrics.ts'
 import { type IsCode, readReply, UpstreamRefusal } from '../upstream/reply.ts'
 import { buildRequest, type ForwardedCall } from '../upstream/request.ts'
 import { type Difference, ReplyComparison, rootPath } from './compare.ts'
+import { isShadowed, type Shadow } from './copies.ts'
 import type { DifferenceLog } from './difference-log.ts'
 import type { TrialMetrics } from './metrics.ts'
-import { isShadowed, type Shadow } from './trials.ts'
 
 export interface ShadowPorts {
   assertionOf(call: ForwardedCaller): MaybePromise<string>

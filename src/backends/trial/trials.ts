@@ -1,18 +1,10 @@
 import { type Configuration, placeOf, trialOf, type UpstreamConfiguration } from '../../config/index.ts'
-import type { Call, TrialUse } from '../../gateway/pipeline/call.ts'
-import { type Instant, type Operation, type Refusal, toIso } from '../../kernel/index.ts'
+import { type Instant, toIso } from '../../kernel/index.ts'
 import type { Backend } from '../backend.ts'
 import type { Canary } from './canary.ts'
+import type { Shadow } from './copies.ts'
 import type { ShadowPorts } from './shadow.ts'
 import type { TrialBook } from './trial-book.ts'
-
-/** Gets copies of reads after their responses were sent. */
-export interface Shadow {
-  /** Never throws. Sets the verdict in `use`, also later. `refusal` is null after a success. */
-  offer(call: Call, refusal: Refusal | null, use: TrialUse): void
-  retire(): void
-  close(): Promise<void>
-}
 
 /** The services that a domain tries besides its backend. */
 export interface Trial {
@@ -101,29 +93,6 @@ export async function openTrials(
       await Promise.all([...shadows.values()].map((shadow) => shadow.close()))
     },
   }
-}
-
-/** After the response. `call` is null if the request matched no operation, `status` if its client disconnected. */
-export function copyToShadow(
-  { trialOf }: { trialOf(operation: Operation): { shadow: Shadow | null } | null },
-  { call, refusal, status }: { call: Call | null; refusal: Refusal | null; status: number | null },
-): void {
-  // Only the stage `serve` sets `trial`, so earlier refusals are not copied.
-  if (call?.trial?.servedBy === 'backend' && status !== null)
-    trialOf(call.operation)?.shadow?.offer(call, refusal, call.trial)
-}
-
-/** Reads without effects: neither commands nor streams, nor reads that spend a step-up or emit events. */
-export function isShadowed({ method, reply, body, policy, emits = [] }: Operation): boolean {
-  return (
-    method === 'GET' &&
-    body === 'none' &&
-    typeof reply !== 'string' &&
-    !policy.idempotent &&
-    !policy.changesRights &&
-    policy.stepUp === false &&
-    emits.length === 0
-  )
 }
 
 /** Entries with the same settings are one. */

@@ -20,9 +20,6 @@ export function composeTrials(infrastructure: Infrastructure, logger: Logger, re
   return { book: new TrialBook({ ...infrastructure, metrics, onReturn }), metrics, randomness: systemRandomness }
 }
 
-/** The audit action of a canary whose requests the backend serves again. */
-export const canaryReturnAction = 'backends.returnCanary'
-
 function auditReturn({ database, background, clock, ids }: Infrastructure, { url, ...counts }: CanaryReturn): void {
   const at = clock.now()
   background.run('audit-canary', () =>
@@ -31,7 +28,7 @@ function auditReturn({ database, background, clock, ids }: Infrastructure, { url
       portal: 'SYSTEM',
       actorId: null,
       workspaceId: null,
-      action: canaryReturnAction,
+      action: 'backends.returnCanary',
       targetId: null,
       outcome: 'SUCCESS',
       requestId: ids.next(),

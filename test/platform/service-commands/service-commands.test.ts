@@ -5,6 +5,7 @@ import type { SentCommand } from '../../../src/platform/service-commands/index.t
 import {
   type CommandKey,
   expiredCommandCleanup,
+  recordPlace,
   ServiceCommands,
 } from '../../../src/platform/service-commands/index.ts'
 import { everyStore } from '../../ledger/stores.ts'
@@ -35,10 +36,12 @@ describe.each(stores)('commands of services on $name', ({ database }) => {
     },
     subject: { workspaceId: null, targetId: null },
   })
-  const makeOlder = (key: CommandKey, age: string) =>
-    sql`UPDATE service_commands SET created_at = created_at - ${age}::interval WHERE request_id = ${key.requestId}`.execute(
-      database,
-    )
+  const makeOlder = async (key: CommandKey, age: string) => {
+    for (const table of ['service_commands', 'command_places'])
+      await sql`UPDATE ${sql.table(table)} SET created_at = created_at - ${age}::interval WHERE request_id = ${key.requestId}`.execute(
+        database,
+      )
+  }
   const refusedWith = (code: string) => expect.objectContaining({ code })
 
   test('a reply is kept for 24 hours', async () => {
@@ -71,9 +74,26 @@ describe.each(stores)('commands of services on $name', ({ database }) => {
     expect(await commands.claim(key, 60_000)).toEqual({ reply: '{"attempt":2}' })
   })
 
+  test('the place of a command is that of its first request for 24 hours, also in parallel', async () => {
+    const key = newKey()
+    const record = (place: string, at = key) => recordPlace(database, at, place, clock.now())
+    const places = await Promise.all(['a', 'b', 'a', 'b', 'b'].map((place) => record(place)))
+    expect(new Set(places).size).toBe(1)
+    const [first = ''] = places
+    await makeOlder(key, '23 hours 59 minutes')
+    expect(await record('c')).toBe(first)
+    await makeOlder(key, '2 minutes')
+    expect([await record('c'), await record(first)]).toEqual(['c', 'c'])
+    expect(await record('d', { ...key, operation: 'labels.void' })).toBe('d')
+    expect(await record('d', { ...key, workspace: ids.next<'workspace'>() })).toBe('d')
+  })
+
   test('serviceCommands.deleteExpired: deletes a command older than a day, not a younger one', async () => {
     const [young, old] = [newKey(), newKey()]
-    for (const key of [young, old]) await commands.claim(key, 0)
+    for (const key of [young, old]) {
+      await commands.claim(key, 0)
+      await recordPlace(database, key, 'a', clock.now())
+    }
     await makeOlder(old, '25 hours')
     await makeOlder(young, '23 hours')
     const controller = new AbortController()
@@ -85,5 +105,8 @@ describe.each(stores)('commands of services on $name', ({ database }) => {
     const { rows } = await sql<{ id: string }>`SELECT request_id AS id FROM service_commands`.execute(database)
     const left = rows.map(({ id }) => id)
     expect([left.includes(young.requestId), left.includes(old.requestId)]).toEqual([true, false])
+    const places = await sql<{ id: string }>`SELECT request_id AS id FROM command_places`.execute(database)
+    const kept = places.rows.map(({ id }) => id)
+    expect([kept.includes(young.requestId), kept.includes(old.requestId)]).toEqual([true, false])
   })
 })
