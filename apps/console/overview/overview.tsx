@@ -9,6 +9,7 @@ import { Failure, QueryView } from '../../kit/states.tsx'
 import { Circuits, Replicas } from './deployment.tsx'
 import { Health } from './health.tsx'
 import { Traffic } from './traffic.tsx'
+import { Trials } from './trials.tsx'
 import { Waiting } from './waiting.tsx'
 import { WaitingByLists } from './waiting-by-lists.tsx'
 
@@ -44,7 +45,7 @@ function Observed() {
 }
 
 function Parts({ state }: { state: State }) {
-  const { queues, minutes, replicas, missing, circuits } = state
+  const { queues, minutes, replicas, missing, circuits, trials } = state
   return (
     <>
       <Waiting queues={queues} />
@@ -52,6 +53,7 @@ function Parts({ state }: { state: State }) {
       <Traffic minutes={minutes} />
       <Replicas replicas={replicas} missing={missing} />
       <Circuits circuits={circuits} />
+      <Trials trials={trials} />
     </>
   )
 }

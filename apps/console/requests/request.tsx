@@ -61,6 +61,7 @@ function DecisionView({ decision }: { decision: Decision }) {
           [t('requests.idempotencyKey'), <Id key="key" id={decision.idempotencyKey} />],
           [t('requests.traceId'), <Id key="trace" id={decision.traceId} />],
           ...linksOf(decision),
+          ...trialOf(decision),
         ]}
       />
       <h3>{t('requests.stages')}</h3>
@@ -70,6 +71,17 @@ function DecisionView({ decision }: { decision: Decision }) {
       <AuditLink requestId={decision.requestId} />
     </Section>
   )
+}
+
+/** Whether a canary served the request, and what a shadow replied. */
+function trialOf({ trial }: Decision): (readonly [string, ReactNode])[] {
+  if (trial === null) return []
+  const { servedBy, rule, shadow } = trial
+  return [
+    [t('requests.servedBy'), t(`requests.servedBy_${servedBy}`)],
+    [t('requests.rule'), <code key="rule">{rule}</code>],
+    [t('requests.shadow'), t(`requests.shadow_${shadow ?? 'none'}`)],
+  ]
 }
 
 function linksOf({ accountBizId, workspaceBizId }: Decision): (readonly [string, ReactNode])[] {

@@ -55,6 +55,10 @@ describe('the overview of the console in Chromium', needs(chromiumPath, 'Chromiu
     await page.reload()
     for (const text of ['Open: calls are refused', 'Half open: trying again', '2 discrepancies', 'Broken', 'gateway-2'])
       await page.getByText(text, { exact: text !== 'gateway-2' }).waitFor()
+    const canaries = page.getByRole('table', { name: 'Canaries' })
+    for (const text of ['Returned to the backend', '1 %', '3 of 20 requests']) await canaries.getByText(text).waitFor()
+    const differences = page.getByRole('table', { name: 'Shadow comparison' })
+    for (const text of ['payments.list', 'items.amount', 'Another value']) await differences.getByText(text).waitFor()
     await page.getByText(/^Peak 1,600$/).waitFor()
     await expect.poll(() => page.locator('figure canvas').count()).toBe(3)
     await inspect(visitor, 'console-overview-trouble')
@@ -104,6 +108,25 @@ const troubled = `(() => {
       circuits: [
         { replica, backend: 'payments', circuit: 'open' },
         { replica, backend: 'fx', circuit: 'half open' },
+      ],
+      trials: [
+        {
+          replica,
+          domains: ['payments', 'fx'],
+          backend: 'in-process',
+          canary: {
+            url: 'https://payments-next.internal.example/base',
+            ...{ isReturned: true, share: 0.01, named: 2, requests: 20, failures: 3 },
+          },
+          shadow: {
+            url: 'https://payments-next.internal.example/base',
+            share: 0.25,
+            differences: [
+              { operation: 'payments.list', kind: 'value', path: 'items.amount', count: 1200, firstAt: at, lastAt: at },
+              { operation: 'payments.read', kind: 'schema', path: 'owner.addresses.*.street', count: 1, firstAt: at, lastAt: at },
+            ],
+          },
+        },
       ],
       ledger: { checkedAt: at, wholeCheckedAt: null, discrepancies: 2, brokenRule: 'wallets-sum-to-postings' },
       audit: { verifiedAt: at, intact: false, head: '4711:' + 'a1'.repeat(32) },
