@@ -1,5 +1,5 @@
 import type { Overview } from 'portal-client'
-import { formatAge, formatCount, formatTime } from '../../kit/format.ts'
+import { formatAge, formatCount, formatShare, formatTime } from '../../kit/format.ts'
 import { t } from '../../kit/i18n.ts'
 import { Table } from '../../kit/list.tsx'
 import { Section } from '../../kit/page.tsx'
@@ -116,8 +116,4 @@ const kinds: ReadonlySet<string> = new Set([
 /** A gateway of another version can have further kinds. */
 function kindText(kind: string): string {
   return kinds.has(kind) ? t(`overview.kind_${kind}`) : kind
-}
-
-function formatShare(share: number): string {
-  return `${Math.round(share * 10_000) / 100} %`
 }

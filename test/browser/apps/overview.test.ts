@@ -56,7 +56,7 @@ describe('the overview of the console in Chromium', needs(chromiumPath, 'Chromiu
     for (const text of ['Open: calls are refused', 'Half open: trying again', '2 discrepancies', 'Broken', 'gateway-2'])
       await page.getByText(text, { exact: text !== 'gateway-2' }).waitFor()
     const canaries = page.getByRole('table', { name: 'Canaries' })
-    for (const text of ['Returned to the backend', '1 %', '3 of 20 requests']) await canaries.getByText(text).waitFor()
+    for (const text of ['Returned to the backend', '1%', '3 of 20 requests']) await canaries.getByText(text).waitFor()
     const differences = page.getByRole('table', { name: 'Shadow comparison' })
     for (const text of ['payments.list', 'items.amount', 'Another value']) await differences.getByText(text).waitFor()
     await page.getByText(/^Peak 1,600$/).waitFor()
