@@ -88,7 +88,7 @@ export async function createRoutes({
   const { book, metrics: trialMetrics, randomness } = trials
   const tried = await openTrials(settings, catalogue.routableDomains, {
     ...{ book, randomness, durations, isCode, assertionFor, upstreamFor },
-    ...{ metrics: trialMetrics, upstreamMetrics: metrics },
+    metrics: trialMetrics,
   })
   let retirement: Timer | undefined
   let closing: Promise<unknown> | undefined
@@ -102,7 +102,6 @@ export async function createRoutes({
     backendOf: (domain) => byDomain.get(domain) ?? inProcess,
     trialOf: tried.of,
     retire: () => {
-      tried.retire()
       for (const upstream of upstreams.values()) upstream.retire()
       const delayMs = maxTimeoutMs(settings.backends) + graceMs
       // Nothing awaits this promise, and an unhandled rejection would end the process.

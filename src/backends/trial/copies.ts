@@ -5,7 +5,6 @@ import type { Operation, Refusal } from '../../kernel/index.ts'
 export interface Shadow {
   /** Never throws. Sets the verdict in `use`, also later. `refusal` is null after a success. */
   offer(call: Call, refusal: Refusal | null, use: TrialUse): void
-  retire(): void
   close(): Promise<void>
 }
 

@@ -13,7 +13,6 @@ import type { ForwardedCaller } from '../call-assertion.ts'
 import { Circuit } from '../upstream/circuit.ts'
 import { sendRequest } from '../upstream/client.ts'
 import { basePathOf, openPool, toConnectionRefusal } from '../upstream/connection.ts'
-import type { UpstreamMetrics } from '../upstream/metrics.ts'
 import { type IsCode, readReply, UpstreamRefusal } from '../upstream/reply.ts'
 import { buildRequest, type ForwardedCall } from '../upstream/request.ts'
 import { type Difference, ReplyComparison, rootPath } from './compare.ts'
@@ -26,7 +25,6 @@ export interface ShadowPorts {
   isCode: IsCode
   durations: Durations
   randomness: Randomness
-  upstreamMetrics: UpstreamMetrics
   metrics: TrialMetrics
   differences: DifferenceLog
 }
@@ -38,11 +36,11 @@ const shareSteps = 1_000_000
 
 export function createShadow(settings: ShadowConfiguration, ports: ShadowPorts): Shadow {
   const { url, share, ignore, timeoutMs, maxReplyBytes, concurrency, queue, connections } = settings
-  const { assertionOf, isCode, durations, randomness, upstreamMetrics, metrics, differences } = ports
+  const { assertionOf, isCode, durations, randomness, metrics, differences } = ports
   const basePath = basePathOf(url)
   const pool = openPool({ ...settings, streamTimeoutMs: timeoutMs, maxStreamBytes: maxReplyBytes })
-  const circuit = new Circuit(settings.breaker, durations, (change) => upstreamMetrics.reportCircuit(url, change))
-  const retire = upstreamMetrics.watchBreaker(url, () => circuit.state)
+  // Nobody has to be woken for a shadow, so its circuit has no metrics.
+  const circuit = new Circuit(settings.breaker, durations, () => undefined)
   const running = Math.min(concurrency, connections)
   const { runLimited } = createConcurrencyLimiter({ concurrency: running, waiting: queue })
   const comparisons = new Map<z.ZodType, ReplyComparison>()
@@ -116,7 +114,6 @@ export function createShadow(settings: ShadowConfiguration, ports: ShadowPorts):
         heldLength -= length
       })
     },
-    retire,
     // Requests in progress have no clients.
     close: () => pool.destroy(),
   }

@@ -44,7 +44,6 @@ export interface TrialState {
 
 export interface Trials {
   of(domain: string): Trial | null
-  retire(): void
   close(): Promise<void>
 }
 
@@ -86,9 +85,6 @@ export async function openTrials(
   }
   return {
     of: (domain) => byDomain.get(domain) ?? null,
-    retire: () => {
-      for (const shadow of shadows.values()) shadow.retire()
-    },
     close: async () => {
       await Promise.all([...shadows.values()].map((shadow) => shadow.close()))
     },
