@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { place as placeSchema } from '../../src/config/backends.ts'
+import { clientOf, signInAs } from '../harness/client.ts'
 import { paths, replyWith, startTrialWorld, storeOf, type TrialWorld, workspace } from './trial-world.ts'
 
 describe('a canary', () => {
@@ -64,6 +65,13 @@ describe('a canary', () => {
     expect([await noteOf(paths.read), await noteOf(paths.own)]).toEqual(['new', 'new'])
   })
 
+  test('a domain in this process: the canary serves the selected requests, and the process the others', async () => {
+    const { shadow: _shadow, ...inProcess } = at({ workspaces: [workspace] })
+    await world.reload({ ...inProcess, url: 'in-process' })
+    expect([await noteOf(paths.read), await noteOf(paths.own)]).toEqual(['new', 'here'])
+    expect(world.backend.requests).toEqual([])
+  })
+
   test('anonymous requests stay at the backend, also with a share of 1', async () => {
     await world.reload(at({ share: 1 }))
     expect(await noteOf(paths.offer)).toBe('old')
@@ -92,6 +100,19 @@ describe('a canary', () => {
     expect(lines().at(-1)).toMatchObject({ level: 'warn', upstream: urls.next, requests: 5, failures: 5 })
     world.next.respond(next.handle)
     expect(await noteOf(paths.read)).toBe('old')
+    const operator = clientOf(world.portico, 'SYSTEM')
+    await signInAs(world.portico, operator, 'operator@demo.test')
+    const entries = async () => (await operator.listAuditLog({ query: { action: 'backends.returnCanary' } })).items
+    await expect.poll(entries).toMatchObject([{ detail: { service: urls.next, requests: 5, failures: 5 } }])
+    const { trials } = await operator.readOverview()
+    expect(trials).toMatchObject([
+      {
+        domains: ['parcels'],
+        backend: urls.backend,
+        canary: { url: urls.next, isReturned: true, share: 1 },
+        shadow: null,
+      },
+    ])
     await world.reload(canary)
     const requestId = randomUUID()
     await world.get(paths.read, { headers: { 'x-request-id': requestId } })
