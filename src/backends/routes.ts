@@ -147,7 +147,10 @@ export async function createBackends(ports: BackendPorts): Promise<Backends> {
   // Replacements run one after the other.
   let replacement: Promise<unknown> = Promise.resolve()
   const replaceRoutes = async (settings: Pick<Placement, 'backends'>): Promise<void> => {
-    const next = await routesFor(settings)
+    const next = await routesFor(settings).catch((error: unknown) => {
+      ports.trials.book.retain(trialsIn(current))
+      throw error
+    })
     routes.retire()
     routes = next
     current = settings
