@@ -42,7 +42,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/{e2e,faults,browser,generators,growth,keycloak,package}/**', '**/node_modules/**'],
+          exclude: ['test/{e2e,faults,browser,generators,growth,keycloak,long,package}/**', '**/node_modules/**'],
           // Files share the loaded modules of their worker. Loading them for each file takes half as long again.
           isolate: false,
         },
@@ -54,6 +54,10 @@ export default defineConfig({
       {
         extends: true,
         test: { name: 'faults', include: ['test/faults/**/*.test.ts'] },
+      },
+      {
+        extends: true,
+        test: { name: 'long', include: ['test/long/**/*.test.ts'] },
       },
       {
         extends: true,
