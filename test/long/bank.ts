@@ -18,7 +18,12 @@ export interface Place {
 export interface Bank {
   places: Place[]
   /** Sends to the gateways in turn. Status 0 means no response. */
-  call(by: Person, method: string, path: string, more?: { key?: string; body?: unknown; place?: Place }): Promise<Answer>
+  call(
+    by: Person,
+    method: string,
+    path: string,
+    more?: { key?: string; body?: unknown; place?: Place },
+  ): Promise<Answer>
 }
 
 const requestTimeoutMs = 15_000

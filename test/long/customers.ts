@@ -34,7 +34,11 @@ export async function perform(bank: Bank, progress: Progress, attempts: number):
     const place = bank.places[order.kind === 'transfer' ? order.from : order.at]
     const key = stepKey(order.key, path)
     for (let attempt = 1; ; attempt++) {
-      const { status, text, body: answer } = await bank.call(by, 'POST', path, {
+      const {
+        status,
+        text,
+        body: answer,
+      } = await bank.call(by, 'POST', path, {
         key,
         ...(body !== undefined && { body }),
         ...(by === 'owner' && place && { place }),

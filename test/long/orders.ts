@@ -24,8 +24,7 @@ export function nextOrder(random: Random, places: number): Order {
     const to = (at + random.between(1, places - 1)) % places
     return { kind: 'transfer', key, from: at, to, currency, amount }
   }
-  if (share <= shares.transfer + shares.exchange)
-    return { kind: 'exchange', key, at, currency, amount: amount + 100n }
+  if (share <= shares.transfer + shares.exchange) return { kind: 'exchange', key, at, currency, amount: amount + 100n }
   const larger = amount + 1_000n
   return share <= shares.transfer + shares.exchange + shares.recharge
     ? { kind: 'recharge', key, at, currency, amount: larger, course: random.pick(['complete', 'complete', 'cancel']) }
