@@ -15,6 +15,7 @@ import type { StoreWait } from './platform/store-wait.ts'
 export interface Running extends Pick<Deployment, 'database' | 'runJob' | 'reportRejection'> {
   /** The actual port if the configured one is 0. */
   port: number
+  /** 0 if a worker listens on a socket. */
   operationsPort: number
   /** Ids of operations that respond with 501. */
   unserved: string[]
@@ -31,6 +32,8 @@ export interface StartOptions {
   clock?: Clock
   durations?: Durations
   pace?: JobPace
+  /** Path of a socket that replaces the operations listener. Only the supervisor of this worker connects to it. */
+  operationsSocket?: string | undefined
   /** Default: the start fails if a store is away. */
   whileAway?: StoreWait['whileAway']
 }
@@ -41,7 +44,7 @@ export async function startServer(
   settings: Configuration,
   role: Role,
   logger: Logger,
-  { clock = systemClock, durations = systemDurations, pace = {}, whileAway }: StartOptions = {},
+  { clock = systemClock, durations = systemDurations, pace = {}, whileAway, operationsSocket }: StartOptions = {},
 ): Promise<Running> {
   shareResolver()
   const deployment = await compose(await loadConfigured(domains, settings), settings, role, logger, {
@@ -49,16 +52,18 @@ export async function startServer(
     durations,
     pace,
     whileAway: whileAway ?? null,
+    isWorker: operationsSocket !== undefined,
   })
   try {
     const running = {
       unserved: deployment.unserved,
       port: await listen(deployment.portal, settings.listen, 'port'),
-      operationsPort: await listen(deployment.operations, settings.listen, 'operationsPort'),
+      operationsPort: await listen(deployment.operations, settings.listen, 'operationsPort', operationsSocket),
     }
     if (settings.runtime.tuning === 'on') tuneProcess()
     const { port, operationsPort } = running
-    logger.info({ role, host: settings.listen.host, port, operationsPort, ...placesOf(settings) }, 'listening')
+    const ports = operationsSocket === undefined ? { port, operationsPort } : { port }
+    logger.info({ role, host: settings.listen.host, ...ports, ...placesOf(settings) }, 'listening')
     let stopping: Promise<void> | undefined
     const stop = async (): Promise<void> => {
       const { delayMs, timeoutMs } = settings.shutdown
@@ -90,7 +95,13 @@ export async function startServer(
   }
 }
 
-function listen(server: Server, settings: Configuration['listen'], name: 'port' | 'operationsPort'): Promise<number> {
+/** Workers of one machine share a port, but not a socket. Resolves with the port, or with 0 for a socket. */
+export function listen(
+  server: Server,
+  settings: Configuration['listen'],
+  name: 'port' | 'operationsPort',
+  socket?: string,
+): Promise<number> {
   return new Promise((resolve, reject) => {
     const { [name]: port } = settings
     const hostSetting = name === 'operationsPort' && settings.operationsHost !== null ? 'operationsHost' : 'host'
@@ -98,10 +109,10 @@ function listen(server: Server, settings: Configuration['listen'], name: 'port' 
     const message = `cannot listen on ${settingName(`listen.${name}`)} and ${settingName(`listen.${hostSetting}`)}`
     const fail = (cause: Error): void => reject(new Error(message, { cause }))
     server.once('error', fail)
-    server.listen(port, host, () => {
+    server.listen(socket === undefined ? { port, host } : { path: socket, exclusive: true }, () => {
       server.off('error', fail)
       const address = server.address()
-      resolve(typeof address === 'object' && address !== null ? address.port : port)
+      resolve(typeof address === 'object' && address !== null ? address.port : 0)
     })
   })
 }

@@ -102,11 +102,13 @@ function reportUncaught(error: Error): void {
 
 function roleOf(args: readonly string[]) {
   const options: ParseArgsOptionsConfig = { ...serveCommand.options, ...helpOption }
-  const { role, help } = parseArgs({ args: [...args], options }).values
+  const { role, workers, help } = parseArgs({ args: [...args], options }).values
   if (help) {
     stdout.write(helpOf(serveCommand))
     exit(0)
   }
   if (!isRole(role)) throw new UsageError(`--role must be gateway or domains, not '${String(role)}'`)
+  if (workers !== '1')
+    throw new UsageError("--workers starts processes: call run(['serve', '--workers', …]) instead of serve()")
   return role
 }

@@ -35,6 +35,7 @@ export class HandlerDeadline {
     const overdue = (): number => this.#overdue
     new Gauge({
       name: 'portico_handlers_overdue',
+      aggregator: 'sum',
       help: 'Handlers that are still running after their deadline',
       registers: [registry],
       collect() {

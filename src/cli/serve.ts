@@ -16,6 +16,9 @@ import { createLogger } from '../platform/telemetry/index.ts'
 import { developmentAccounts, developmentPassword } from '../seed/development.ts'
 import { type Command, type CommandContext, UsageError } from './command.ts'
 import { nextSignal, StartInterrupted, untilSignal, watchConfiguration } from './signals.ts'
+import { workerCount } from './workers/count.ts'
+import { shareOf } from './workers/share.ts'
+import { notifySupervisor, ownWorker } from './workers/worker.ts'
 
 /** Maximum time to close after the listeners have closed. */
 const graceMs = 5_000
@@ -39,9 +42,11 @@ export async function startServing(
     isReloadPending = true
   }
   process.on('SIGHUP', postponeReload)
-  const load = () => loadConfiguration(variables, domains)
+  const worker = ownWorker()
+  notifySupervisor({ kind: 'loading' })
+  const load = () => shareOf(loadConfiguration(variables, domains), worker?.of ?? 1)
   const settings = load()
-  const logger = createLogger(settings.log.level, undefined, settings.log.format)
+  const logger = createLogger(settings.log.level, undefined, settings.log.format, worker?.number)
   let isFailed = false
   const uncaught = onUncaughtException((error) => {
     isFailed = true
@@ -49,7 +54,7 @@ export async function startServing(
   })
   const failed = uncaught.first
   const running = await Promise.race([
-    startServer(domains, settings, role, logger, { whileAway: untilSignal }),
+    startServer(domains, settings, role, logger, { whileAway: untilSignal, operationsSocket: worker?.socket }),
     failed.then((error) => Promise.reject(error)),
   ]).catch((error: unknown) => {
     // The caller reports the error.
@@ -61,12 +66,13 @@ export async function startServing(
     exit(0)
   })
   process.on('unhandledRejection', running.reportRejection)
-  if (role === 'gateway' && settings.profile === 'development') stderr.write(bannerOf(settings, running))
+  if (!worker) writeBanner(settings, role, running, stderr)
   const reload = () => reloadSettings(load, running, settings, logger)
   const reloads = watchConfiguration(variables.PORTICO_CONFIG, reload, (error) =>
     logger.warn({ err: error }, 'configuration file cannot be watched; only SIGHUP reloads `backends` and `limits`'),
   )
   if (isReloadPending) await reload()
+  notifySupervisor({ kind: 'serving', port: running.port })
   const closing = Promise.withResolvers<'close'>()
   const end = Promise.race([nextSignal(), running.onFatal, failed, closing.promise])
   return {
@@ -82,6 +88,8 @@ export const serve: Command = {
   summary: 'start the gateway, or the domains as a service behind a gateway',
   help: [
     '  --role gateway|domains   part to serve (default: gateway)',
+    '  --workers auto|N         processes that share the port (default: 1). More than one needs PostgreSQL, and a gateway also',
+    '                           Redis. auto: one per core with them, at most one per 512 MB of memory, and otherwise one',
     '',
     'Configuration: PORTICO_CONFIG names a YAML file; PORT, OPS_PORT, HOST and others override it (docs/reference/configuration.md).',
     'SIGHUP, or a change of that file, reloads `backends` and `limits`. The log names changed settings that need a restart.',
@@ -90,12 +98,36 @@ export const serve: Command = {
     'requests have shutdown.timeoutMs to finish. Exit code 0, also while it waits. A second signal, or another one during',
     'the start, ends the process immediately (143 or 130). An uncaught error or a failure of the embedded store ends it with exit code 1.',
   ].join('\n'),
-  options: { role: { type: 'string', default: 'gateway' } },
-  run: async ({ role }, context) => {
+  options: { role: { type: 'string', default: 'gateway' }, workers: { type: 'string', default: '1' } },
+  run: async ({ role, workers }, context) => {
     if (!isRole(role)) throw new UsageError(`--role must be gateway or domains, not '${String(role)}'`)
+    if (workers !== '1' && !ownWorker()) {
+      const settings = loadConfiguration(context.variables, context.domains)
+      const count = workerCount(workers, settings, role)
+      if (count > 1) return superviseWorkers(settings, role, count, context)
+    }
     const { finished } = await startServing(context, role)
-    return finished
+    const code = await finished
+    // The connection to the supervisor would keep a worker alive.
+    process.channel?.unref()
+    return code
   },
+}
+
+async function superviseWorkers(
+  settings: Configuration,
+  role: Role,
+  count: number,
+  { stderr }: Pick<CommandContext, 'stderr'>,
+): Promise<number> {
+  const { supervise } = await import('./workers/supervisor.ts')
+  const { delayMs, timeoutMs } = settings.shutdown
+  return supervise({
+    settings,
+    count,
+    drainMs: delayMs + timeoutMs + graceMs,
+    onListening: (ports) => writeBanner(settings, role, ports, stderr),
+  })
 }
 
 /**
@@ -115,8 +147,14 @@ function onUncaughtException(report: (error: Error) => void): { first: Promise<E
 
 const appNames: Readonly<Record<Portal, string>> = { CONSUMER: 'Portal', SYSTEM: 'Console' }
 
+type Ports = Pick<Running, 'port' | 'operationsPort'>
+
 /** For people, on standard error: standard output holds only the log. */
-function bannerOf(settings: Configuration, { port, operationsPort }: Running): string {
+function writeBanner(settings: Configuration, role: Role, ports: Ports, stderr: CommandContext['stderr']): void {
+  if (role === 'gateway' && settings.profile === 'development') stderr.write(bannerOf(settings, ports))
+}
+
+function bannerOf(settings: Configuration, { port, operationsPort }: Ports): string {
   // The session cookie and passkeys belong to the name in `publicUrl`.
   const isPublic = new URL(settings.publicUrl).port === String(port)
   const url = isPublic ? settings.publicUrl.replace(/\/$/, '') : `http://${settings.listen.host}:${port}`

@@ -1,3 +1,4 @@
+import cluster from 'node:cluster'
 import { type FSWatcher, watch } from 'node:fs'
 import { constants } from 'node:os'
 import { basename, dirname, resolve } from 'node:path'
@@ -10,12 +11,12 @@ export function exitOnSignals(): void {
   for (const signal of signals) process.on(signal, terminate)
 }
 
-/** Only the second signal ends the process. */
+/** Only the second signal ends the process, unless it is a worker. */
 export function nextSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     // Add before removing: without any listener, Node drops a signal that has arrived but was not delivered.
     const receive = (signal: NodeJS.Signals) => {
-      for (const each of signals) process.on(each, terminate).off(each, receive)
+      for (const each of signals) process.on(each, endAfterSecond).off(each, receive)
       resolve(signal)
     }
     for (const signal of signals) process.on(signal, receive).off(signal, terminate)
@@ -29,7 +30,7 @@ export class StartInterrupted extends Error {}
 export async function untilSignal<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const interrupted = new AbortController()
   const abort = (received: NodeJS.Signals): void => {
-    for (const each of signals) process.on(each, terminate).off(each, abort)
+    for (const each of signals) process.on(each, endAfterSecond).off(each, abort)
     interrupted.abort(new StartInterrupted(received))
   }
   for (const each of signals) process.on(each, abort).off(each, terminate)
@@ -75,6 +76,14 @@ export function watchConfiguration(
       process.off('SIGHUP', reload)
     },
   }
+}
+
+/**
+ * A signal to a process group, such as Ctrl-C, reaches a worker twice: directly, and from its supervisor. The supervisor
+ * ends it with SIGKILL.
+ */
+function endAfterSecond(signal: NodeJS.Signals): void {
+  if (!cluster.isWorker) terminate(signal)
 }
 
 function terminate(signal: NodeJS.Signals) {

@@ -93,7 +93,7 @@ export async function compose(
   configured: Configuration,
   role: Role,
   logger: Logger,
-  { pace, ...ports }: Omit<ProcessPorts, 'logger' | 'spans'> & { pace: JobPace },
+  { pace, isWorker, ...ports }: Omit<ProcessPorts, 'logger' | 'spans'> & { pace: JobPace; isWorker: boolean },
 ): Promise<Deployment> {
   await using building = new AsyncDisposableStack()
   const self = { version: packageVersion(), replica: replicaName() }
@@ -141,6 +141,7 @@ export async function compose(
     replicas,
     probes: [...infrastructure.probes, { name: 'ledger', check: ledgerReadiness.check }],
     isDraining: draining.isDraining,
+    isWorker,
     explain: (id) => [...explain.explain(id), ...reactions.explain(id)],
     requests: explain,
     traffic,

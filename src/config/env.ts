@@ -76,6 +76,13 @@ export function isVariableName(name: string): name is VariableName {
   return Object.hasOwn(variableTexts, name)
 }
 
+/** The supervisor of `serve --workers` sets it for its workers. People do not. */
+export const workerVariable = 'PORTICO_WORKER'
+
+export function readWorkerVariable(): string | undefined {
+  return process.env[workerVariable]
+}
+
 /** Includes unknown ones that begin with `PORTICO_`, to report them. An empty variable counts as unset. */
 export function readVariables(): Variables {
   const variables: Variables = {}
@@ -146,7 +153,7 @@ export function settingName(path: string): string {
 }
 
 function isOurs(name: string): name is `PORTICO_${string}` {
-  return name.startsWith('PORTICO_')
+  return name.startsWith('PORTICO_') && name !== workerVariable
 }
 
 function readSecret(file: string): string {

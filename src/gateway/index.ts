@@ -38,6 +38,7 @@ export { createProviderPages, type ProviderPages } from './operations/provider-p
 export { createReferencePages, type PageOptions } from './operations/reference-pages.ts'
 export { gatherStatus, readReplicaStatus, readSharedStatus, statusQuestion } from './operations/status.ts'
 export { Status } from './operations/status-schema.ts'
+export { createWorkersServer } from './operations/workers/workers-app.ts'
 export { type AccessCache, createAccessCache, invalidateAccess } from './pipeline/access-cache.ts'
 export type { Stage } from './pipeline/call.ts'
 export { createClientResolver } from './pipeline/client-address.ts'

@@ -206,7 +206,7 @@ describe('a shadow', () => {
       ])
     expect(JSON.stringify(await operator.readOverview())).not.toContain('a planted value')
     const requestId = String(answer.headers.get('x-request-id'))
-    const { decisions } = await operator.readRequest({ params: { request_id: requestId } })
+    const { decisions } = await operator.readRequest({ query: { requestId } })
     expect(decisions[0]?.trial).toEqual({ servedBy: 'backend', rule: 'none', shadow: 'different' })
   })
 })

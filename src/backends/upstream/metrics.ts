@@ -76,6 +76,7 @@ export function createUpstreamMetrics(
 function addBreakerGauge(registry: Registry, breakers: Set<{ upstream: string; state: () => BreakerState }>): void {
   new Gauge({
     name: 'portico_upstream_breaker_state',
+    aggregator: 'max',
     help: 'Circuit breaker of an upstream: 0 closed, 1 half open, 2 open',
     labelNames: ['upstream'],
     registers: [registry],
@@ -96,6 +97,7 @@ function maxState(one: BreakerState, other: BreakerState): BreakerState {
 function addInFlightGauge(registry: Registry, counts: Map<string, number>): void {
   new Gauge({
     name: 'portico_upstream_requests_in_flight',
+    aggregator: 'sum',
     help: 'Requests in flight to an upstream',
     labelNames: ['upstream'],
     registers: [registry],

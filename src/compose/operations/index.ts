@@ -46,6 +46,8 @@ interface OperationsParts extends Parts {
   replicas: Replicas
   probes: readonly Probe[]
   isDraining(): boolean
+  /** Whether a supervisor adds the metrics of several workers up. */
+  isWorker: boolean
   requests: Pick<ExplainLog, 'find'>
   traffic: Traffic
   trialStates(): readonly TrialState[]
@@ -77,6 +79,7 @@ export function composeOperations(parts: OperationsParts): ReturnType<typeof cre
   return createOperationsApp({
     probes,
     isDraining,
+    isWorker: parts.isWorker,
     metrics,
     explain: (id) => gatherExplanations(replicas, id),
     status: () => readStatus(parts, replicas),

@@ -7,6 +7,7 @@ import { type IndexPageParts, indexPolicy, renderIndex } from './index-page.ts'
 import { openMetricsType, prefersOpenMetrics, toOpenMetrics } from './openmetrics.ts'
 import { type Probe, type ProbeResult, runProbe } from './probes.ts'
 import { shareRun } from './shared-run.ts'
+import { describeMetrics, workerMetricsPath } from './workers/metrics.ts'
 
 export interface OutboxPage {
   policy: string
@@ -28,6 +29,8 @@ export interface OperationsParts {
   outbox: OutboxPage | null
   index: IndexPageParts
   securityHeaders: Record<string, string>
+  /** Whether a supervisor adds the metrics of several workers up. */
+  isWorker: boolean
   /** Names that clients can use in `Host`. */
   allowedHosts: readonly string[]
   logger: Logger
@@ -73,6 +76,8 @@ export function createOperationsApp(parts: OperationsParts): Express {
     if (prefersOpenMetrics(headers.accept ?? '')) response.type(openMetricsType).send(toOpenMetrics(text, exemplars))
     else response.type(contentType).send(text)
   })
+  if (parts.isWorker)
+    app.get(workerMetricsPath, async (_request, response) => void response.json(await describeMetrics(parts.metrics)))
   app.get('/.well-known/jwks.json', async (_request, response) => void response.json(await parts.jwks()))
   app.get('/explain/:id', async (request, response) => {
     const { entries, missing } = await parts.explain(request.params.id)

@@ -12,6 +12,7 @@ interface Ports {
 export function createApiKeyMetrics(registry: Registry, { count, ...ports }: Ports): void {
   const gauge = new Gauge({
     name: 'portico_api_keys_expiring',
+    aggregator: 'max',
     help: 'Active API keys that expire within a number of days',
     labelNames: ['days'],
     registers: [registry],

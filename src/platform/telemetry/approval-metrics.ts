@@ -21,6 +21,7 @@ export function createApprovalMetrics(registry: Registry, { count, ...ports }: P
   })
   const age = new Gauge({
     name: 'portico_accounts_awaiting_approval_seconds',
+    aggregator: 'max',
     help: 'Age of the oldest account that waits for an operator, by portal; 0 without one',
     labelNames: ['portal'],
     registers: [registry],
@@ -28,6 +29,7 @@ export function createApprovalMetrics(registry: Registry, { count, ...ports }: P
   })
   const gauge = new Gauge({
     name: 'portico_accounts_awaiting_approval',
+    aggregator: 'max',
     help: 'Accounts that wait for an operator to approve or reject them, by portal',
     labelNames: ['portal'],
     registers: [registry],

@@ -14,16 +14,19 @@ export function createLedgerMetrics(registry: Registry): LedgerMetrics {
   const registers = [registry]
   const discrepancies = new Gauge({
     name: 'portico_ledger_discrepancies',
+    aggregator: 'max',
     help: 'Violations of the first broken ledger rule; 0 if the ledger balances',
     registers,
   })
   const checkedAt = new Gauge({
     name: 'portico_ledger_checked_timestamp_seconds',
+    aggregator: 'max',
     help: 'Time of the last ledger check on any replica; 0 before the first check',
     registers,
   })
   const wholeCheckedAt = new Gauge({
     name: 'portico_ledger_whole_checked_timestamp_seconds',
+    aggregator: 'max',
     help: 'Time of the last check of the whole ledger on any replica; 0 if the ledger was not consistent since',
     registers,
   })
@@ -79,6 +82,7 @@ export function createJobMetrics(registry: Registry, kinds: readonly string[]): 
 export function createQueueMetrics(registry: Registry, queues: Readonly<Record<string, () => number>>): void {
   new Gauge({
     name: 'portico_waiting',
+    aggregator: 'sum',
     help: 'Waiting tasks by queue',
     labelNames: ['queue'],
     registers: [registry],
@@ -128,12 +132,14 @@ export function createAuditExportMetrics(registry: Registry, { readLag, ...ports
   })
   const seconds = new Gauge({
     name: 'portico_audit_export_lag_seconds',
+    aggregator: 'max',
     help: 'Age of the oldest sealed audit entry that has not been exported',
     registers,
     collect,
   })
   const waiting = new Gauge({
     name: 'portico_audit_export_lag_entries',
+    aggregator: 'max',
     help: 'Sealed audit entries that have not been exported',
     registers,
     collect,

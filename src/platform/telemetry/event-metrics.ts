@@ -18,18 +18,21 @@ export function createEventMetrics(registry: Registry, { read, clock, onFault }:
   })
   const failed = new Gauge({
     name: 'portico_events_set_aside',
+    aggregator: 'max',
     help: 'Changes that could not become events. They are tried again every ten minutes',
     registers,
     collect,
   })
   const lag = new Gauge({
     name: 'portico_events_lag_seconds',
+    aggregator: 'max',
     help: 'Age of the oldest change that no feed shows yet, in seconds. 0 without one',
     registers,
     collect,
   })
   const waiting = new Gauge({
     name: 'portico_events_waiting',
+    aggregator: 'max',
     help: 'Changes that no feed shows yet',
     registers,
     collect,

@@ -18,12 +18,14 @@ export function createExchangeMetrics(registry: Registry, { readGains, ...ports 
   })
   const unquoted = new Gauge({
     name: 'portico_exchange_unquoted_pairs',
+    aggregator: 'max',
     help: 'Number of currency pairs that are not quoted, because customers would gain in a cycle of rates',
     registers: [registry],
     collect,
   })
   const gauge = new Gauge({
     name: 'portico_exchange_triangle_gain',
+    aggregator: 'max',
     help: 'Largest gain of exchanging through three currencies at the current rates, as a share, after spread and fee',
     registers: [registry],
     collect,

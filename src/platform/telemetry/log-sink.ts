@@ -8,25 +8,33 @@ const maxFinalAttempts = 10
 /** At exit, for a write that a libuv thread has begun. */
 const pendingWriteMs = 200
 
+/** Linux does not mix writes of several processes to a pipe up to this size (PIPE_BUF). */
+const maxAtomicBytes = 4_096
+/** UTF-8 needs at most three bytes per UTF-16 unit. */
+const maxBytesPerUnit = 3
+
 /**
  * Writes whole lines in order and without blocking. A text that is not accepted, because the disk is full or the reader
  * has closed, is written again with the next one, so logging never stops the process. `onResume` gets the number of
- * lost lines.
+ * lost lines. If other processes share the destination, their lines never begin within a line of up to 4 KB.
  */
 export class LogSink {
   readonly #fd: number
+  readonly #isShared: boolean
   readonly #sink: sonicBoom.SonicBoom
   #isRefusing = false
   #isWriting = false
   #isEnding = false
   #finalAttempts = 0
 
-  constructor(destination: number | string, onResume: (lostLines: number) => void) {
+  constructor(destination: number | string, onResume: (lostLines: number) => void, isShared = false) {
+    this.#isShared = isShared
     this.#fd = typeof destination === 'string' ? openSync(destination, 'a') : destination
     this.#sink = new sonicBoom.SonicBoom({
       fd: this.#fd,
       sync: false,
       maxLength: maxBufferedLength,
+      ...(isShared && { maxWrite: maxAtomicBytes }),
       retryEAGAIN: () => this.#mayRetry(),
     })
     let lost = 0
@@ -49,7 +57,7 @@ export class LogSink {
 
   write(text: string): void {
     this.#isWriting = true
-    this.#sink.write(text)
+    for (const part of this.#partsOf(text)) this.#sink.write(part)
   }
 
   /**
@@ -78,17 +86,41 @@ export class LogSink {
     try {
       if (this.#isWriting) wait(pendingWriteMs)
       this.#sink.flushSync()
-      const last = new sonicBoom.SonicBoom({ fd: this.#fd, sync: true, retryEAGAIN: () => this.#mayRetry() })
+      const last = new sonicBoom.SonicBoom({
+        fd: this.#fd,
+        sync: true,
+        ...(this.#isShared && { maxWrite: maxAtomicBytes }),
+        retryEAGAIN: () => this.#mayRetry(),
+      })
       last.on('error', () => undefined)
-      last.write(text)
+      for (const part of this.#partsOf(text)) last.write(part)
     } catch {
       // A failure to write the log cannot be logged.
     }
   }
 
+  #partsOf(text: string): Iterable<string> {
+    if (!this.#isShared) return [text]
+    const isAscii = Buffer.byteLength(text) === text.length
+    return linesUpTo(text, isAscii ? maxAtomicBytes : Math.floor(maxAtomicBytes / maxBytesPerUnit))
+  }
+
   #mayRetry(): boolean {
     return !this.#isEnding || ++this.#finalAttempts < maxFinalAttempts
   }
+}
+
+/** Whole lines. A line that is longer than the maximum stays whole. */
+function* linesUpTo(text: string, maxLength: number): Generator<string> {
+  let start = 0
+  while (text.length - start > maxLength) {
+    const last = text.lastIndexOf('\n', start + maxLength - 1)
+    const end = last >= start ? last : text.indexOf('\n', start + maxLength)
+    if (end === -1) break
+    yield text.slice(start, end + 1)
+    start = end + 1
+  }
+  if (start < text.length) yield text.slice(start)
 }
 
 function countLines(text: string): number {

@@ -38,13 +38,20 @@ export type LogFormat = 'auto' | 'json' | 'pretty'
 
 /**
  * Writes to standard output unless `file` is set, a path or a descriptor. `auto` is `pretty` on a terminal and `json` elsewhere. Both formats
- * escape control characters in client input, so a client cannot forge a line.
+ * escape control characters in client input, so a client cannot forge a line. With a `worker`, each line has its number,
+ * and other workers can write to the same destination.
  */
-export function createLogger(level: string, file?: string | number, format: LogFormat = 'json'): Logger {
+export function createLogger(
+  level: string,
+  file?: string | number,
+  format: LogFormat = 'json',
+  worker: number | null = null,
+): Logger {
   const isPretty = format === 'pretty' || (format === 'auto' && file === undefined && process.stdout.isTTY)
-  const sink = new LogSink(file ?? 1, (lines) => logger.error({ lines }, 'log lines lost: destination unavailable'))
+  const reportLost = (lines: number): void => logger.error({ lines }, 'log lines lost: destination unavailable')
+  const sink = new LogSink(file ?? 1, reportLost, worker !== null)
   const formatters = { level: (label: string) => ({ level: label }) }
-  const options = { level, base: null, timestamp: isoTime(), formatters, serializers: { err: errorFields } }
+  const options = { level, base: null, timestamp: isoTime(worker), formatters, serializers: { err: errorFields } }
   const formatLine = isPretty ? createPrettyFormatter(process.stdout) : undefined
   const logger = pino(options, new BatchedDestination(sink, formatLine))
   speedUpPlainLines(logger)
@@ -76,14 +83,15 @@ function openLine(start: string, fields: object): string | undefined {
 }
 
 /** Uses the clock of all stored times. A monotonic clock would ignore clock corrections and suspensions. */
-function isoTime(): () => string {
+function isoTime(worker: number | null): () => string {
+  const field = worker === null ? '' : `,"worker":${worker}`
   let last = 0
   let text = ''
   return (): string => {
     const now = systemClock.now()
     if (now !== last) {
       last = now
-      text = `,"time":"${toIso(now)}"`
+      text = `,"time":"${toIso(now)}"${field}`
     }
     return text
   }

@@ -9,6 +9,7 @@ interface Build {
 export function createBuildMetrics(registry: Registry, { version, role }: Build): void {
   new Gauge({
     name: 'portico_build_info',
+    aggregator: 'first',
     help: 'Versions of Portico and Node, and the role of the process; always 1',
     labelNames: ['version', 'node', 'role'],
     registers: [registry],
@@ -22,6 +23,7 @@ export function createReadinessMetrics(
 ): void {
   new Gauge({
     name: 'portico_ready',
+    aggregator: 'max',
     help: 'Whether a check of /health/ready is ok (1) or not (0), by check',
     labelNames: ['check'],
     registers: [registry],
@@ -35,6 +37,7 @@ export function createPoolMetrics(registry: Registry, read: () => { inUse: numbe
   const registers = [registry]
   new Gauge({
     name: 'portico_database_connections_max',
+    aggregator: 'sum',
     help: 'Maximum number of connections to PostgreSQL; 0 with the embedded store',
     registers,
     collect() {
@@ -43,6 +46,7 @@ export function createPoolMetrics(registry: Registry, read: () => { inUse: numbe
   })
   new Gauge({
     name: 'portico_database_connections_in_use',
+    aggregator: 'sum',
     help: 'Connections to PostgreSQL that are in use; 0 with the embedded store',
     registers,
     collect() {
@@ -54,6 +58,7 @@ export function createPoolMetrics(registry: Registry, read: () => { inUse: numbe
 export function createClockMetrics(registry: Registry, aheadMs: () => number): void {
   new Gauge({
     name: 'portico_clock_skew_seconds',
+    aggregator: 'first',
     help: 'How far this process is ahead of the database; negative if it is behind',
     registers: [registry],
     collect() {
@@ -84,6 +89,7 @@ export function createRedisMetrics(registry: Registry, read: () => Promise<Redis
   }
   new Gauge({
     name: 'portico_redis_memory_max_bytes',
+    aggregator: 'max',
     help: 'Memory limit of the fullest Redis server (maxmemory); 0 without a limit',
     registers,
     async collect() {
@@ -92,6 +98,7 @@ export function createRedisMetrics(registry: Registry, read: () => Promise<Redis
   })
   new Gauge({
     name: 'portico_redis_memory_bytes',
+    aggregator: 'max',
     help: 'Memory that the fullest Redis server uses; 0 without Redis',
     registers,
     async collect() {
@@ -104,6 +111,7 @@ export function createRedisMetrics(registry: Registry, read: () => Promise<Redis
 export function createDiskMetrics(registry: Registry, readFreeBytes: (() => Promise<number>) | null): void {
   new Gauge({
     name: 'portico_data_free_bytes',
+    aggregator: 'min',
     help: 'Free bytes on the disk of the data directory; NaN if the process stores nothing there',
     registers: [registry],
     async collect() {

@@ -10,6 +10,7 @@ export function createStreamMetrics(registry: Registry): StreamMetrics {
   const registers = [registry]
   const open = new Gauge({
     name: 'portico_open_streams',
+    aggregator: 'sum',
     help: 'Open event streams and WebSockets by operation',
     labelNames: ['operation'],
     registers,

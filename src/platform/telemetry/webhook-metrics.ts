@@ -30,6 +30,7 @@ export function createWebhookMetrics(registry: Registry, { count, observe, ...po
   })
   const webhooks = new Gauge({
     name: 'portico_webhooks',
+    aggregator: 'max',
     help: 'Webhooks by status, without deleted ones',
     labelNames: ['status'],
     registers,
@@ -37,6 +38,7 @@ export function createWebhookMetrics(registry: Registry, { count, observe, ...po
   })
   const waiting = new Gauge({
     name: 'portico_webhook_deliveries_waiting',
+    aggregator: 'max',
     help: 'Deliveries of events that wait for their next attempt',
     registers,
     collect,

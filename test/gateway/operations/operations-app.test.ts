@@ -30,6 +30,7 @@ const parts: Parameters<typeof createOperationsApp>[0] = {
     lastRequests: () => [],
   },
   securityHeaders: buildSecurityHeaders(),
+  isWorker: false,
   allowedHosts: ['localhost', 'operations.internal'],
   logger: log.logger,
 }
