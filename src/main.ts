@@ -1,4 +1,6 @@
 import type { Server } from 'node:http'
+import type { ListenOptions } from 'node:net'
+import { platform } from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Domain } from './api/domain.ts'
@@ -27,13 +29,18 @@ export interface Running extends Pick<Deployment, 'database' | 'runJob' | 'repor
   stop(): Promise<void>
 }
 
+/** Workers of one machine share a port. Each has a socket instead of an operations port, for its supervisor. */
+export interface WorkerListeners {
+  port: number
+  socket: string
+}
+
 /** Parts that tests replace. */
 export interface StartOptions {
   clock?: Clock
   durations?: Durations
   pace?: JobPace
-  /** Path of a socket that replaces the operations listener. Only the supervisor of this worker connects to it. */
-  operationsSocket?: string | undefined
+  worker?: WorkerListeners | null
   /** Default: the start fails if a store is away. */
   whileAway?: StoreWait['whileAway']
 }
@@ -44,7 +51,7 @@ export async function startServer(
   settings: Configuration,
   role: Role,
   logger: Logger,
-  { clock = systemClock, durations = systemDurations, pace = {}, whileAway, operationsSocket }: StartOptions = {},
+  { clock = systemClock, durations = systemDurations, pace = {}, whileAway, worker = null }: StartOptions = {},
 ): Promise<Running> {
   shareResolver()
   const deployment = await compose(await loadConfigured(domains, settings), settings, role, logger, {
@@ -52,17 +59,17 @@ export async function startServer(
     durations,
     pace,
     whileAway: whileAway ?? null,
-    isWorker: operationsSocket !== undefined,
+    isWorker: worker !== null,
   })
   try {
     const running = {
       unserved: deployment.unserved,
-      port: await listen(deployment.portal, settings.listen, 'port'),
-      operationsPort: await listen(deployment.operations, settings.listen, 'operationsPort', operationsSocket),
+      port: await listen(deployment.portal, settings.listen, 'port', worker),
+      operationsPort: await listen(deployment.operations, settings.listen, 'operationsPort', worker),
     }
     if (settings.runtime.tuning === 'on') tuneProcess()
     const { port, operationsPort } = running
-    const ports = operationsSocket === undefined ? { port, operationsPort } : { port }
+    const ports = worker ? { port } : { port, operationsPort }
     logger.info({ role, host: settings.listen.host, ...ports, ...placesOf(settings) }, 'listening')
     let stopping: Promise<void> | undefined
     const stop = async (): Promise<void> => {
@@ -95,24 +102,28 @@ export async function startServer(
   }
 }
 
-/** Workers of one machine share a port, but not a socket. Resolves with the port, or with 0 for a socket. */
+/** Resolves with the port, or with 0 for a socket. */
 export function listen(
   server: Server,
   settings: Configuration['listen'],
   name: 'port' | 'operationsPort',
-  socket?: string,
+  worker: WorkerListeners | null = null,
 ): Promise<number> {
   return new Promise((resolve, reject) => {
-    const { [name]: port } = settings
     const hostSetting = name === 'operationsPort' && settings.operationsHost !== null ? 'operationsHost' : 'host'
     const host = settings[hostSetting] ?? settings.host
     const message = `cannot listen on ${settingName(`listen.${name}`)} and ${settingName(`listen.${hostSetting}`)}`
     const fail = (cause: Error): void => reject(new Error(message, { cause }))
     server.once('error', fail)
-    server.listen(socket === undefined ? { port, host } : { path: socket, exclusive: true }, () => {
+    server.listen(worker ? optionsOf(worker, host, name) : { port: settings[name], host }, () => {
       server.off('error', fail)
       const address = server.address()
       resolve(typeof address === 'object' && address !== null ? address.port : 0)
     })
   })
+}
+
+/** On Linux, the kernel spreads connections evenly over workers. Elsewhere, the supervisor accepts them (`node:cluster`). */
+function optionsOf({ port, socket }: WorkerListeners, host: string, name: 'port' | 'operationsPort'): ListenOptions {
+  return name === 'port' ? { port, host, reusePort: platform === 'linux' } : { path: socket, exclusive: true }
 }

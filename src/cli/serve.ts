@@ -54,7 +54,7 @@ export async function startServing(
   })
   const failed = uncaught.first
   const running = await Promise.race([
-    startServer(domains, settings, role, logger, { whileAway: untilSignal, operationsSocket: worker?.socket }),
+    startServer(domains, settings, role, logger, { whileAway: untilSignal, worker }),
     failed.then((error) => Promise.reject(error)),
   ]).catch((error: unknown) => {
     // The caller reports the error.
@@ -72,7 +72,7 @@ export async function startServing(
     logger.warn({ err: error }, 'configuration file cannot be watched; only SIGHUP reloads `backends` and `limits`'),
   )
   if (isReloadPending) await reload()
-  notifySupervisor({ kind: 'serving', port: running.port })
+  notifySupervisor({ kind: 'serving' })
   const closing = Promise.withResolvers<'close'>()
   const end = Promise.race([nextSignal(), running.onFatal, failed, closing.promise])
   return {

@@ -10,11 +10,12 @@ export async function startConfigured(
   configuration: object,
   role: 'gateway' | 'domains' = 'gateway',
   nodeArguments: readonly string[] = [],
+  options: readonly string[] = [],
 ): Promise<PorticoProcess & { file: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'portico-configured-'))
   const file = join(folder, 'portico.yaml')
   await writeFile(file, dump(configuration))
-  const started = await startProcess({ ...variables, PORTICO_CONFIG: file }, role, nodeArguments)
+  const started = await startProcess({ ...variables, PORTICO_CONFIG: file }, role, nodeArguments, options)
   return {
     ...started,
     file,

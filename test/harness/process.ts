@@ -78,6 +78,8 @@ export function startProcess(
   variables: Variables,
   role: 'gateway' | 'domains' = 'gateway',
   nodeArguments: readonly string[] = [],
+  options: readonly string[] = [],
 ): Promise<PorticoProcess> {
-  return startCommand([process.execPath, ...nodeArguments, 'bin/portico.js', 'serve', '--role', role], variables)
+  const command = [process.execPath, ...nodeArguments, 'bin/portico.js', 'serve', '--role', role, ...options]
+  return startCommand(command, variables)
 }

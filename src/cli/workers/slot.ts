@@ -19,7 +19,7 @@ export interface EndedWorker {
 }
 
 export interface SlotEvents {
-  onServing(slot: Slot, port: number): void
+  onServing(slot: Slot): void
   onEnd(slot: Slot, ended: EndedWorker): void
 }
 
@@ -96,7 +96,7 @@ export class Slot {
     if (data?.kind === 'serving') {
       this.#state = 'serving'
       this.#servingSince = performance.now()
-      this.#events.onServing(this, data.port)
+      this.#events.onServing(this)
     }
   }
 

@@ -7,6 +7,7 @@ import type { Logger } from 'pino'
 import type { Configuration } from '../../config/index.ts'
 import { closeListener, createWorkersServer } from '../../gateway/index.ts'
 import { listen } from '../../main.ts'
+import { Server as HttpServer } from '../../platform/runtime/index.ts'
 import { createLogger } from '../../platform/telemetry/index.ts'
 import { nextSignal } from '../signals.ts'
 import { type EndedWorker, Slot } from './slot.ts'
@@ -25,14 +26,15 @@ interface Supervision {
 
 /**
  * Runs the workers of this machine and their operations listener, and handles no request. Resolves with the exit code,
- * after a signal, or if a worker cannot start while no other one serves.
+ * after a signal, or if a worker cannot start while no other one serves. Rejects if the port is in use.
  */
 export async function supervise(supervision: Supervision): Promise<number> {
   const { log } = supervision.settings
   const logger = createLogger(log.level, undefined, log.format)
+  const port = await findPort(supervision.settings)
   // Only this user can open it: the operations listener requires no authentication.
   const folder = await mkdtemp(join(tmpdir(), 'portico-'))
-  const supervisor = new Supervisor(supervision, folder, logger)
+  const supervisor = new Supervisor(supervision, { folder, port }, logger)
   // A second signal ends this process immediately.
   process.once('exit', () => {
     supervisor.killAll()
@@ -45,23 +47,39 @@ export async function supervise(supervision: Supervision): Promise<number> {
   }
 }
 
+/** Workers share the port also with processes of the same user that somebody else has started. Resolves with the port. */
+async function findPort({ listen: settings }: Configuration): Promise<number> {
+  const server = new HttpServer()
+  const port = await listen(server, settings, 'port')
+  await closeListener(server, 0)
+  return port
+}
+
+interface Places {
+  /** Of the sockets of the workers. */
+  folder: string
+  port: number
+}
+
 class Supervisor {
   readonly #supervision: Supervision
   readonly #logger: Logger
   readonly #slots: readonly Slot[]
+  readonly #port: number
   readonly #ended = Promise.withResolvers<number>()
   #operations: Promise<Server> | null = null
   #isEnding = false
   /** Of the workers that ended after a signal. */
   #codes: EndedWorker[] = []
 
-  constructor(supervision: Supervision, folder: string, logger: Logger) {
+  constructor(supervision: Supervision, { folder, port }: Places, logger: Logger) {
+    this.#port = port
     this.#supervision = supervision
     this.#logger = logger
     const events = { onServing: this.#onServing.bind(this), onEnd: this.#onEnd.bind(this) }
     this.#slots = Array.from({ length: supervision.count }, (_, index) => {
       const number = index + 1
-      return new Slot({ number, of: supervision.count, socket: join(folder, `${number}.sock`) }, events)
+      return new Slot({ number, of: supervision.count, port, socket: join(folder, `${number}.sock`) }, events)
     })
   }
 
@@ -84,18 +102,19 @@ class Supervisor {
     for (const slot of this.#slots) slot.kill('SIGKILL')
   }
 
-  #onServing(slot: Slot, port: number): void {
+  #onServing(slot: Slot): void {
     this.#logger.info({ worker: slot.worker.number, workerPid: slot.pid }, 'worker serves')
     if (this.#isEnding || this.#operations) return
-    this.#operations = this.#open(port)
+    this.#operations = this.#open()
     this.#operations.catch((error: unknown) => {
       this.#logger.error({ err: error }, 'the operations listener cannot be opened')
       this.#giveUp(1)
     })
   }
 
-  async #open(port: number): Promise<Server> {
+  async #open(): Promise<Server> {
     const { settings, count, onListening } = this.#supervision
+    const port = this.#port
     const server = createWorkersServer({
       settings,
       logger: this.#logger,

@@ -7,6 +7,8 @@ const Worker = z.strictObject({
   number: z.int(),
   /** Workers of this machine. */
   of: z.int(),
+  /** Of the portal listener. Not 0. */
+  port: z.int(),
   /** Path of the socket of its operations listener. */
   socket: z.string(),
 })
@@ -17,7 +19,7 @@ export type Worker = z.output<typeof Worker>
 /** `loading`: the process handles SIGHUP, but has not read its configuration. `serving`: its listeners are open. */
 export const WorkerMessage = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('loading') }),
-  z.strictObject({ kind: z.literal('serving'), port: z.int() }),
+  z.strictObject({ kind: z.literal('serving') }),
 ])
 export type WorkerMessage = z.output<typeof WorkerMessage>
 
