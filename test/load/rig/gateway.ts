@@ -26,6 +26,8 @@ export interface GatewayOptions {
   profile?: boolean
   /** Options of Node.js for the built program. */
   nodeOptions?: readonly string[]
+  /** Of `portico serve`, such as `--workers`. */
+  serveOptions?: readonly string[]
   /** Runs the sources, without this check (without.ts). Null keeps all checks. */
   without?: CheckName | null
 }
@@ -49,6 +51,7 @@ export async function startGateway(rig: Rig, options: GatewayOptions = {}): Prom
     configuration = {},
     profile = false,
     nodeOptions = [],
+    serveOptions = [],
     without,
   } = options
   const [port, operationsPort] = [await freePort(), await freePort()]
@@ -61,7 +64,7 @@ export async function startGateway(rig: Rig, options: GatewayOptions = {}): Prom
     name,
     place,
     command: process.execPath,
-    args: commandLine(preloads, nodeOptions),
+    args: [...commandLine(preloads, nodeOptions), ...serveOptions],
     port,
     log,
     env: {
