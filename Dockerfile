@@ -56,4 +56,5 @@ STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.OPS_PORT}/health/ready`).then((r)=>process.exit(r.ok?0:1),()=>process.exit(1))"]
 ENTRYPOINT ["node", "bin/portico.js"]
-CMD ["serve"]
+# One process without PostgreSQL and Redis, and with less than 1 GB of memory.
+CMD ["serve", "--workers", "auto"]

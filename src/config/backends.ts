@@ -71,7 +71,7 @@ export const upstream = z.strictObject({
     .min(1)
     .default(256)
     .describe(
-      'Maximum number of concurrent requests to the upstream. Uploads and downloads have a separate limit of the same size. Further requests wait in the queue.',
+      'Maximum number of concurrent requests to the upstream, from one process or from all workers of a machine. Uploads and downloads have a separate limit of the same size. Further requests wait in the queue.',
     ),
   queue: z
     .int()

@@ -82,7 +82,7 @@ export const login = z.strictObject({
     .int()
     .min(1)
     .describe(
-      'Maximum number of concurrent sign-in steps per process, so that many sign-ins do not slow down other requests. First steps and later steps have separate limits. Password hashes have a third one of the same size. Further steps wait in the queue.',
+      'Maximum number of concurrent sign-in steps per process, or of all workers of a machine, so that many sign-ins do not slow down other requests. First steps and later steps have separate limits. Password hashes have a third one of the same size. Further steps wait in the queue.',
     ),
   queue: z
     .int()

@@ -33,7 +33,7 @@ export const databaseSettings = z.strictObject({
     .int()
     .min(3)
     .describe(
-      'Maximum number of PostgreSQL connections in the pool of one process. A process uses up to four more connections outside the pool: two for ledger checks, one for the cleanup of identity data, and, without Redis, one for the singleton lock.',
+      'Maximum number of PostgreSQL connections in the pool of one process, or of all workers of a machine, at least 3 for each worker. A process uses up to four more connections outside the pool: two for ledger checks, one for the cleanup of identity data, and, without Redis, one for the singleton lock.',
     ),
   connectTimeoutMs: timeoutMs(0).describe(
     'Time limit in milliseconds for connecting to PostgreSQL, and for waiting for a free connection. When it expires, the request gets 503. 0 disables the limit.',

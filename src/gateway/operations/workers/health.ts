@@ -20,6 +20,7 @@ export function readinessOfWorkers(answers: readonly WorkerAnswer[], absent: rea
   return {
     status: isDraining ? 'draining' : shown.status,
     checks: shown.checks,
+    ...(shown.reasons && { reasons: shown.reasons }),
     workers: Object.fromEntries(workers.map(({ number, ...worker }) => [number, worker])),
   }
 }
