@@ -4,7 +4,7 @@ import { requiredHeaders } from '../harness/http.ts'
 import type { PorticoProcess } from '../harness/process.ts'
 
 /** An operation that needs no session. */
-export const path = '/web/v1/consumer/constants/timezones'
+const path = '/web/v1/consumer/constants/timezones'
 
 interface Readiness {
   status: string

@@ -158,6 +158,14 @@ describe('the end of two workers', { ...needsPostgres(postgres), ...needsRedis(r
     await expect.poll(() => pids.map(isAlive)).toEqual([false, false])
   })
 
+  test('the first process is killed: the workers end, and the port is free', async () => {
+    const gateway = await startWorkers()
+    const pids = [pidOf(gateway, 1), pidOf(gateway, 2)]
+    gateway.child.kill('SIGKILL')
+    await expect.poll(() => pids.map(isAlive)).toEqual([false, false])
+    expect((await get(gateway.url)).status).toBe(0)
+  })
+
   test('a worker that cannot start again: the other one serves, and attempts become rarer', async () => {
     const gateway = await startWorkers()
     const valid = await readFile(gateway.file, 'utf8')
