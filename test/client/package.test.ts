@@ -77,7 +77,7 @@ describe('the package portico-client', () => {
     expect(disabledAt).toBeLessThan(calling.indexOf('/transfer/command/create'))
   })
 
-  it('has less than 15 kB without zod and the schemas of the contract, and less than 77 kB with them', async () => {
+  it('has less than 15 kB without zod and the schemas of the contract, and less than 78 kB with them', async () => {
     const use = `import { createApiClient, createClient } from 'portico-client'; console.log(createClient, createApiClient)`
     const schemas = /(^|\/)contract(\/(resources|policies))?\.js$/
     const code = await bundleOf(folder, use, [/^zod$/, schemas])
@@ -85,7 +85,7 @@ describe('the package portico-client', () => {
     const bytes = gzipSync(code).length
     expect(bytes).toBeGreaterThan(4_000)
     expect(bytes).toBeLessThan(15_000)
-    expect(gzipSync(await bundleOf(folder, use)).length).toBeLessThan(77_000)
+    expect(gzipSync(await bundleOf(folder, use)).length).toBeLessThan(78_000)
   })
 
   it('verifies a webhook in less than 1.5 kB, without zod and the rest of the client', async () => {

@@ -151,16 +151,6 @@ describe('round trips', () => {
     }
   }
 
-  /** Events get their positions within 100 ms of a response, so a longer silence means that its work is done. */
-  const becomeQuiet = async (): Promise<void> => {
-    const sent = () => counters.postgres.roundTrips + counters.redis.roundTrips
-    for (let attempt = 0; attempt < 50; attempt++) {
-      const before = sent()
-      await pause(120)
-      if (sent() === before) return
-    }
-  }
-
   const trafficDuring = async (task: () => Promise<unknown>): Promise<Traffic> => {
     const before = totals()
     await task()
@@ -261,7 +251,9 @@ describe('round trips', () => {
     const operationsPort = String(await freePort())
     const direct = { DATABASE_URL: postgres.url, REDIS_URL: redis.url, PORTICO_RATE_LIMIT_SCALE: '1000' }
     const jwksUrl = `http://127.0.0.1:${operationsPort}/.well-known/jwks.json`
-    const stores = { database: longTimeouts, redis: { commandTimeoutMs: 1_000 } }
+    // On a slow machine, each sign-in would read the signing keys again.
+    const tokens = { keyRefreshMs: 60_000 }
+    const stores = { database: longTimeouts, redis: { commandTimeoutMs: 1_000 }, tokens }
     const domains = await startConfigured(direct, { ...stores, assertion: { jwksUrl } }, 'domains')
     stops.unshift(domains.stop)
     const [toPostgres, DATABASE_URL] = await count(postgres.url, true)
@@ -333,16 +325,13 @@ describe('round trips', () => {
     const initiated: string[] = []
     const initiate = await costOf(
       async () => initiated.push((await owner.initiateLogin({ body: credentials })).sessionId ?? ''),
-      becomeQuiet,
+      () => undefined,
       signIns,
     )
     const mailed = codeMails().length
     const send = await costOf(
       (sessionId) => owner.sendLoginCode({ body: { sessionId, mfaMethod } }),
-      async () => {
-        await becomeQuiet()
-        return initiated.pop() ?? ''
-      },
+      () => initiated.pop() ?? '',
       signIns,
     )
     await expect.poll(() => codeMails().length).toBe(mailed + signIns)
@@ -351,11 +340,7 @@ describe('round trips', () => {
       async (body) => {
         refreshToken = (await owner.completeLogin({ body })).refreshToken
       },
-      async () => {
-        const body = await sendCode(owner)
-        await becomeQuiet()
-        return body
-      },
+      () => sendCode(owner),
       signIns,
     )
     const refresh = await costOf(
@@ -368,7 +353,6 @@ describe('round trips', () => {
     const steps = [initiate, send, complete]
     const sumOf = (name: keyof Cost) => steps.reduce((sum, step) => sum + step[name], 0)
     const whole = { ...trafficOf(sumOf), allocated: sumOf('allocated') }
-    expect(whole.postgres).toBeLessThanOrEqual(10)
     expectDocumented({
       'sign-in: initiate': initiate,
       'sign-in: send a code': send,
@@ -376,5 +360,6 @@ describe('round trips', () => {
       'whole sign-in': whole,
       'token refresh': refresh,
     })
+    expect(whole.postgres).toBeLessThanOrEqual(10)
   })
 })

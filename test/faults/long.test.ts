@@ -18,6 +18,9 @@ test(
       ...{ seed, orders: 600, faults: 9, clients: 8, places: 4 },
       report: (line) => lines.push(line),
     })
-    expect(lines.filter((line) => line.includes(', gateway ')), lines.join('\n')).toHaveLength(9)
+    expect(
+      lines.filter((line) => line.includes(', gateway ')),
+      lines.join('\n'),
+    ).toHaveLength(9)
   },
 )

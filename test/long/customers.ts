@@ -8,7 +8,7 @@ export interface Progress {
   /** Undefined until the creation is acknowledged. */
   id: string | undefined
   quote: string | undefined
-  /** `open` is in doubt: a step has no answer that says whether it was executed. */
+  /** `open` is in doubt: no answer reports whether a step was executed. */
   state: 'open' | 'done' | 'refused'
 }
 

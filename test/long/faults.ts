@@ -34,7 +34,7 @@ export function scheduleFaults(random: Random, orders: number, count: number): F
   })
 }
 
-/** Resolves when the fault is over. */
+/** Resolves when the fault has ended. */
 export async function apply(fault: Fault, { gateways, postgres, redis, disk }: Deployment): Promise<void> {
   const gateway = gateways[fault.gateway]
   const { child } = gateway.process ?? {}
