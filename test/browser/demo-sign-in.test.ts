@@ -4,7 +4,7 @@ import { needs } from '../harness/needs.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { chromiumPath, launchChromium, openPage } from './chromium.ts'
 
-const screen = { width: 1280, height: 800 }
+const screen = { width: 1280, height: 900 }
 
 async function heightOf(operation: Locator): Promise<number> {
   return (await operation.boundingBox())?.height ?? 0

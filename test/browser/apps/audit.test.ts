@@ -22,7 +22,7 @@ describe('the audit log in the console', needs(chromiumPath, 'Chromium is not in
     await expect.poll(() => entries.count()).toBe(1)
     expect(page.url()).toContain('action=proposals.revokePermissions')
     await entries.first().locator('summary').click()
-    await entries.first().getByText('reads only').waitFor()
+    await entries.first().getByText('Change of duties').waitFor()
     await inspect(visitor, 'console-audit-entry')
 
     const download = page.waitForEvent('download')

@@ -44,7 +44,6 @@ describe('the first sign-in of a new account in Chromium', needs(chromiumPath, '
     const dialog = page.getByRole('dialog')
     await dialog.getByRole('textbox').waitFor()
     await inspect(visitor, 'console-first-sign-in')
-    await dialog.getByRole('button', { name: 'Authenticator app' }).click()
     await dialog.getByLabel('Code of your authenticator app').waitFor()
     await enterCode(visitor, otpOf(secret, -1))
     await heading(visitor, 'Overview')

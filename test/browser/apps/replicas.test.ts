@@ -74,7 +74,7 @@ describe('two replicas in the console', requirements, () => {
     for (const { name, requestId } of sent) {
       // A busy replica can answer too late once.
       const refusals = async (): Promise<number> => {
-        await page.goto(pathOf(world, 'console', `/requests/${requestId}`))
+        await page.goto(pathOf(world, 'console', `/requests/decisions?requestId=${requestId}`))
         await page.locator('h1').waitFor()
         await expect.poll(() => page.locator('.loading').count()).toBe(0)
         return page.getByText('✕ Refused').count()
