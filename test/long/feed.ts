@@ -13,21 +13,23 @@ export interface FeedReader {
   readonly received: ReadonlyMap<string, number>
   /** Ids of events that were received more than once. */
   readonly repeated: readonly string[]
-  /** Reads to the end and stops. */
-  finish(): Promise<void>
+  /** Reads until all these events have arrived, or none for a minute. */
+  finish(expected: readonly string[]): Promise<void>
 }
 
 const pageSize = 500
+const silenceMs = 60_000
 
 export async function readFeed(bank: Bank): Promise<FeedReader> {
   const received = new Map<string, number>()
   const ids = new Set<string>()
   const repeated: string[] = []
   let cursor = await latestCursor(bank)
-  let isFinishing = false
+  let expected: readonly string[] | undefined
+  let lastAt = 0
   const readPage = async (): Promise<boolean> => {
     const { status, body } = await bank.call('operator', 'GET', `/events?limit=${pageSize}&after=${cursor}`)
-    if (status !== 200) return true
+    if (status !== 200) return false
     const events: FeedEvent[] = body.data.events
     for (const { id, type, subject } of events) {
       if (ids.has(id)) repeated.push(id)
@@ -36,13 +38,14 @@ export async function readFeed(bank: Bank): Promise<FeedReader> {
       received.set(key, (received.get(key) ?? 0) + 1)
     }
     cursor = body.data.nextCursor
+    if (events.length > 0) lastAt = performance.now()
     return events.length > 0
   }
   const reading = async (): Promise<void> => {
     for (;;) {
-      const wasFinishing = isFinishing
       if (await readPage()) continue
-      if (wasFinishing) return
+      const isSilent = performance.now() - lastAt > silenceMs
+      if (expected && (isSilent || expected.every((key) => received.has(key)))) return
       await pause(250)
     }
   }
@@ -51,10 +54,9 @@ export async function readFeed(bank: Bank): Promise<FeedReader> {
   return {
     received,
     repeated,
-    finish: async () => {
-      // Events get their positions shortly after the transaction that wrote them.
-      await pause(2_000)
-      isFinishing = true
+    finish: async (events) => {
+      expected = events
+      lastAt = performance.now()
       for (const result of await done) if (result.status === 'rejected') throw result.reason
     },
   }

@@ -60,16 +60,20 @@ export async function runLong(deployment: Deployment, run: LongRun): Promise<voi
   run.report(`${all.length} orders, ${open.length} in doubt`)
   await expectAtMostOnce(deployment, all, run.places)
   for (const progress of open) await perform(bank, progress, 100)
-  await feed.finish()
   expect(all.filter(({ state }) => state === 'open')).toEqual([])
   const done = all.filter(({ state }) => state === 'done')
+  await feed.finish(done.map(eventKeyOf))
   run.report(`${done.length} executed, ${all.length - done.length} refused`)
   await expectExactlyOnce(deployment, done, run.places)
   await expectBalances(bank, done)
   expect(feed.repeated).toEqual([])
-  const missed = done.filter(({ order, id }) => feed.received.get(`${lastEventOf(order)} ${id}`) !== 1)
+  const missed = done.filter((progress) => feed.received.get(eventKeyOf(progress)) !== 1)
   expect(missed).toEqual([])
   await expectVerified(deployment)
+}
+
+function eventKeyOf({ order, id }: Progress): string {
+  return `${lastEventOf(order)} ${id}`
 }
 
 /** The funds of each place are orders, too. */
