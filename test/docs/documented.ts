@@ -31,6 +31,11 @@ export const documented: Documented[] = [
     prints: /^TRF-\S+: Completed\nWALLET\.INSUFFICIENT_FUNDS: insufficient funds$/m,
   },
   {
+    file: 'docs/appendix/long-run.md',
+    begins: 'PORTICO_LONG_SEED=2026',
+    notRun: 'test/faults/long.test.ts runs the short form',
+  },
+  {
     file: 'docs/guides/lists.md',
     begins: 'npx node examples/client/list.mjs',
     adds: ({ url, operationsUrl }) => ` ${url} ${operationsUrl}`,
