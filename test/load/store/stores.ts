@@ -26,9 +26,9 @@ async function seed(variables: Variables): Promise<SeededAccount[]> {
   return JSON.parse(await runToEnd('load', process.execPath, [seedScript], env))
 }
 
-/** All scenarios share the server and all cores. Undefined if PostgreSQL is not installed. */
-export function postgres(): Promise<TestPostgres | undefined> {
-  server ??= unpinned(startPostgres)
+/** All scenarios share the server, with the settings of the first call, and all cores. Undefined if it is not installed. */
+export function postgres(settings?: Record<string, string>): Promise<TestPostgres | undefined> {
+  server ??= unpinned(() => startPostgres(settings))
   return server
 }
 
