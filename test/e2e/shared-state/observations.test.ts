@@ -203,6 +203,6 @@ describe('observations', needsStore(), () => {
     await vi.waitUntil(async () => (await read('/overview')).missing.length > 0, { timeout: 20_000 })
     expect((await read('/requests')).missing).toEqual([gone])
     // Only the missing replica may know the request.
-    expect(await read(`/requests/${randomUUID()}`)).toEqual({ decisions: [], missing: [gone] })
+    expect(await read(`/requests/decisions?requestId=${randomUUID()}`)).toEqual({ decisions: [], missing: [gone] })
   })
 })
