@@ -13,7 +13,7 @@ export default function InitPasswordPage() {
   return (
     <VisitorPage title={t('recovery.init')}>
       {isDone ? (
-        <p className="notice" role="status">
+        <p className="notice notice-good" role="status">
           {t('recovery.initDone')}
         </p>
       ) : linkToken === null ? (

@@ -93,7 +93,7 @@ async function factorOf(values: Values) {
 
 function Done({ endedSessions }: { endedSessions: number }) {
   return (
-    <p className="notice" role="status">
+    <p className="notice notice-good" role="status">
       {t('recovery.resetDone', { count: endedSessions })}
     </p>
   )
