@@ -64,7 +64,8 @@ describe('the shipped alert rules', needs(prometheusIsInstalled(), 'Prometheus i
     }).listen(port, '127.0.0.1')
     store = await seededDirectory()
     const limits = { groups: { forgot: { address: { limit: 1, windowMs: 3_600_000 } } } }
-    const backends = { constants: { url: `http://127.0.0.1:${port}` } }
+    const next = { url: `http://localhost:${port}`, audience: 'next', share: 0 }
+    const backends = { constants: { url: `http://127.0.0.1:${port}`, canary: next } }
     const variables = { PORTICO_DATA_DIR: store.directory, LOG_LEVEL: 'silent' }
     gateway = await startConfigured(variables, { limits, backends })
     portico = createClient(() => [gateway])

@@ -32,7 +32,9 @@ export function registerValidation(routes: readonly Route[], { runner, world }: 
     if (body === 'multipart' || body === 'raw' || isObserved) continue
 
     test(`${name} 400 VALIDATION.INVALID_PARAMETER: an unknown query parameter`, async () => {
-      const input = { query: { [unknownField]: '1' } }
+      // A required parameter that is missing would be the error.
+      const required = query ? (await world().validInputIn(place, route)).query : {}
+      const input = { query: { ...required, [unknownField]: '1' } }
       assertNames(await world().send(route, world().headersFor(route), input), unknownField, 'unknown')
     })
 
