@@ -61,7 +61,13 @@ async function ready(): Promise<void> {
 
 /** Something to look at. */
 async function makeOrders(): Promise<void> {
-  const client = createClient({ baseUrl: url, portal: 'CONSUMER', accessCode: 'consumer-dev', edgeHeaders: true })
+  const client = createClient({
+    baseUrl: url,
+    portal: 'CONSUMER',
+    accessCode: 'consumer-dev',
+    edgeHeaders: true,
+    onStepUp: { code: () => codeOf('owner@demo.test') },
+  })
   await client.signIn({ email: 'owner@demo.test', password, code: () => codeOf('owner@demo.test') })
   const [membership] = await client.listMyWorkspaces()
   if (!membership) throw new Error('the account has no workspace')
@@ -83,6 +89,19 @@ async function makeOrders(): Promise<void> {
         clientReference,
       },
     })
+  // Waits for an operator.
+  for (const accountNumber of ['DE89370400440532013000', 'DE75512108001245126199'])
+    await client.createWithdrawalChannel({
+      workspaceId,
+      body: {
+        channelType: 'BANK',
+        currency: 'USD',
+        country: 'DE',
+        accountHolderName: 'Ada Lovelace',
+        accountNumber,
+        bankCode: 'COBADEFF',
+      },
+    })
 }
 
 async function takePicture(browser: Browser, app: string, email: string, path: string, text: string): Promise<void> {
@@ -91,6 +110,7 @@ async function takePicture(browser: Browser, app: string, email: string, path: s
   await signIn(page, email)
   await page.getByText(text).first().waitFor()
   await page.locator('.loading').first().waitFor({ state: 'detached' })
+  await page.mouse.move(0, 0)
   await page.screenshot({ path: join(folder, `${app}.png`), animations: 'disabled' })
   stdout.write(`${join(folder, `${app}.png`)}\n`)
 }
