@@ -41,6 +41,7 @@ describe('the requests of the console in Chromium', needs(chromiumPath, 'Chromiu
     await rows.first().getByRole('link').click()
     await page.getByText(requestId).first().waitFor()
     const stages = page.getByRole('list', { name: 'Stages' }).getByRole('listitem')
+    await stages.first().waitFor()
     const verdicts = await stages.locator('.requests-verdict').allTextContents()
     const refused = verdicts.indexOf('✕ Refused')
     expect(refused).toBeGreaterThan(0)
