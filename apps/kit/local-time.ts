@@ -1,4 +1,4 @@
-/** The instant of a local time such as `2026-11-29T19:03`, in ISO 8601. Undefined if the text is no time. */
+/** The instant of a local time such as `2026-11-29T19:03`, in ISO 8601. Undefined for another text. */
 export function instantOf(local: string, timeZone: string | undefined): string | undefined {
   const guess = new Date(`${local}Z`)
   if (Number.isNaN(guess.getTime())) return undefined

@@ -187,7 +187,7 @@ describe('a canary', () => {
     expect([next.executed, old.executed.length]).toEqual([[], 1])
   })
 
-  test('503 SYSTEM.UNAVAILABLE: a retry of a command whose service is no longer named is refused', async () => {
+  test('503 SYSTEM.UNAVAILABLE: a retry is refused if `backends` no longer names the service of its command', async () => {
     await world.reload(at({ share: 1 }))
     const key = randomUUID()
     await world.post(key)

@@ -98,7 +98,7 @@ export function openSites(
       })
       return [{ portal, folder, hasHost: appHostCheckOf(settings, portal), content: { files } }]
     } catch (error) {
-      const advice = 'build the applications with `npm run build:apps`, or set it to null'
+      const advice = 'build the applications with `npm run build:apps`, or set it to off'
       errors.push(`portals.${portal}.app: ${advice} (${messageOf(error)})`)
       return []
     }

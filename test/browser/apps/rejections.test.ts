@@ -31,7 +31,7 @@ describe('rejections, from the operator to the customer', needs(chromiumPath, 'C
   async function reject(visitor: Visitor, orderNo: string, reason: string): Promise<void> {
     const { page } = visitor
     await page.getByRole('radio', { name: 'Reject' }).check()
-    // Blanks are no reason.
+    // A reason of blanks is refused.
     await page.getByLabel('Reason').fill('  ')
     await page.getByRole('button', { name: 'Reject', exact: true }).click()
     const code = page.locator('.dialog input[name=code]')
