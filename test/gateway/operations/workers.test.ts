@@ -56,6 +56,14 @@ test('the counts of a dead worker stay, once, and its gauges go', async () => {
   expect(sampleOf(last.text, 'requests_total')).toBe('16')
 })
 
+test('concurrent scrapes both have the counts of a worker that has just died', async () => {
+  const summed = new SummedMetrics()
+  const living = { pid: 2, body: await replyOf(4) }
+  await summed.sum([{ pid: 1, body: await replyOf(2) }, living])
+  const both = await Promise.all([summed.sum([living]), summed.sum([living])])
+  expect(both.map(({ text }) => sampleOf(text, 'requests_total'))).toEqual(['6', '6'])
+})
+
 test('no worker: only the counts of dead ones', async () => {
   const summed = new SummedMetrics()
   expect((await summed.sum([])).text.trim()).toBe('')

@@ -37,6 +37,8 @@ export async function describeMetrics({ registry, expose }: Pick<Metrics, 'regis
   return { metrics: await registry.getMetricsAsJSON(), exemplars: [...exemplars] }
 }
 
+type Sum = Awaited<ReturnType<Metrics['expose']>>
+
 export interface WorkerReport {
   pid: number
   /** Null if the worker did not answer. */
@@ -52,8 +54,16 @@ export class SummedMetrics {
   /** By process. */
   readonly #last = new Map<number, WorkerMetrics>()
   #dead: WorkerMetrics['metrics'] = []
+  #previous: Promise<unknown> = Promise.resolve()
 
-  async sum(reports: readonly WorkerReport[]): Promise<Awaited<ReturnType<Metrics['expose']>>> {
+  /** One after the other: between two steps of a sum, the counts of a worker that has ended are in neither place. */
+  sum(reports: readonly WorkerReport[]): Promise<Sum> {
+    const sum = this.#previous.then(() => this.#sum(reports))
+    this.#previous = sum.catch(() => undefined)
+    return sum
+  }
+
+  async #sum(reports: readonly WorkerReport[]): Promise<Sum> {
     for (const { pid, body } of reports) if (body) this.#last.set(pid, WorkerMetrics.parse(JSON.parse(body.toString())))
     await this.#keepDead(new Set(reports.map(({ pid }) => pid)))
     const silent = new Set(reports.flatMap(({ pid, body }) => (body ? [] : [pid])))
