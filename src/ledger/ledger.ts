@@ -1,6 +1,6 @@
 import { isLifeCycle, type LifeCycle } from '../contract/ledger/life-cycle.ts'
 import type { Database } from '../database/index.ts'
-import type { AccountId, Instant, Money, OrderId, Page, WorkspaceId } from '../kernel/index.ts'
+import type { AccountId, Instant, Money, OrderId, Page, WalletId, WorkspaceId } from '../kernel/index.ts'
 import { invalid } from '../kernel/index.ts'
 import type { IdempotencyKey, OrderCommand } from './commands/command.ts'
 import { executeOrder, type LedgerPorts } from './commands/execute-store.ts'
@@ -43,6 +43,7 @@ import {
   type Balance,
   type BalanceScope,
   type DefaultWalletScope,
+  listBalances,
   listWallets,
   type PastBalance,
   readBalance,
@@ -148,6 +149,9 @@ export interface Ledger {
   /** Returns undefined if the wallet does not exist or belongs to another workspace. */
   readBalance(scope: BalanceScope): Promise<Balance | undefined>
 
+  /** Returns the balances of those wallets that belong to the workspace, in any order. */
+  listBalances(scope: { wallets: readonly WalletId[]; workspace: WorkspaceId }): Promise<Balance[]>
+
   /** Returns a wallet's balance at an instant, including changes with exactly this timestamp. */
   readBalanceAt(scope: BalanceScope, instant: Instant): Promise<PastBalance | undefined>
 
@@ -221,6 +225,7 @@ export function createLedger(ports: LedgerPorts): Ledger {
     readWallet: readWallet.bind(null, database),
     readDefaultWallet: readDefaultWallet.bind(null, database),
     readBalance: readBalance.bind(null, database),
+    listBalances: listBalances.bind(null, database),
     readBalanceAt: readBalanceAt.bind(null, ports),
     listFlows: listFlows.bind(null, database),
     readFlows: readFlows.bind(null, database),

@@ -7,7 +7,7 @@ import {
   type Request,
   type Words,
 } from '../../kernel/index.ts'
-import { toListParameters, viewerOf, type Wallet } from '../../ledger/index.ts'
+import { toListParameters, viewerOf } from '../../ledger/index.ts'
 import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import {
@@ -45,15 +45,14 @@ export function createHandlers(ports: WalletsPorts & { words: Words }): HandlerT
       const workspace = bizId<'workspace'>(request.params.workspace_id)
       const wallets = await listWalletsOf(ports, workspace)
       const maySeeBalances = request.caller.permissions.has('ledger:read')
-      const balanceOf = async ({ bizId: wallet }: Wallet) => {
-        const { balance, asOf } = await readBalance(ports, { wallet, workspace, at: undefined })
-        return toBalanceView(balance, asOf)
-      }
-      const toView = async (wallet: Wallet) => ({
+      const asOf = ports.clock.now()
+      const ids = wallets.map((wallet) => wallet.bizId)
+      const balances = maySeeBalances ? await ports.ledger.listBalances({ wallets: ids, workspace }) : []
+      const byWallet = new Map(balances.map((balance) => [balance.wallet, toBalanceView(balance, asOf)]))
+      return wallets.map((wallet) => ({
         ...toWalletView(wallet, viewerOf(words, request)),
-        balance: maySeeBalances ? await balanceOf(wallet) : null,
-      })
-      return Promise.all(wallets.map(toView))
+        balance: byWallet.get(wallet.bizId) ?? null,
+      }))
     },
 
     createWallet: async (request) => {

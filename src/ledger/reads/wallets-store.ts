@@ -94,6 +94,23 @@ export async function readBalance(
   return row && toBalance(wallet, row)
 }
 
+/** In any order. Unknown wallets are missing. */
+export async function listBalances(
+  database: Database,
+  { wallets, workspace }: { wallets: readonly WalletId[]; workspace: WorkspaceId },
+): Promise<Balance[]> {
+  // SQL knows no empty list.
+  if (wallets.length === 0) return []
+  const rows = await database
+    .selectFrom('ledger_accounts')
+    .where('bizId', 'in', wallets)
+    .where('workspaceBizId', '=', workspace)
+    .where('kind', '=', 'WALLET')
+    .select(['bizId', 'currency', 'balance', 'held', 'version'])
+    .execute()
+  return rows.map((row) => toBalance(row.bizId, row))
+}
+
 export interface PastBalance {
   balance: Balance
   /** The requested instant, or an earlier one up to which the past no longer changes. */
