@@ -163,7 +163,7 @@ const canary = upstream.extend({
   maxErrorShare: share
     .default(0.05)
     .describe(
-      'Maximum share of failed requests within `windowMs`. Above it, the backend serves all requests again. Timeouts, invalid replies and unavailability count as failures.',
+      'Maximum share of failed requests within `windowMs`. Above it, the backend serves all requests again. Timeouts, invalid replies and unavailability count as failures. The caller with the most failures is left out, unless it is the only one.',
     ),
   minRequests: z
     .int()

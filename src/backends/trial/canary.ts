@@ -21,9 +21,9 @@ export class Canary {
   readonly settings: CanaryConfiguration
   readonly #durations: Durations
   readonly #onReturn: (returned: CanaryReturn) => void
-  /** Two halves form the sliding window. */
-  #current: Counts = { requests: 0, failures: 0 }
-  #previous: Counts = { requests: 0, failures: 0 }
+  /** By caller. Two halves form the sliding window. */
+  #current = new Map<string, Counts>()
+  #previous = new Map<string, Counts>()
   #halfStart: number
   #isReturned = false
 
@@ -41,21 +41,20 @@ export class Canary {
   /** Of the window. */
   get counts(): Counts {
     this.#slide()
-    return {
-      requests: this.#current.requests + this.#previous.requests,
-      failures: this.#current.failures + this.#previous.failures,
-    }
+    return sumOf([...this.#previous.values(), ...this.#current.values()])
   }
 
-  record(isFailure: boolean): void {
+  record(caller: string, isFailure: boolean): void {
     if (this.#isReturned) return
     this.#slide()
-    this.#current.requests += 1
+    const tally = this.#current.get(caller) ?? { requests: 0, failures: 0 }
+    this.#current.set(caller, tally)
+    tally.requests += 1
     if (!isFailure) return
-    this.#current.failures += 1
+    tally.failures += 1
     const { requests, failures } = this.counts
     const { url, maxErrorShare, minRequests } = this.settings
-    if (requests < minRequests || failures / requests <= maxErrorShare) return
+    if (requests < minRequests || this.#shareOfOthers() <= maxErrorShare) return
     this.#isReturned = true
     this.#onReturn({ url, requests, failures })
   }
@@ -67,12 +66,31 @@ export class Canary {
     return true
   }
 
+  /** Without the caller with the most failures, so that nobody can return a canary of others alone. */
+  #shareOfOthers(): number {
+    const callers = new Set([...this.#previous.keys(), ...this.#current.keys()])
+    const tallies = [...callers]
+      .map((caller) => sumOf([this.#previous.get(caller), this.#current.get(caller)].flatMap((each) => each ?? [])))
+      .toSorted((one, other) => other.failures - one.failures)
+    const { requests, failures } = sumOf(tallies.length > 1 ? tallies.slice(1) : tallies)
+    return failures / requests
+  }
+
   #slide(): void {
     const halfMs = this.settings.windowMs / 2
     const elapsed = this.#durations.now() - this.#halfStart
     if (elapsed < halfMs) return
-    this.#previous = elapsed < 2 * halfMs ? this.#current : { requests: 0, failures: 0 }
-    this.#current = { requests: 0, failures: 0 }
+    this.#previous = elapsed < 2 * halfMs ? this.#current : new Map()
+    this.#current = new Map()
     this.#halfStart += elapsed
   }
+}
+
+function sumOf(tallies: readonly Counts[]): Counts {
+  const sum = { requests: 0, failures: 0 }
+  for (const { requests, failures } of tallies) {
+    sum.requests += requests
+    sum.failures += failures
+  }
+  return sum
 }

@@ -2,6 +2,7 @@ import { type Call, isCommand, type Stage } from '../../gateway/pipeline/call.ts
 import { type Operation, Refusal } from '../../kernel/index.ts'
 import type { PlacedCommand } from '../../platform/service-commands/index.ts'
 import type { Backend } from '../backend.ts'
+import { callerKey } from '../upstream/circuit.ts'
 import { assign } from './assignment.ts'
 import type { CanaryOutcome } from './metrics.ts'
 import type { Trial } from './trials.ts'
@@ -24,7 +25,7 @@ export function trialStage(
     const record = (isFailure: boolean): void => {
       // A client that disconnects ends its reads.
       if (call.client.isGone && !isCommand(call)) return
-      state.record(isFailure)
+      state.record(callerKey(call), isFailure)
       countCanary(state.settings.url, isFailure ? 'failed' : 'ok')
     }
     try {

@@ -23,7 +23,7 @@ function recorded(outcomes: string, settings: object = {}) {
   const canary = new Canary(trialOf(settings), durations, (returned) => returns.push(returned))
   for (const outcome of outcomes) {
     if (outcome === '.') durations.skip(5_000)
-    else canary.record(outcome === 'x')
+    else canary.record(/[A-Z]/i.test(outcome) && outcome !== 'x' ? outcome.toLowerCase() : 'x', /[xA-Z]/.test(outcome))
   }
   return { returns, canary }
 }
@@ -35,6 +35,11 @@ test.each<[string, string, boolean]>([
   ['more than half', '--xxx', true],
   ['failures in the previous half of the window', 'xxx.x', true],
   ['failures before the window', 'xxx..x', false],
+  // A letter is another caller, whose request fails if it is a capital.
+  ['the failures of one caller do not affect others', 'abxxxxxx', false],
+  ['nor do they if another caller has failed, too, below the bound', 'Abcxxxxxx', false],
+  ['half of the requests of another caller', 'aAxxxxxx', false],
+  ['most of the other callers', 'aBCD', true],
 ])('%s: %s', (_name, outcomes, isReturned) => {
   const { returns, canary } = recorded(outcomes)
   expect([returns.length, canary.isReturned]).toEqual([isReturned ? 1 : 0, isReturned])
@@ -56,7 +61,7 @@ function replica(pubsub: PubSub) {
 }
 
 function fail({ book }: ReturnType<typeof replica>, settings = trialOf()) {
-  for (let times = 0; times < 4; times++) book.canaryOf(settings).record(true)
+  for (let times = 0; times < 4; times++) book.canaryOf(settings).record('x', true)
 }
 
 test('replicas: one decides, the others follow, and one that starts later asks', () => {
