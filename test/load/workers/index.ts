@@ -1,7 +1,9 @@
 /*
  * `npm run measure:workers [rounds] [seconds]` compares one process with two workers for proxied GETs, in interleaved rounds,
- * and the ways in which workers share a port. Then it ends a worker at 1,000 requests per second. All processes share the
- * cores with the load generator, so the CPU time per request shows how far two workers are from twice the rate.
+ * and the ways in which workers share a port. Then it ends a worker at 1,000 requests per second.
+ *
+ * The load generator and the service take a part of the cores. So another comparison limits each process of the gateway to a
+ * part of a core, which leaves enough for the load. Two workers then have two such parts, as they have two cores elsewhere.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { argv, stdout } from 'node:process'
@@ -13,6 +15,7 @@ import { median } from '../report/stats.ts'
 import { type Gateway, startGateway } from '../rig/gateway.ts'
 import { startPeer } from '../rig/peers.ts'
 import { unpinned } from '../rig/processes.ts'
+import { canLimitCpu, limitCpu } from '../rig/quota.ts'
 import { cpuSecondsOf } from '../rig/usage.ts'
 import { openRig, type Rig } from '../rig/workspace.ts'
 import { paths, proxying } from '../scenarios/proxied.ts'
@@ -23,6 +26,8 @@ const rounds = Number(argv[2] ?? 7)
 const seconds = Number(argv[3] ?? 8)
 const connections = 64
 const ratePerSecond = 1_000
+/** Of a core. Two such parts leave more than a core to the load. */
+const percent = 40
 
 const preload = ['--import', import.meta.resolve('./without-reuse-port.ts')]
 const ways = {
@@ -86,6 +91,13 @@ async function start(rig: Rig, way: Way, variables: Record<string, string>, conf
   return gateway
 }
 
+/** `from` is 1 for workers, whose supervisor serves no requests. */
+async function measureLimited(gateway: Gateway, shot: Shot, from: number): Promise<Round> {
+  using limits = new DisposableStack()
+  for (const pid of processesOf(gateway).slice(from)) limits.use(limitCpu(pid, percent))
+  return await measure(gateway, shot)
+}
+
 async function measure(gateway: Gateway, shot: Shot): Promise<Round> {
   const cpu = (): number => processesOf(gateway).reduce((sum, pid) => sum + cpuSecondsOf(pid), 0)
   const before = cpu()
@@ -93,6 +105,19 @@ async function measure(gateway: Gateway, shot: Shot): Promise<Round> {
   if (hits.failures > 0) print(`WRONG  ${gateway.name}: ${hits.failures} failures`)
   const cpuMicroseconds = ((cpu() - before) * 1e6) / hits.requests
   return { rate: hits.requests / hits.seconds, cpuMicroseconds, p99: hits.p99 }
+}
+
+function printRounds(title: string, compared: [Way, Round[]][]): void {
+  const medianOf = (results: Round[], name: keyof Round): number => median(results.map((each) => each[name]))
+  print(`\n${title}`)
+  print('| way | GETs per second | ratio | CPU µs per GET | p99 ms |\n| --- | --- | --- | --- | --- |')
+  const base = medianOf(compared[0]?.[1] ?? [], 'rate')
+  for (const [way, results] of compared) {
+    const rate = medianOf(results, 'rate')
+    const cpu = medianOf(results, 'cpuMicroseconds').toFixed(0)
+    const p99 = medianOf(results, 'p99').toFixed(1)
+    print(`| ${way} | ${rate.toFixed(0)} | ${(rate / base).toFixed(2)} | ${cpu} | ${p99} |`)
+  }
 }
 
 await using rig = openRig()
@@ -103,14 +128,20 @@ await unpinned(async () => {
   rig.stopAtEnd(redis)
   const { variables } = await seededStore('postgres')
   const stores = { ...variables, REDIS_URL: redis.url } as Record<string, string>
-  const contenders: { way: Way; gateway: Gateway; shot: Shot; results: Round[] }[] = []
+  const contenders: { way: Way; gateway: Gateway; shot: Shot; results: Round[]; limited: Round[] }[] = []
   for (const way of Object.keys(ways) as Way[]) {
     const gateway = await start(rig, way, stores, {
       ...proxying(upstream.url),
       shutdown: { delayMs: 1_000, timeoutMs: 20_000 },
     })
     const headers = { ...(await signIn(gateway)), 'x-workspace-id': developmentIds.workspace }
-    contenders.push({ way, gateway, shot: { method: 'GET', url: gateway.url + paths.GET, headers }, results: [] })
+    contenders.push({
+      way,
+      gateway,
+      shot: { method: 'GET', url: gateway.url + paths.GET, headers },
+      results: [],
+      limited: [],
+    })
   }
   for (let round = 0; round <= rounds; round += 1)
     for (const { gateway, shot, results } of contenders) {
@@ -118,16 +149,19 @@ await unpinned(async () => {
       // The first round warms up.
       if (round > 0) results.push(result)
     }
-  const medianOf = (results: Round[], name: keyof Round): number => median(results.map((each) => each[name]))
-  const [one] = contenders
-  const base = one ? medianOf(one.results, 'rate') : 0
-  print(`\n${rounds} rounds of ${seconds} s, ${connections} connections, medians`)
-  print('| way | GETs per second | ratio | CPU µs per GET | p99 ms |\n| --- | --- | --- | --- | --- |')
-  for (const { way, results } of contenders) {
-    const rate = medianOf(results, 'rate')
-    const cpu = medianOf(results, 'cpuMicroseconds').toFixed(0)
-    const p99 = medianOf(results, 'p99').toFixed(1)
-    print(`| ${way} | ${rate.toFixed(0)} | ${(rate / base).toFixed(2)} | ${cpu} | ${p99} |`)
+  printRounds(
+    `${rounds} rounds of ${seconds} s, ${connections} connections, medians`,
+    contenders.map(({ way, results }) => [way, results]),
+  )
+  if (canLimitCpu()) {
+    const compared = contenders.slice(0, 2)
+    for (let round = 0; round < rounds; round += 1)
+      for (const { way, gateway, shot, limited } of compared)
+        limited.push(await measureLimited(gateway, shot, way === 'one process' ? 0 : 1))
+    printRounds(
+      `the same, each process that serves limited to ${percent} % of a core`,
+      compared.map(({ way, limited }) => [way, limited]),
+    )
   }
   for (const { way, gateway } of contenders)
     for (const [index, pid] of processesOf(gateway).entries())
