@@ -1,11 +1,10 @@
 /**
  * HAProxy with the checks that it can make: ES256 token, access code, request headers, a limit per address and one per
- * account, security headers and a log line. A single thread.
- */
-export function haproxyConfiguration(port: number, upstream: string, publicKey: string): string {
+ * account, security headers and a log line. */
+export function haproxyConfiguration(port: number, upstream: string, publicKey: string, threads: number): string {
   return `
 global
-  nbthread 1
+  nbthread ${threads}
   log stdout len 4096 format raw local0 info
 
 defaults

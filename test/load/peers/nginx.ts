@@ -1,8 +1,10 @@
-/** A single process. */
-export function nginxConfiguration(port: number, upstream: string, folder: string): string {
+/** Checks nothing. A single process unless there are several workers. */
+export function nginxConfiguration(port: number, upstream: string, folder: string, workers: number): string {
   return `
 daemon off;
-master_process off;
+master_process ${workers > 1 ? 'on' : 'off'};
+worker_processes ${workers};
+user root;
 error_log ${folder}/nginx-error.log;
 pid ${folder}/nginx.pid;
 events { worker_connections 1024; }

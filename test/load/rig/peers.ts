@@ -37,27 +37,31 @@ export async function startPeer(rig: Rig, name: Peer, env: Record<string, string
   )
 }
 
-async function startNginx(rig: Rig, upstream: string): Promise<Started> {
+export async function startNginx(rig: Rig, upstream: string, workers: number, place: Place): Promise<Started> {
   const port = await freePort()
   const own = rig.file('nginx')
   mkdirSync(own)
-  writeFileSync(join(own, 'nginx.conf'), nginxConfiguration(port, upstream, own))
+  writeFileSync(join(own, 'nginx.conf'), nginxConfiguration(port, upstream, own, workers))
   const args = ['-p', own, '-c', join(own, 'nginx.conf'), '-e', join(own, 'nginx-error.log')]
-  return rig.stopAtEnd(
-    await start({ name: 'nginx', place: 'measured', command: 'nginx', args, port, log: rig.file('nginx.log') }),
-  )
+  return rig.stopAtEnd(await start({ name: 'nginx', place, command: 'nginx', args, port, log: rig.file('nginx.log') }))
 }
 
 /** Debian's package contains ES256 verification (HAProxy 2.5 or newer). */
-async function startHaproxy(rig: Rig, upstream: string, pem: string): Promise<Started> {
+export async function startHaproxy(
+  rig: Rig,
+  upstream: string,
+  pem: string,
+  threads: number,
+  place: Place,
+): Promise<Started> {
   const port = await freePort()
   const [configuration, key] = [rig.file('haproxy.cfg'), rig.file('haproxy.pem')]
   writeFileSync(key, pem)
-  writeFileSync(configuration, haproxyConfiguration(port, upstream, key))
+  writeFileSync(configuration, haproxyConfiguration(port, upstream, key, threads))
   return rig.stopAtEnd(
     await start({
       name: 'haproxy',
-      place: 'measured',
+      place,
       command: 'haproxy',
       args: ['-db', '-f', configuration],
       port,
@@ -66,7 +70,8 @@ async function startHaproxy(rig: Rig, upstream: string, pem: string): Promise<St
   )
 }
 
-async function peerKeys() {
+/** The keys of the proxies that verify tokens, and a token. */
+export async function peerKeys() {
   const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true })
   const token = await new SignJWT({ sid: '01990000-0000-7000-8000-0000000000bb' })
     .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt' })
@@ -91,7 +96,7 @@ export async function startProxies(rig: Rig, upstream: string): Promise<{ peers:
   const { token, pem, env } = await peerKeys()
   const names = ['express-composed', 'express-tuned', 'express-bare', 'fastify-bare', 'undici-bare'] as const
   const peers = await Promise.all(names.map((name) => startPeer(rig, name, { UPSTREAM: upstream, ...env }, 'measured')))
-  if (onPath('haproxy')) peers.push(await startHaproxy(rig, upstream, pem))
-  if (onPath('nginx')) peers.push(await startNginx(rig, upstream))
+  if (onPath('haproxy')) peers.push(await startHaproxy(rig, upstream, pem, 1, 'measured'))
+  if (onPath('nginx')) peers.push(await startNginx(rig, upstream, 1, 'measured'))
   return { peers, token }
 }

@@ -9,17 +9,21 @@ export function canLimitCpu(): boolean {
   return existsSync(`${controller}/cpu.cfs_quota_us`) && process.getuid?.() === 0
 }
 
-/** Limits all threads of a process to `percent` of a core. Disposal ends the limit. */
-export function limitCpu(pid: number, percent: number): Disposable {
-  const folder = `${controller}/portico-${pid}`
+/** Limits processes with all their threads to `percent` of a core together. Disposal ends the limit. */
+export function limitCpu(pids: readonly number[], percent: number): Disposable {
+  const folder = `${controller}/portico-${pids[0]}`
   mkdirSync(folder)
   writeFileSync(`${folder}/cpu.cfs_period_us`, String(periodMicroseconds))
   writeFileSync(`${folder}/cpu.cfs_quota_us`, String((periodMicroseconds * percent) / 100))
-  writeFileSync(`${folder}/cgroup.procs`, String(pid))
+  move(pids, folder)
   return {
     [Symbol.dispose]: () => {
-      writeFileSync(`${controller}/cgroup.procs`, String(pid))
+      move(pids, controller)
       rmdirSync(folder)
     },
   }
+}
+
+function move(pids: readonly number[], group: string): void {
+  for (const pid of pids) writeFileSync(`${group}/cgroup.procs`, String(pid))
 }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 
 const hasProc = existsSync('/proc/self/stat')
 const ticks = hasProc ? Number(execFileSync('getconf', ['CLK_TCK']).toString()) : 100
@@ -24,4 +24,19 @@ export function cpuSecondsOf(pid: number): number {
 
 export function residentBytesOf(pid: number): number {
   return Number(psOf(pid, 'rss')) * 1024
+}
+
+/** The process first, then its children. Requires Linux. */
+export function processTree(pid: number): number[] {
+  const children = readdirSync('/proc').filter((each) => /^\d+$/.test(each) && parentOf(each) === pid)
+  return [pid, ...children.map(Number)]
+}
+
+function parentOf(pid: string): number | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
+  } catch {
+    return null
+  }
 }

@@ -1,6 +1,7 @@
 import type { Options } from '../options.ts'
 import type { Outcome } from '../report/outcome.ts'
 import type { Rig } from '../rig/workspace.ts'
+import { allCoresGet, allCoresPost } from './all-cores.ts'
 import { encryptedPost } from './encrypted.ts'
 import { eventsOnPostgres } from './events.ts'
 import { inProcessGet } from './in-process.ts'
@@ -17,6 +18,8 @@ export type Scenario = (rig: Rig, options: Options) => Promise<Outcome>
 export const scenarios: Record<string, Scenario> = {
   'proxied-get': proxiedGet,
   'proxied-post': proxiedPost,
+  'all-cores-get': allCoresGet,
+  'all-cores-post': allCoresPost,
   'without-checks': withoutChecks,
   'in-process-get': inProcessGet,
   'encrypted-post': encryptedPost,

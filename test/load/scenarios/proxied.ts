@@ -28,7 +28,7 @@ export function envelopeOf(expected: string) {
     if (status !== 200 || success !== true || JSON.stringify(data) !== expected) throw new Error('not the answer')
   }
 }
-function plain(expected: string) {
+export function plain(expected: string) {
   return (text: string, status: number) => {
     if (status !== 200 || text !== expected) throw new Error('not the answer')
   }

@@ -5,7 +5,7 @@
  * The load generator and the service take a part of the cores. So another comparison limits each process of the gateway to a
  * part of a core, which leaves enough for the load. Two workers then have two such parts, as they have two cores elsewhere.
  */
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { argv, stdout } from 'node:process'
 import { developmentIds } from '../../../src/seed/development.ts'
 import { startRedis } from '../../harness/redis.ts'
@@ -16,7 +16,7 @@ import { type Gateway, startGateway } from '../rig/gateway.ts'
 import { startPeer } from '../rig/peers.ts'
 import { unpinned } from '../rig/processes.ts'
 import { canLimitCpu, limitCpu } from '../rig/quota.ts'
-import { cpuSecondsOf } from '../rig/usage.ts'
+import { cpuSecondsOf, processTree } from '../rig/usage.ts'
 import { openRig, type Rig } from '../rig/workspace.ts'
 import { paths, proxying } from '../scenarios/proxied.ts'
 import { closeStores, seededStore } from '../store/stores.ts'
@@ -49,22 +49,6 @@ function print(text: string): void {
   stdout.write(`${text}\n`)
 }
 
-/** The supervisor or the only process first, then the workers. */
-function processesOf({ pid }: Gateway): number[] {
-  const parentOf = (each: string): number => {
-    const stat = readFileSync(`/proc/${each}/stat`, 'utf8')
-    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
-  }
-  const children = readdirSync('/proc').filter((each) => {
-    try {
-      return /^\d+$/.test(each) && parentOf(each) === pid
-    } catch {
-      return false
-    }
-  })
-  return [pid, ...children.map(Number)]
-}
-
 /** Its share of memory that processes share, and what is its own, in megabytes. */
 function memoryOf(pid: number): string {
   const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8')
@@ -94,12 +78,12 @@ async function start(rig: Rig, way: Way, variables: Record<string, string>, conf
 /** `from` is 1 for workers, whose supervisor serves no requests. */
 async function measureLimited(gateway: Gateway, shot: Shot, from: number): Promise<Round> {
   using limits = new DisposableStack()
-  for (const pid of processesOf(gateway).slice(from)) limits.use(limitCpu(pid, percent))
+  for (const pid of processTree(gateway.pid).slice(from)) limits.use(limitCpu([pid], percent))
   return await measure(gateway, shot)
 }
 
 async function measure(gateway: Gateway, shot: Shot): Promise<Round> {
-  const cpu = (): number => processesOf(gateway).reduce((sum, pid) => sum + cpuSecondsOf(pid), 0)
+  const cpu = (): number => processTree(gateway.pid).reduce((sum, pid) => sum + cpuSecondsOf(pid), 0)
   const before = cpu()
   const hits = await spray(shot, connections, seconds)
   if (hits.failures > 0) print(`WRONG  ${gateway.name}: ${hits.failures} failures`)
@@ -164,13 +148,13 @@ await unpinned(async () => {
     )
   }
   for (const { way, gateway } of contenders)
-    for (const [index, pid] of processesOf(gateway).entries())
+    for (const [index, pid] of processTree(gateway.pid).entries())
       print(
         `${way}, ${index === 0 ? 'first process' : `worker ${index}`}: ${memoryOf(pid)}, ${cpuSecondsOf(pid).toFixed(1)} s CPU`,
       )
   for (const { way, gateway, shot } of contenders.slice(1))
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-      const worker = processesOf(gateway).at(-1) ?? 0
+      const worker = processTree(gateway.pid).at(-1) ?? 0
       const report = await driveThroughFailure(shot, ratePerSecond, () => process.kill(worker, signal))
       print(`${way}, ${signal} to a worker at ${ratePerSecond} GETs per second: ${report}`)
     }
