@@ -63,11 +63,11 @@ export interface Options {
   prepare?: (variables: Variables) => Promise<void>
 }
 
-/** The domain service serves Portico's own domains. Both gateways serve the test's domains themselves. */
+/** The domain service serves Portico's own domains. Both gateways serve the test's domains themselves, unless the test sets their backends. */
 function useService(settings: WholeSettings, url: string, added: readonly Domain[]): void {
   settings.backends = {
-    ...settings.backends,
     ...Object.fromEntries(added.map(({ name }) => [name, 'in-process' as const])),
+    ...settings.backends,
     default: upstreamAt(url, {
       audience: settings.assertion.audience,
       timeoutMs: 10_000,
