@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtemp, rm, statfs, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { dump } from 'js-yaml'
@@ -35,57 +35,52 @@ export interface Deployment {
 export interface Disk {
   /** Leaves PostgreSQL no free block. */
   fill(): Promise<void>
-  grow(): void
+  empty(): Promise<void>
 }
 
-const diskGigabytes = 12
+/** The file is sparse, so that it occupies what PostgreSQL has written. */
+const diskGigabytes = 40
 const hour = 3_600_000
 
 /** Two gateways on PostgreSQL and Redis. `clockShiftMs` is the step of `SIGUSR2`. Undefined without the stores. */
 export async function startDeployment(clockShiftMs: number): Promise<Deployment | undefined> {
+  await using stack = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'portico-long-'))
-  const mounted = mount(folder)
-  const before = process.env.TMPDIR
-  if (mounted) process.env.TMPDIR = folder
-  const postgres = await seededPostgres({ synchronous_commit: 'on' })
-  if (before === undefined) delete process.env.TMPDIR
-  else process.env.TMPDIR = before
+  stack.defer(() => rm(folder, { recursive: true, force: true }))
+  const disk = await mountDisk(folder)
+  stack.defer(() => disk?.unmount())
+  const postgres = await startPostgresIn(disk?.folder ?? folder)
+  stack.defer(() => postgres?.stop())
   const redis = await startRedis()
-  const stores = { postgres, redis }
-  const close = async (): Promise<void> => {
-    await redis?.stop()
-    await postgres?.stop()
-    if (mounted) spawnSync('umount', [folder])
-    await rm(folder, { recursive: true, force: true })
-  }
-  if (!stores.postgres || !stores.redis) {
-    await close()
-    return undefined
-  }
+  stack.defer(() => redis?.stop())
+  if (!postgres || !redis) return undefined
   const configuration = join(folder, 'portico.yaml')
   await writeFile(configuration, dump(settings))
   process.env.PORTICO_TEST_CLOCK_SHIFT = String(clockShiftMs)
-  const start = () => startGateway(configuration, folder, stores.postgres?.url ?? '', stores.redis?.url ?? '')
-  let gateways: [Gateway, Gateway]
-  try {
-    gateways = [await start(), await start()]
-  } catch (error) {
-    await close()
-    throw error
+  const start = async (): Promise<Gateway> => {
+    const toPostgres = await startRelay(Number(new URL(postgres.url).port))
+    stack.defer(() => toPostgres.close())
+    const toRedis = await startRelay(Number(new URL(redis.url).port))
+    stack.defer(() => toRedis.close())
+    const gateway = await createGateway({ configuration, folder, postgres, redis, toPostgres, toRedis })
+    stack.defer(() => gateway.stop())
+    await gateway.start()
+    return gateway
   }
-  return {
-    gateways,
-    postgres: stores.postgres,
-    redis: stores.redis,
-    disk: mounted ? diskOf(folder) : null,
-    stop: async () => {
-      for (const gateway of gateways) {
-        await gateway.stop()
-        await gateway.toPostgres.close()
-        await gateway.toRedis.close()
-      }
-      await close()
-    },
+  const gateways: [Gateway, Gateway] = [await start(), await start()]
+  const open = stack.move()
+  return { gateways, postgres, redis, disk: disk ?? null, stop: () => open.disposeAsync() }
+}
+
+/** The harness creates the files in the folder for temporary files. */
+async function startPostgresIn(folder: string): Promise<TestPostgres | undefined> {
+  const { TMPDIR: before } = process.env
+  process.env.TMPDIR = folder
+  try {
+    return await seededPostgres({ synchronous_commit: 'on', shared_buffers: '1GB' })
+  } finally {
+    if (before === undefined) delete process.env.TMPDIR
+    else process.env.TMPDIR = before
   }
 }
 
@@ -98,17 +93,18 @@ const settings = {
   shutdown: { delayMs: 0, timeoutMs: 5_000 },
 }
 
-async function startGateway(configuration: string, folder: string, database: string, redis: string): Promise<Gateway> {
-  const [postgresUrl, redisUrl] = [new URL(database), new URL(redis)]
-  const toPostgres = await startRelay(Number(postgresUrl.port))
-  const toRedis = await startRelay(Number(redisUrl.port))
-  postgresUrl.port = String(toPostgres.port)
-  redisUrl.port = String(toRedis.port)
+interface Links extends Pick<Gateway, 'toPostgres' | 'toRedis'>, Pick<Deployment, 'postgres' | 'redis'> {
+  configuration: string
+  folder: string
+}
+
+async function createGateway({ configuration, folder, ...links }: Links): Promise<Gateway> {
+  const { toPostgres, toRedis, postgres, redis } = links
   const variables = {
     PORTICO_CONFIG: configuration,
     PORTICO_DATA_DIR: join(folder, 'data'),
-    DATABASE_URL: postgresUrl.href,
-    REDIS_URL: redisUrl.href,
+    DATABASE_URL: atPort(postgres.url, toPostgres.port),
+    REDIS_URL: atPort(redis.url, toRedis.port),
     LOG_LEVEL: 'error',
     PORT: String(await freePort()),
     OPS_PORT: String(await freePort()),
@@ -129,24 +125,47 @@ async function startGateway(configuration: string, folder: string, database: str
       gateway.process = undefined
     },
   }
-  await gateway.start()
   return gateway
 }
 
-function mount(folder: string): boolean {
-  return spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${diskGigabytes}g,mode=1777`, 'tmpfs', folder]).status === 0
+function atPort(text: string, port: number): string {
+  const url = new URL(text)
+  url.port = String(port)
+  return url.href
 }
 
-function diskOf(folder: string): Disk {
-  const resize = (size: string): void => {
-    const { status, stderr } = spawnSync('mount', ['-o', `remount,size=${size}`, folder])
-    if (status !== 0) throw new Error(`cannot resize the disk: ${stderr.toString()}`)
-  }
+interface MountedDisk extends Disk {
+  folder: string
+  unmount(): void
+}
+
+/** A file system in a file. Undefined if this user cannot mount one. */
+async function mountDisk(parent: string): Promise<MountedDisk | undefined> {
+  const [image, folder] = [join(parent, 'disk.img'), join(parent, 'disk')]
+  const ballast = join(folder, 'ballast')
+  await mkdir(folder)
+  const isMounted =
+    runs('truncate', '-s', `${diskGigabytes}G`, image) &&
+    // A process that is killed needs no journal, because the system keeps what it wrote.
+    runs('mkfs.ext4', '-q', '-m', '0', '-O', '^has_journal', image) &&
+    runs('mount', '-o', 'loop', image, folder)
+  if (!isMounted) return undefined
+  // PostgreSQL runs as another user.
+  await chmod(parent, 0o711)
+  await chmod(folder, 0o1777)
   return {
+    folder,
     fill: async () => {
-      const { blocks, bfree, bsize } = await statfs(folder)
-      resize(String((blocks - bfree) * bsize))
+      // It takes what is free, and then fails.
+      if (runs('fallocate', '-l', `${diskGigabytes}G`, ballast)) throw new Error('the disk is larger than expected')
     },
-    grow: () => resize(`${diskGigabytes}g`),
+    empty: () => rm(ballast),
+    unmount: () => {
+      if (!runs('umount', folder)) throw new Error(`cannot unmount ${folder}`)
+    },
   }
+}
+
+function runs(program: string, ...values: string[]): boolean {
+  return spawnSync(program, values).status === 0
 }

@@ -72,7 +72,7 @@ export async function apply(fault: Fault, { gateways, postgres, redis, disk }: D
     case 'fill the disk of PostgreSQL':
       await disk?.fill()
       await pause(fault.ms)
-      disk?.grow()
+      await disk?.empty()
       // PostgreSQL may have ended, because it could not write its log.
       await postgres.crash()
       return postgres.resume()

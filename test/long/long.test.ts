@@ -18,7 +18,7 @@ test(`${orders} orders against ${faults} faults: each exactly once, balances as 
   const report = (line: string) => process.stdout.write(`${new Date().toISOString()} ${line}\n`)
   report(`seed ${seed}`)
   try {
-    await runLong(deployment, { seed, orders, faults, clients: 16, places: 8, report })
+    await runLong(deployment, { seed, orders, faults, clients: 32, places: 64, report })
   } finally {
     await deployment.stop()
   }

@@ -95,6 +95,19 @@ export function changesOf(order: Order): Change[] {
   }
 }
 
+const payoutEnds = {
+  complete: 'withdrawal.completed',
+  cancel: 'withdrawal.cancelled',
+  reject: 'withdrawal.rejected',
+  fail: 'withdrawal.failed',
+  return: 'withdrawal.returned',
+} as const
+
+export const lastEvents: readonly string[] = [
+  ...['transfer.completed', 'exchange.completed', 'recharge.completed', 'recharge.cancelled'],
+  ...Object.values(payoutEnds),
+]
+
 /** The type of the last event of an executed order. */
 export function lastEventOf(order: Order): string {
   switch (order.kind) {
@@ -104,7 +117,7 @@ export function lastEventOf(order: Order): string {
     case 'recharge':
       return order.course === 'complete' ? 'recharge.completed' : 'recharge.cancelled'
     case 'payout':
-      return `withdrawal.${{ complete: 'completed', cancel: 'cancelled', reject: 'rejected', fail: 'failed', return: 'returned' }[order.course]}`
+      return payoutEnds[order.course]
   }
 }
 
