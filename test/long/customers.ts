@@ -52,7 +52,7 @@ export async function perform(bank: Bank, progress: Progress, attempts: number):
     }
   }
   try {
-    await runSteps(bank, progress, step)
+    await runSteps(bank, progress, attempts, step)
     progress.state = 'done'
   } catch (error) {
     if (error instanceof Refused) progress.state = 'refused'
@@ -62,7 +62,7 @@ export async function perform(bank: Bank, progress: Progress, attempts: number):
 
 type Step = (by: Person, path: string, body?: unknown) => Promise<{ bizId: string }>
 
-async function runSteps(bank: Bank, progress: Progress, step: Step): Promise<void> {
+async function runSteps(bank: Bank, progress: Progress, attempts: number, step: Step): Promise<void> {
   const { order } = progress
   const amount = toDecimal(order.amount)
   switch (order.kind) {
@@ -78,10 +78,8 @@ async function runSteps(bank: Bank, progress: Progress, step: Step): Promise<voi
     }
     case 'exchange': {
       const target = order.currency === 'USD' ? 'EUR' : 'USD'
-      const quoteBizId = progress.quote ?? (await quoteOf(bank, order.at, order.currency, target, amount))
-      if (quoteBizId === undefined) throw new InDoubt('quote')
-      progress.quote = quoteBizId
-      progress.id = (await step('owner', '/exchanges', { quoteBizId })).bizId
+      progress.quote ??= await quoteOf(bank, order.at, order.currency, target, amount, attempts)
+      progress.id = (await step('owner', '/exchanges', { quoteBizId: progress.quote })).bizId
       return
     }
     case 'recharge': {
@@ -119,11 +117,16 @@ async function quoteOf(
   sourceCurrency: string,
   targetCurrency: string,
   amount: string,
-): Promise<string | undefined> {
+  attempts: number,
+): Promise<string> {
   const place = bank.places[at]
   const body = { sourceCurrency, targetCurrency, amount, fixedSide: 'SOURCE' }
-  const answer = await bank.call('owner', 'POST', '/exchanges/quote', { body, ...(place && { place }) })
-  return answer.status === 200 ? answer.body.data.quoteBizId : undefined
+  for (let attempt = 1; ; attempt++) {
+    const answer = await bank.call('owner', 'POST', '/exchanges/quote', { body, ...(place && { place }) })
+    if (answer.status === 200) return answer.body.data.quoteBizId
+    if (attempt >= attempts) throw new InDoubt('quote')
+    await pause(100)
+  }
 }
 
 /** One id per step, which a repetition reuses. */

@@ -87,7 +87,8 @@ async function startPostgresIn(folder: string): Promise<TestPostgres | undefined
 const settings = {
   tokens: { accessTtlMs: hour },
   sessions: { idleMs: 12 * hour },
-  mfa: { stepUpMs: hour },
+  // Longer than a token, so that a renewed session always comes before a step-up ends.
+  mfa: { stepUpMs: 2 * hour },
   limits: { scale: 1_000_000 },
   money: moneySettings,
   shutdown: { delayMs: 0, timeoutMs: 5_000 },
