@@ -19,6 +19,8 @@ export {
   containsEmail,
   containsText,
   type Database,
+  findEmail,
+  findText,
   inWorkspace,
   isDatabaseUnavailable,
   isSuspect,

@@ -20,6 +20,8 @@ export {
   containsEmail,
   containsText,
   differsByAtLeast,
+  findEmail,
+  findText,
   inWorkspace,
   isSuspect,
   isValidAt,

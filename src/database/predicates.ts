@@ -1,5 +1,7 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import { type AccountId, areWithin, canonicalEmail, type Instant, toDate, type WorkspaceId } from '../kernel/index.ts'
+import { toSnakeCase } from './column-names.ts'
+import type { Database, Tables, Tx } from './tables.ts'
 
 /**
  * Every statement about data of a workspace needs this predicate: `query.where(inWorkspace(workspace.id))`. Pass
@@ -51,6 +53,40 @@ export function containsEmail(column: string, part: string): RawBuilder<boolean>
   return sql<boolean>`${sql.ref(column)} LIKE ${patternOf(canonicalEmail(part))}::text`
 }
 
+export interface Search<Table extends keyof Tables> {
+  table: Table
+  column: keyof Tables[Table] & string
+  /** The name of the table in the query. */
+  alias?: string
+  text: string
+}
+
+/**
+ * The condition of `containsText`, for a table that grows. A trigram that most rows have does not narrow a search, but
+ * PostgreSQL reads all its entries. So the index gets the part of the text that few rows have.
+ */
+export async function findText<Table extends keyof Tables>(
+  store: Database | Tx,
+  { text, ...search }: Search<Table>,
+): Promise<RawBuilder<boolean>> {
+  const part = await rarePart(store, search, text)
+  if (part === text) return containsText(referenceTo(search), text)
+  const value = sql`lower(upper(${sql.ref(referenceTo(search))}))`
+  return sql<boolean>`(${containsText(referenceTo(search), part)} AND strpos(${value}, lower(upper(${text}::text))) <> 0)`
+}
+
+/** The same for `containsEmail`. */
+export async function findEmail<Table extends keyof Tables>(
+  store: Database | Tx,
+  { text, ...search }: Search<Table>,
+): Promise<RawBuilder<boolean>> {
+  const address = canonicalEmail(text)
+  const part = await rarePart(store, search, address)
+  if (part === address) return containsEmail(referenceTo(search), address)
+  const column = sql.ref(referenceTo(search))
+  return sql<boolean>`(${column} LIKE ${patternOf(part)}::text AND strpos(${column}, ${address}::text) <> 0)`
+}
+
 /**
  * Returns statements of a migration. They create the indexes only on a server that has the extension pg_trgm and allows
  * the role to install it. Without them, `containsText` and `containsEmail` read all rows. The embedded store has none.
@@ -99,4 +135,54 @@ export function validAt(from: string, until: string, at: Instant | RawBuilder<Da
 /** A pattern of LIKE, for which PostgreSQL can use an index of trigrams. */
 function patternOf(part: string): string {
   return `%${part.replace(/[\\%_]/g, '\\$&')}%`
+}
+
+type Column<Table extends keyof Tables> = Omit<Search<Table>, 'text'>
+
+function referenceTo<Table extends keyof Tables>({ alias, column }: Column<Table>): string {
+  return alias === undefined ? column : `${alias}.${column}`
+}
+
+const trigramLength = 3
+/** Of the rows with one trigram. */
+const rareShare = 0.05
+const minSample = 50
+
+/** Outside ASCII, the case of a letter can depend on its neighbors, so a part would not match where the text does. */
+async function rarePart<Table extends keyof Tables>(
+  store: Database | Tx,
+  { table, column }: Column<Table>,
+  text: string,
+): Promise<string> {
+  if (text.length <= trigramLength || !/^[ -~]*$/.test(text)) return text
+  const sample = await sampleOf(store, table, column)
+  if (sample.length < minSample) return text
+  const searched = text.toLowerCase()
+  const isRare = (start: number): boolean => {
+    const trigram = searched.slice(start, start + trigramLength)
+    return sample.filter((value) => value.includes(trigram)).length <= rareShare * sample.length
+  }
+  const [start, end] = mostInARow(searched.length - trigramLength + 1, isRare)
+  return end === start ? text : text.slice(start, end + trigramLength - 1)
+}
+
+/** The values at equal distances in the order of the column, which ANALYZE stores. Empty before the first ANALYZE. */
+async function sampleOf(store: Database | Tx, table: string, column: string): Promise<string[]> {
+  const { rows } = await sql<{ sample: string[] | null }>`
+    SELECT histogram_bounds::text::text[] AS sample FROM pg_stats
+     WHERE schemaname = current_schema() AND tablename = ${table}
+       AND attname = ${toSnakeCase(column)} AND NOT inherited`.execute(store)
+  return (rows[0]?.sample ?? []).map((value) => value.toLowerCase())
+}
+
+/** From `start` to before `end`. Both are equal if nothing matches. */
+function mostInARow(length: number, matches: (place: number) => boolean): readonly [start: number, end: number] {
+  let longest: readonly [number, number] = [0, 0]
+  let start = 0
+  for (let place = 0; place <= length; place++) {
+    if (place < length && matches(place)) continue
+    if (place - start > longest[1] - longest[0]) longest = [start, place]
+    start = place + 1
+  }
+  return longest
 }

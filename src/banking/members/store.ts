@@ -1,9 +1,9 @@
 import { type RawBuilder, type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
 import type { Grant } from '../../contract/permissions.ts'
 import {
-  containsEmail,
-  containsText,
   type Database,
+  findEmail,
+  findText,
   type Param,
   readByKeys,
   readPage,
@@ -193,8 +193,9 @@ export function memberIn(tx: Tx, workspaceId: WorkspaceId, accountId: AccountId)
     .executeTakeFirstOrThrow()
 }
 
-export function listMembers(database: Database, query: MemberQuery): Promise<Page<MemberRow>> {
-  const keys = sortedKeys(database, query).orderBy('m.accountBizId', query.sortOrder)
+export async function listMembers(database: Database, query: MemberQuery): Promise<Page<MemberRow>> {
+  const found = matchingMembers(database, query, await accountConditions(database, query))
+  const keys = sortedKeys(found, query).orderBy('m.accountBizId', query.sortOrder)
   const sorted = readByKeys(keys, (page) =>
     membersIn(database, query.workspaceId)
       .where('m.accountBizId', 'in', page)
@@ -202,7 +203,7 @@ export function listMembers(database: Database, query: MemberQuery): Promise<Pag
       .orderBy(sortColumns[query.sortBy], query.sortOrder)
       .orderBy('m.accountBizId', query.sortOrder),
   )
-  return readPage(matchingMembers(database, query), sorted, query)
+  return readPage(found, sorted, query)
 }
 
 export async function ownersToNotify(tx: Tx, workspaceId: WorkspaceId): Promise<AccountId[]> {
@@ -277,8 +278,8 @@ function membersIn(store: Store, workspaceId: WorkspaceId) {
     .where('m.workspaceBizId', '=', workspaceId)
 }
 
-function sortedKeys(database: Database, query: MemberQuery) {
-  const keys = matchingMembers(database, query).select('m.accountBizId')
+function sortedKeys(found: ReturnType<typeof matchingMembers>, query: MemberQuery) {
+  const keys = found.select('m.accountBizId')
   if (query.sortBy !== 'accountName') return keys.orderBy(sortColumns[query.sortBy], query.sortOrder)
   return keys.orderBy(
     ({ selectFrom }) => selectFrom('accounts as a').select('a.accountName').whereRef('a.bizId', '=', 'm.accountBizId'),
@@ -286,8 +287,21 @@ function sortedKeys(database: Database, query: MemberQuery) {
   )
 }
 
+/** On accounts as `a`. */
+async function accountConditions(database: Database, { name, email }: MemberQuery): Promise<RawBuilder<boolean>[]> {
+  const accounts = { table: 'accounts', alias: 'a' } as const
+  return [
+    ...(name ? [await findText(database, { ...accounts, column: 'accountName', text: name })] : []),
+    ...(email ? [await findEmail(database, { ...accounts, column: 'emailCanonical', text: email })] : []),
+  ]
+}
+
 /** The count and the search for keys join accounts only if a filter or the order needs them. */
-function matchingMembers(database: Database, { workspaceId, roleId, name, email, from, to }: MemberQuery) {
+function matchingMembers(
+  database: Database,
+  { workspaceId, roleId, from, to }: MemberQuery,
+  ofAccount: readonly RawBuilder<boolean>[],
+) {
   let found = database
     .selectFrom('memberships as m')
     .where('m.workspaceBizId', '=', workspaceId)
@@ -295,11 +309,13 @@ function matchingMembers(database: Database, { workspaceId, roleId, name, email,
   if (roleId) found = found.where('m.roleBizId', '=', roleId)
   if (from !== undefined) found = found.where('m.createdAt', '>=', timestamptz(from))
   if (to !== undefined) found = found.where('m.createdAt', '<=', timestamptz(to))
-  if (!name && !email) return found
-  return found.where(({ exists, selectFrom }) => {
-    let account = selectFrom('accounts as a').select('a.bizId').whereRef('a.bizId', '=', 'm.accountBizId')
-    if (name) account = account.where(containsText('a.accountName', name))
-    if (email) account = account.where(containsEmail('a.emailCanonical', email))
-    return exists(account)
-  })
+  if (ofAccount.length === 0) return found
+  return found.where(({ exists, selectFrom }) =>
+    exists(
+      ofAccount.reduce(
+        (account, condition) => account.where(condition),
+        selectFrom('accounts as a').select('a.bizId').whereRef('a.bizId', '=', 'm.accountBizId'),
+      ),
+    ),
+  )
 }

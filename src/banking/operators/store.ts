@@ -4,6 +4,7 @@ import {
   containsEmail,
   containsText,
   type Database,
+  findEmail,
   readByKeys,
   readPage,
   type Tx,
@@ -98,11 +99,12 @@ export interface AccountQuery extends PageRequest {
 
 const sortColumns = { createdAt: 'createdAt', updatedAt: 'updatedAt', accountEmail: 'emailCanonical' } as const
 
-export function listAccounts(store: Store, query: AccountQuery): Promise<Page<AccountRow>> {
+export async function listAccounts(store: Store, query: AccountQuery): Promise<Page<AccountRow>> {
   let found = store.selectFrom('accounts')
   if (query.status) found = found.where('accountStatus', '=', query.status)
   if (query.portal) found = found.where('portal', '=', query.portal)
-  if (query.email) found = found.where(containsEmail('emailCanonical', query.email))
+  if (query.email)
+    found = found.where(await findEmail(store, { table: 'accounts', column: 'emailCanonical', text: query.email }))
   if (query.from !== undefined) found = found.where('createdAt', '>=', timestamptz(query.from))
   if (query.to !== undefined) found = found.where('createdAt', '<=', timestamptz(query.to))
   const sortColumn = sortColumns[query.sortBy]

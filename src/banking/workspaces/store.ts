@@ -1,4 +1,4 @@
-import { containsText, type Database, readByKeys, readPage, type Tx, timestamptz } from '../../database/index.ts'
+import { type Database, findText, readByKeys, readPage, type Tx, timestamptz } from '../../database/index.ts'
 import {
   type AccountId,
   type Instant,
@@ -195,11 +195,12 @@ export interface WorkspaceQuery extends PageRequest {
 
 const sortColumns = { createdAt: 'createdAt', updatedAt: 'updatedAt', workspaceName: 'workspaceName' } as const
 
-export function listWorkspaces(database: Database, query: WorkspaceQuery): Promise<Page<WorkspaceRow>> {
+export async function listWorkspaces(database: Database, query: WorkspaceQuery): Promise<Page<WorkspaceRow>> {
   let found = database.selectFrom('workspaces')
   if (query.status) found = found.where('workspaceStatus', '=', query.status)
   if (query.kind) found = found.where('workspaceKind', '=', query.kind)
-  if (query.name) found = found.where(containsText('workspaceName', query.name))
+  if (query.name)
+    found = found.where(await findText(database, { table: 'workspaces', column: 'workspaceName', text: query.name }))
   if (query.id) found = found.where('bizId', '=', query.id)
   if (query.from !== undefined) found = found.where('createdAt', '>=', timestamptz(query.from))
   if (query.to !== undefined) found = found.where('createdAt', '<=', timestamptz(query.to))
