@@ -1,5 +1,5 @@
 import { sqlMigration } from '../database/index.ts'
-import { accountEvents, accountLists, accounts } from './accounts/schema.ts'
+import { accountEvents, accountLists, accounts, accountTotals } from './accounts/schema.ts'
 import { attempts } from './attempts/schema.ts'
 import { codes, earlierCodes } from './codes/schema.ts'
 import { devices } from './devices/schema.ts'
@@ -44,4 +44,5 @@ export const migrations = [
   sqlMigration('012-identity-providers', providers),
   sqlMigration('013-session-keys', sessionKeys),
   sqlMigration('014-enrolled-passkeys', enrolledPasskeys),
+  sqlMigration('015-account-totals', accountTotals),
 ]

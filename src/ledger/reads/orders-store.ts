@@ -18,7 +18,7 @@ import {
 } from '../../kernel/index.ts'
 import { canonicalReference } from '../../platform/identifiers/index.ts'
 import type { OrderType } from '../contract.ts'
-import { type Order, type OrderExpiry, storedOrder } from '../order.ts'
+import { type Order, storedOrder } from '../order.ts'
 import type { DueQuery, OrderQuery } from './queries.ts'
 
 interface OrderMaker {
@@ -79,7 +79,9 @@ export async function listOrders(database: Database, query: OrderQuery): Promise
   const sets = await orderSets(database, query)
   if (query.before !== undefined) return readOrdersBehind(database, query, sets)
   const orders = await readPageOf(database, query, sets)
-  return toPage(orders, await readTotal(sets, orders.length, query), query)
+  const counted = withStatuses(sets, statusSets({ ...query, sortBy: 'createdAt' }))
+  const disjoint = counted.map(({ found }) => found)
+  return toPage(orders, await readTotal(disjoint, orders.length, query), query)
 }
 
 /**
@@ -183,12 +185,11 @@ function readRows(database: Database, query: OrderQuery, sets: readonly Matching
 /** Each set contributes the keys from the start of the list to the end of the requested page. */
 function sortedKeys(database: Database, query: OrderQuery, sets: readonly MatchingOrders[]) {
   const limit = offsetOf(query) + query.pageSize
-  return sets
-    .flatMap((found) => withSortKey(found, query))
-    .map(({ found, sortKey }) =>
+  return withStatuses(sets, statusSets(query))
+    .map(({ found, sortKey, order }) =>
       found
         .select(['orders.workspaceBizId', 'orders.bizId', sortKey.as('sort_key')])
-        .orderBy('sort_key', query.sortOrder)
+        .orderBy(order, query.sortOrder)
         .orderBy('orders.bizId', query.sortOrder)
         .limit(limit),
     )
@@ -198,36 +199,60 @@ function sortedKeys(database: Database, query: OrderQuery, sets: readonly Matchi
     .orderBy('bizId', query.sortOrder)
 }
 
-interface SortedSet {
-  found: MatchingOrders
+interface StatusSet {
+  has: RawBuilder<SqlBool>
   sortKey: RawBuilder<Instant>
+  /** Has the order of `sortKey`. */
+  order: RawBuilder<unknown>
 }
 
-/** Of an expired order, the last change is its expiry, which has no index. */
-function withSortKey(found: MatchingOrders, { sortBy, expiry }: OrderQuery): SortedSet[] {
-  if (sortBy === 'createdAt') return [{ found, sortKey: sql.ref<Instant>('orders.createdAt') }]
-  const updated = sql.ref<Instant>('orders.updatedAt')
-  if (expiry === undefined) return [{ found, sortKey: updated }]
-  const expiring = [expiry.from, expiry.to]
+function withStatuses(sets: readonly MatchingOrders[], statuses: readonly StatusSet[]) {
+  return sets.flatMap((set) => statuses.map(({ has, ...sorted }) => ({ found: set.where(has), ...sorted })))
+}
+
+/**
+ * Disjoint sets, like `orderSets`: an open order past its time limit counts as expired, and its last change is then the
+ * time limit. Only the open ones need their data for that, so all others are found and counted by an index.
+ */
+function statusSets({ sortBy, statuses, expiry }: OrderQuery): StatusSet[] {
+  const byTime = sortedBy(sortBy === 'createdAt' ? 'orders.createdAt' : 'orders.updatedAt')
+  const areAll = [{ has: statuses ? isIn(statuses) : sql<SqlBool>`true`, ...byTime }]
+  if (expiry === undefined || statuses?.length === 0) return areAll
+  const { from, to, at } = expiry
+  const [namesOpen, namesExpired] = [from, to].map((status) => statuses?.includes(status) ?? true)
+  if (sortBy === 'createdAt' && namesOpen && namesExpired) return areAll
+  const isOpen = sql<SqlBool>`orders.status = ${from}`
+  const isDue = sql<SqlBool>`orders.data->>'expiresAt' <= ${toIso(at)}`
+  const due = sql<SqlBool>`(${isOpen} AND ${isDue})`
+  const notDue = sql<SqlBool>`(${isOpen} AND (${isDue}) IS NOT TRUE)`
+  const others = statuses?.filter((status) => status !== from && status !== to)
+  const expired = sortBy === 'createdAt' ? byTime : byExpiry
   return [
-    { found: found.where('orders.status', 'not in', expiring), sortKey: updated },
-    { found: found.where('orders.status', 'in', expiring), sortKey: lastChange(expiry) },
-  ]
+    { has: others ? isIn(others) : sql<SqlBool>`orders.status NOT IN (${from}, ${to})`, ...byTime },
+    ...(namesExpired ? [{ has: isIn([to]), ...expired }] : []),
+    ...(namesExpired ? [{ has: due, ...expired, ...(sortBy === 'createdAt' && { order: notByIndex }) }] : []),
+    ...(namesOpen ? [{ has: notDue, ...byTime }] : []),
+  ].filter(({ has }) => has !== isInNone)
 }
 
-/** The last change of an expired order is its expiry. */
-function lastChange(expiry: NonNullable<OrderQuery['expiry']>) {
-  return sql<Instant>`CASE WHEN ${currentStatus(expiry)} = ${expiry.to} THEN (orders.data->>'expiresAt')::timestamptz
-    ELSE orders.updated_at END`
+const isInNone = sql<SqlBool>`false`
+
+function isIn(statuses: readonly string[]): RawBuilder<SqlBool> {
+  return statuses.length === 0 ? isInNone : sql`orders.status IN (${sql.join(statuses)})`
 }
 
-/** Without expiry, the plain column lets PostgreSQL use an index. */
-function currentStatus(expiry: OrderQuery['expiry']) {
-  return expiry === undefined
-    ? sql.ref<string>('orders.status')
-    : sql<string>`CASE WHEN orders.status = ${expiry.from} AND orders.data->>'expiresAt' <= ${toIso(expiry.at)}
-        THEN ${expiry.to} ELSE orders.status END`
+function sortedBy(column: 'orders.createdAt' | 'orders.updatedAt') {
+  return { sortKey: sql.ref<Instant>(column), order: sql.ref(column) }
 }
+
+/** ISO 8601 timestamps sort by time. PostgreSQL has no index on a text that it converts to a time. */
+const byExpiry = {
+  sortKey: sql<Instant>`(orders.data->>'expiresAt')::timestamptz`,
+  order: sql`orders.data->>'expiresAt'`,
+}
+
+/** PostgreSQL would read all open orders in the order of the list, to find the few that are due. */
+const notByIndex = sql`orders.created_at + interval '0'`
 
 /**
  * Disjoint sets that are queried separately, because PostgreSQL has an index for each but not for their OR. Each index
@@ -290,14 +315,10 @@ async function isWalletOf(database: Database, wallet: WalletId, workspace: Works
 }
 
 function matchingOrders(database: Database, query: OrderQuery) {
-  const { type, workspaceKind, statuses, expiry, from, to, data, before, sortOrder } = query
+  const { type, workspaceKind, from, to, data, before, sortOrder } = query
   const { orderNo, clientReference } = query
   let found = database.selectFrom('orders').where('orderType', '=', type)
-  if (statuses?.length === 0) return found.where(sql.lit(false))
   if (workspaceKind !== undefined) found = found.where('workspaceKind', '=', workspaceKind)
-  if (statuses !== undefined) found = found.where(currentStatus(expiry), 'in', statuses)
-  if (statuses !== undefined && expiry !== undefined)
-    found = found.where('orders.status', 'in', storedStatuses(statuses, expiry))
   if (from !== undefined) found = found.where('createdAt', '>=', timestamptz(from))
   if (to !== undefined) found = found.where('createdAt', '<=', timestamptz(to))
   if (before !== undefined)
@@ -310,9 +331,4 @@ function matchingOrders(database: Database, query: OrderQuery) {
   }
   if (data !== undefined) found = found.where(sql<boolean>`data @> ${JSON.stringify(data)}::jsonb`)
   return found
-}
-
-/** PostgreSQL can use an index on the stored status. */
-function storedStatuses(statuses: readonly string[], { from, to }: OrderExpiry): readonly string[] {
-  return statuses.includes(to) ? [...statuses, from] : statuses
 }

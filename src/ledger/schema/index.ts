@@ -6,7 +6,7 @@ import { entries } from './entries.ts'
 import { databaseClock, execute } from './execute.ts'
 import { holds } from './holds.ts'
 import { idempotency, oneInstantPerTransaction } from './idempotency.ts'
-import { operatorLists, orderLists, orderReferences } from './order-lists.ts'
+import { operatorLists, orderLists, orderReferences, orderTotals } from './order-lists.ts'
 import { orderChanges, orderJson, orders, ordersGuard } from './orders.ts'
 import { sandbox } from './sandbox.ts'
 import type {} from './tables.ts'
@@ -132,4 +132,5 @@ export const migrations = [
     ),
   ),
   sqlMigration('015-one-instant-per-transaction', [oneInstantPerTransaction]),
+  sqlMigration('016-order-totals', orderTotals),
 ]

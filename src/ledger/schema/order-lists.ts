@@ -54,6 +54,35 @@ const indexesForOperators: Record<string, string> = {
   orders_instant_of_kind_changed: `(order_type, workspace_kind, updated_at, biz_id) WHERE order_type IN ${instantTypes}`,
 }
 
+/** Each replaces two. Operators list orders of one type. */
+const indexesOfAllTypes: Record<string, string> = {
+  orders_by_kind: '(order_type, workspace_kind, created_at, biz_id) INCLUDE (status)',
+  orders_by_kind_changed: '(order_type, workspace_kind, updated_at, biz_id)',
+}
+const replacedPairs = [
+  'orders_of_kind',
+  'orders_of_kind_changed',
+  'orders_instant_of_kind',
+  'orders_instant_of_kind_changed',
+]
+
+/**
+ * For totals. Equal keys share an entry, so a block has 1,300 rows instead of 100. Completed transfers are in none.
+ */
+const indexesForTotals: Record<string, string> = {
+  orders_total: `(order_type, workspace_kind) WHERE ${operatorTypes}`,
+  orders_status_total: `(order_type, status, workspace_kind) WHERE status <> 'COMPLETED'`,
+  orders_own_total: `(workspace_biz_id, order_type, status) WHERE status <> 'COMPLETED'`,
+  orders_received_total: `(counterparty_workspace_biz_id, order_type, status)
+    WHERE ${isReceived} AND status <> 'COMPLETED'`,
+}
+
+/** For lists by last change, which is the time limit of an order that expired. */
+const indexesByChange: Record<string, string> = {
+  orders_status_changed: `(order_type, status, workspace_kind, updated_at, biz_id) WHERE status <> 'COMPLETED'`,
+  orders_status_expiry: `(order_type, status, workspace_kind, (data->>'expiresAt'), biz_id) WHERE status <> 'COMPLETED'`,
+}
+
 /** PostgreSQL takes no statistics from partial indexes, and assumes that each reference has 1 of 200 orders. */
 const referenceStatistics = ['clientReference', 'externalReference', 'referenceKey'].map(
   (field) => `CREATE STATISTICS IF NOT EXISTS orders_${field.toLowerCase()} ON (data->>'${field}') FROM orders`,
@@ -96,6 +125,15 @@ export const orderLists = [
 export const orderReferences = create(indexesByReference)
 
 export const operatorLists = [...create(indexesForOperators), ...referenceStatistics]
+
+/** The number is unique in a workspace. With the number first, the index also serves lists by number. */
+export const orderTotals = [
+  ...create({ ...indexesOfAllTypes, ...indexesForTotals, ...indexesByChange }),
+  `CREATE UNIQUE INDEX IF NOT EXISTS orders_number_unique ON orders (order_no, workspace_biz_id)`,
+  `ALTER TABLE orders DROP CONSTRAINT orders_workspace_biz_id_order_no_key`,
+  ...[...replacedPairs, 'orders_number'].map((name) => `DROP INDEX ${name}`),
+  `ALTER INDEX orders_number_unique RENAME TO orders_number`,
+]
 
 function create(definitions: Record<string, string>): string[] {
   return Object.entries(definitions).map(([name, text]) => `CREATE INDEX IF NOT EXISTS ${name} ON orders ${text}`)
