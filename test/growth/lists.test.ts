@@ -17,6 +17,7 @@ const slack = 40
 
 /** Each has few columns, so that equal keys share an entry. */
 const indexesOfTotals = {
+  'flows of a wallet, by direction': 'ledger_entries_flows',
   'transfers of a workspace, failed': 'orders_own_total',
   'transfers that an operator approves, of one workspace': 'orders_received_total',
   'transfers that an operator approves': 'orders_status_total',

@@ -89,6 +89,13 @@ const recentChanges = [
     USING brin (updated_at) WITH (pages_per_range = 32, autosummarize = on)`,
 ]
 
+/** A total by direction or type would otherwise read each entry, or the whole table. */
+const flowTotals = [
+  `CREATE INDEX IF NOT EXISTS ledger_entries_flows ON ledger_entries (account_biz_id, created_at)
+    INCLUDE (amount, flow_type)`,
+  `DROP INDEX ledger_entries_at`,
+]
+
 /**
  * The tables and functions of the ledger. Constraints and triggers enforce double entry, even for SQL from outside this
  * code. Start reading at accounts.ts and entries.ts. execute.ts runs a money command.
@@ -133,4 +140,5 @@ export const migrations = [
   ),
   sqlMigration('015-one-instant-per-transaction', [oneInstantPerTransaction]),
   sqlMigration('016-order-totals', orderTotals),
+  sqlMigration('017-flow-totals', flowTotals),
 ]
