@@ -219,7 +219,7 @@ describe.each(stores)('raw SQL on $name', ({ database }) => {
       `INSERT INTO orders (workspace_biz_id, biz_id, order_type, order_no, status, data, history, created_at, updated_at)
        SELECT workspace_biz_id, gen_random_uuid(), order_type, order_no, status, data, history, created_at, updated_at
          FROM orders WHERE biz_id = '${order}'`,
-      /order_no/,
+      /orders_number/,
     )
   })
 
