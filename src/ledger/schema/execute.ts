@@ -51,59 +51,16 @@ export const databaseClock = [
     END IF;
     RETURN ledger_now() - interval '1 millisecond';
   END $$`,
-  executeBy('CREATE OR REPLACE', byDatabaseClock()),
-]
-
-/**
- * PL/pgSQL starts the executor for PERFORM and for a condition with a subquery. It evaluates an assignment directly, which
- * takes a fraction of the time.
- */
-export const executeByAssignments = executeBy('CREATE OR REPLACE', byDatabaseClock(), byAssignments())
-
-interface Style {
-  declared: string
-  /** Calls a function without a result. */
-  call: string
-  refuseOwnWorkspace: string
-}
-
-function byStatements(): Style {
-  return {
-    declared: '',
-    call: 'PERFORM',
-    refuseOwnWorkspace: `
-    IF is_operator((command->>'actor')::uuid)
-       AND is_person_in((command->>'actor')::uuid, ARRAY(SELECT workspace_biz_id FROM unnest(v_locked))) THEN
-      RETURN jsonb_build_object('outcome', 'OWN_WORKSPACE');
-    END IF;`,
-  }
-}
-
-function byAssignments(): Style {
-  return {
-    declared: `
-    v_none text;`,
-    call: 'v_none :=',
-    refuseOwnWorkspace: `
-    IF is_operator((command->>'actor')::uuid) THEN
-      IF is_person_in((command->>'actor')::uuid, ARRAY(SELECT workspace_biz_id FROM unnest(v_locked))) THEN
-        RETURN jsonb_build_object('outcome', 'OWN_WORKSPACE');
-      END IF;
-    END IF;`,
-  }
-}
-
-function byDatabaseClock() {
-  return {
+  executeBy('CREATE OR REPLACE', {
     start: "CASE WHEN command ? 'databaseClock' THEN ledger_now() ELSE (command->>'at')::timestamptz END",
     locked: `
     IF command ? 'databaseClock' THEN
       v_at := greatest(v_at, ledger_now());
     END IF;`,
-  }
-}
+  }),
+]
 
-function executeBy(create: string, time: { start: string; locked: string }, style = byStatements()): string {
+function executeBy(create: string, time: { start: string; locked: string }): string {
   return `${create} FUNCTION ledger_execute(command jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
   DECLARE
     v_now timestamptz := ${time.start};
@@ -121,7 +78,7 @@ function executeBy(create: string, time: { start: string; locked: string }, styl
     v_outcome jsonb;
     v_result jsonb := 'null';
     v_usage jsonb;
-    v_exceeded integer;${style.declared}
+    v_exceeded integer;
   BEGIN
     IF v_key IS NOT NULL THEN
       v_outcome := idempotency_begin(v_key, v_now);
@@ -147,7 +104,11 @@ function executeBy(create: string, time: { start: string; locked: string }, styl
       END IF;
     END IF;
 
-    v_locked := ledger_lock(v_affected);${time.locked}${style.refuseOwnWorkspace}
+    v_locked := ledger_lock(v_affected);${time.locked}
+    IF is_operator((command->>'actor')::uuid)
+       AND is_person_in((command->>'actor')::uuid, ARRAY(SELECT workspace_biz_id FROM unnest(v_locked))) THEN
+      RETURN jsonb_build_object('outcome', 'OWN_WORKSPACE');
+    END IF;
     v_outcome := ledger_objection(v_ids, v_locked, command, v_freed);
     IF v_outcome IS NOT NULL THEN
       RETURN v_outcome;
@@ -175,19 +136,19 @@ function executeBy(create: string, time: { start: string; locked: string }, styl
        WHERE order_biz_id = v_order.biz_id AND status = 'HELD';
     END IF;
     IF command ? 'entries' THEN
-      ${style.call} ledger_write_entries(command, v_ids, v_order.biz_id, v_at);
+      PERFORM ledger_write_entries(command, v_ids, v_order.biz_id, v_at);
     END IF;
     IF command ? 'holds' THEN
-      ${style.call} ledger_write_holds(command, v_ids, v_order, v_at);
+      PERFORM ledger_write_holds(command, v_ids, v_order, v_at);
     END IF;
     IF command ? 'usage' THEN
-      ${style.call} ledger_write_usage(v_usage, v_order);
+      PERFORM ledger_write_usage(v_usage, v_order);
     END IF;
     IF command ? 'audit' THEN
-      ${style.call} ledger_write_audit(command, v_order, v_at);
+      PERFORM ledger_write_audit(command, v_order, v_at);
     END IF;
     IF v_key IS NOT NULL THEN
-      ${style.call} idempotency_end(v_key, v_result, v_now);
+      PERFORM idempotency_end(v_key, v_result, v_now);
     END IF;
     RETURN jsonb_build_object('outcome', 'DONE', 'result', v_result);
   END $$`

@@ -3,16 +3,16 @@ import { recordChanges } from '../../platform/events/index.ts'
 import { accounts } from './accounts.ts'
 import { duties, formerDeciders, formerMembers } from './duties.ts'
 import { entries } from './entries.ts'
-import { databaseClock, execute, executeByAssignments } from './execute.ts'
+import { databaseClock, execute } from './execute.ts'
 import { holds } from './holds.ts'
 import { idempotency, oneInstantPerTransaction } from './idempotency.ts'
 import { operatorLists, orderLists, orderReferences, orderTotals } from './order-lists.ts'
 import { orderChanges, orderJson, orders, ordersGuard } from './orders.ts'
-import { oneKindByOneQuery, sandbox } from './sandbox.ts'
+import { sandbox } from './sandbox.ts'
 import type {} from './tables.ts'
 import { corrections, types } from './types.ts'
 import { oneOutgoingSum, usage, usageOfMoves } from './usage.ts'
-import { objection, objectionByOneQuery, objectionToClosed, validate } from './validate.ts'
+import { objection, objectionToClosed, validate } from './validate.ts'
 import { returnedLimits, write } from './write.ts'
 
 /** Its successor is `objection` in validate.ts. */
@@ -141,5 +141,4 @@ export const migrations = [
   sqlMigration('015-one-instant-per-transaction', [oneInstantPerTransaction]),
   sqlMigration('016-order-totals', orderTotals),
   sqlMigration('017-flow-totals', flowTotals),
-  sqlMigration('018-fewer-statements', [executeByAssignments, objectionByOneQuery, oneKindByOneQuery]),
 ]

@@ -27,20 +27,3 @@ export const sandbox = [
   `CREATE TRIGGER ledger_open_counterpart AFTER INSERT ON ledger_accounts
     FOR EACH ROW WHEN (NEW.kind = 'WALLET') EXECUTE FUNCTION ledger_open_counterpart()`,
 ]
-
-/** As in order-lists.ts, by one query for both workspaces. */
-export const oneKindByOneQuery = `CREATE OR REPLACE FUNCTION orders_one_kind() RETURNS trigger LANGUAGE plpgsql AS $$
-  DECLARE
-    v_own text;
-    v_other text;
-  BEGIN
-    SELECT (SELECT workspace_kind FROM workspaces WHERE biz_id = NEW.workspace_biz_id),
-           (SELECT workspace_kind FROM workspaces WHERE biz_id = NEW.counterparty_workspace_biz_id)
-      INTO v_own, v_other;
-    NEW.workspace_kind := coalesce(v_own, NEW.workspace_kind);
-    IF NEW.workspace_kind <> v_other THEN
-      RAISE EXCEPTION 'order % is between a sandbox and a live workspace', NEW.biz_id
-        USING ERRCODE = 'integrity_constraint_violation';
-    END IF;
-    RETURN NEW;
-  END $$`

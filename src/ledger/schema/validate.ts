@@ -81,39 +81,12 @@ export const validate = [
  * Returns the outcome that rejects the command, or NULL. The most severe outcome wins, then the first account. `freed`
  * maps an account to the amount of the holds that the command ends.
  */
-export const objection = objectionTo('', byTwoQueries())
+export const objection = objectionTo('')
 
 /** A closed wallet gets nothing, not even from a command that may credit a frozen one. */
-export const objectionToClosed = objectionTo("v_account.status = 'CLOSED' OR ", byTwoQueries())
+export const objectionToClosed = objectionTo("v_account.status = 'CLOSED' OR ")
 
-/** One query for both workspaces of a transfer. */
-export const objectionByOneQuery = objectionTo("v_account.status = 'CLOSED' OR ", {
-  declared: `v_other_status text;
-    v_is_other_kind boolean;`,
-  query: `SELECT other.workspace_status, other.workspace_kind <> own.workspace_kind INTO v_other_status, v_is_other_kind
-          FROM workspaces other, workspaces own
-         WHERE other.biz_id = v_account.workspace_biz_id AND own.biz_id = v_tenant;`,
-  isOtherKind: 'v_is_other_kind',
-  otherStatus: 'v_other_status',
-})
-
-interface OtherWorkspace {
-  declared: string
-  query: string
-  isOtherKind: string
-  otherStatus: string
-}
-
-function byTwoQueries(): OtherWorkspace {
-  return {
-    declared: 'v_other workspaces;',
-    query: 'SELECT * INTO v_other FROM workspaces WHERE biz_id = v_account.workspace_biz_id;',
-    isOtherKind: '(SELECT workspace_kind FROM workspaces WHERE biz_id = v_tenant) <> v_other.workspace_kind',
-    otherStatus: 'v_other.workspace_status',
-  }
-}
-
-function objectionTo(closed: string, { declared, query, isOtherKind, otherStatus }: OtherWorkspace): string {
+function objectionTo(closed: string): string {
   return `CREATE OR REPLACE FUNCTION
   ledger_objection(ids uuid[], locked ledger_accounts[], command jsonb, freed jsonb)
   RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
@@ -126,7 +99,7 @@ function objectionTo(closed: string, { declared, query, isOtherKind, otherStatus
     -- The first account of each outcome.
     v_first jsonb := '{}';
     v_tenant uuid;
-    ${declared}
+    v_other workspaces;
   BEGIN
     FOR i IN 1 .. cardinality(ids) LOOP
       v_party := command->'accounts'->(i - 1);
@@ -151,11 +124,11 @@ function objectionTo(closed: string, { declared, query, isOtherKind, otherStatus
       END IF;
       -- Wallets of LIVE and SANDBOX workspaces are invisible to each other.
       IF v_outcome IS DISTINCT FROM 'NOT_FOUND' AND v_account.workspace_biz_id <> v_tenant THEN
-        ${query}
-        IF ${isOtherKind} THEN
+        SELECT * INTO v_other FROM workspaces WHERE biz_id = v_account.workspace_biz_id;
+        IF (SELECT workspace_kind FROM workspaces WHERE biz_id = v_tenant) <> v_other.workspace_kind THEN
           v_outcome := 'NOT_FOUND';
         ELSIF v_outcome IS DISTINCT FROM 'CURRENCY_MISMATCH'
-          AND (v_party->>'active')::boolean AND ${otherStatus} <> 'ACTIVE' THEN
+          AND (v_party->>'active')::boolean AND v_other.workspace_status <> 'ACTIVE' THEN
           v_outcome := 'NOT_ACTIVE';
         END IF;
       END IF;
