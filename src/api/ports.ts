@@ -106,8 +106,8 @@ export interface Recipient {
 export interface AccountsPort {
   /** How long before a recovery a thief may have acted: `passwords.suspicionWindowMs`. */
   suspicionWindowMs: number
-  /** Whether consumers cannot register with an address or be invited at it: `refusedDomains` and `carrierDomains`. */
-  isRefusedEmail(email: string): boolean
+  /** Whether people cannot register at a portal with an address or be invited: `refusedDomains` and `carrierDomains`. */
+  isRefusedEmail(email: string, portal: Portal): boolean
   /** Maximum emails per day, address and kind of notice: `notices.maxPerDay`. */
   maxNoticesPerDay: number
   /** Returns undefined if the account does not exist. */
@@ -220,6 +220,8 @@ export interface DeploymentPort {
   codesOf(family: string): readonly string[]
   /** How long an upload can take: `requests.uploadTimeoutMs`. */
   uploadTimeoutMs: number
+  /** The portals of the configuration. The store can have accounts of others, which cannot sign in. */
+  portals: readonly Portal[]
   /** The identity providers of operators. */
   identityProviders: readonly {
     id: string

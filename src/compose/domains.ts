@@ -144,7 +144,7 @@ class DomainBuilder {
       accounts: {
         suspicionWindowMs: configuration.passwords.suspicionWindowMs,
         maxNoticesPerDay: configuration.notices.maxPerDay,
-        isRefusedEmail: (email) => isRefusedEmail(configuration, email),
+        isRefusedEmail: (email, portal) => isRefusedEmail(configuration, email, portal),
         read: async (portal, id) => {
           assertNoTransaction('accounts')
           const account = await accountById(database, portal, id)

@@ -90,9 +90,14 @@ export function identitySettings(settings: Configuration): IdentitySettings {
   }
 }
 
-/** For consumers. */
-export function isRefusedEmail({ mail, portals }: Pick<Configuration, 'mail' | 'portals'>, email: string): boolean {
-  return !isAcceptedMailbox(email, mail.carrierDomains) || isInDomains(email, portals.CONSUMER.refusedDomains)
+/** For people of workspaces. A portal that the configuration does not have refuses everybody. */
+export function isRefusedEmail(
+  { mail, portals }: Pick<Configuration, 'mail' | 'portals'>,
+  email: string,
+  portal: Portal,
+): boolean {
+  const refused = portals[portal]?.refusedDomains
+  return !refused || !isAcceptedMailbox(email, mail.carrierDomains) || isInDomains(email, refused)
 }
 
 export function breachCheckOf({ passwords }: Configuration, dependencies: DependencyLog): BreachCheck {

@@ -8,7 +8,7 @@ import type { Logger } from 'pino'
 import { copyToShadow, createBackends, createUpstreamMetrics, HandlerDeadline } from '../backends/index.ts'
 import { operatorRoles } from '../banking/index.ts'
 import { packageVersion } from '../config/env.ts'
-import { type Configuration, replaceLimits } from '../config/index.ts'
+import { type Configuration, portalsOf, replaceLimits } from '../config/index.ts'
 import { type Database, freeBytes } from '../database/index.ts'
 import {
   createExplainLog,
@@ -265,6 +265,7 @@ function createMetricsOfParts({ settings, infrastructure, logger, metrics, ident
   const operators = domains.service('operators')
   if (operators)
     createApprovalMetrics(metrics.registry, {
+      portals: portalsOf(settings.portals),
       count: operators.countPendingApprovals,
       clock: infrastructure.clock,
       onFault: faultReport(infrastructure, logger, 'pending approvals could not be counted'),

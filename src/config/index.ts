@@ -34,6 +34,7 @@ export {
   limitsOf,
   type PortalConfiguration,
   type PortalLimits,
+  portalsOf,
   rateGroupErrors,
   replaceLimits,
   requiredPasskeyErrors,

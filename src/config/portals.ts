@@ -264,6 +264,11 @@ export interface PortalLimits {
 
 type Limits = { limits: z.output<typeof limitSettings>; portals: z.output<typeof portalSettings> }
 
+/** The portals of a configuration. */
+export function portalsOf(portals: Readonly<Record<Portal, unknown>>): readonly Portal[] {
+  return Object.keys(portals) as Portal[]
+}
+
 /** Whether the gateway would accept the calls of the application. */
 export function hasAppCode({ app, accessCodes }: Pick<PortalConfiguration, 'app' | 'accessCodes'>): boolean {
   return app !== null && accessCodes.includes(hash('sha256', app.accessCode))

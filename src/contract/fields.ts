@@ -6,6 +6,7 @@ import {
   isCurrency,
   type Money,
   type Operation,
+  type Portal,
   parseInstant,
   parseMoney,
   workspaceKind,
@@ -77,6 +78,24 @@ export const reason = text(256)
 
 /** A member's reason: required, but can be empty. */
 export const memberReason = text(256, 0)
+
+/** A portal in a request. The configuration can declare portals, so handlers use `portalIn`. OpenAPI lists them. */
+export const portalCode = z
+  .string()
+  .max(32)
+  .regex(/^[A-Z][A-Z0-9_]*$/)
+  .brand<Portal, 'in'>()
+  .meta({ title: 'accountPortal.code' })
+
+/** Throws VALIDATION.INVALID_PARAMETER unless the deployment has the portal. */
+export function portalIn(portals: readonly Portal[], text: string, field = 'accountPortal'): Portal {
+  const found = portals.find((portal) => portal === text)
+  if (found === undefined) throw invalid(field, 'the configuration has no such portal')
+  return found
+}
+
+/** A portal in a stored payload. The configuration may no longer have it. */
+export const portalName = z.string().transform((name) => name as Portal)
 
 /** A text that only the gateway interprets, such as a token. */
 export function opaque(max: number) {

@@ -4,6 +4,7 @@ import {
   type AccountStatus,
   accountPortal,
   accountStatus,
+  type CodedValue,
   codedFamily,
   type Instant,
   type Locale,
@@ -70,7 +71,7 @@ export function toProfileView(words: Words, row: ProfileRow, locale: Locale): z.
     accountPhone: row.phone,
     accountName: row.name,
     accountRemark: row.remark,
-    accountPortal: words.coded(accountPortal, row.portal, locale),
+    accountPortal: toPortalView(words, row.portal, locale),
     accountStatus: words.coded(accountStatus, row.status, locale),
     createdAt: toIso(row.createdAt),
     updatedAt: toIso(row.updatedAt),
@@ -78,6 +79,12 @@ export function toProfileView(words: Words, row: ProfileRow, locale: Locale): z.
     defaultTimezone: row.timezone,
     defaultCountry: row.country,
   }
+}
+
+/** The configuration may no longer have the portal of a stored record. */
+export function toPortalView(words: Words, portal: Portal, locale: Locale): CodedValue {
+  const known = words.findCoded(accountPortal, portal, locale)
+  return known ?? { code: portal, value: 0, label: portal, description: portal }
 }
 
 export function toAccountView(

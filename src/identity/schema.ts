@@ -1,5 +1,5 @@
 import { sqlMigration } from '../database/index.ts'
-import { accountEvents, accountLists, accounts, accountTotals } from './accounts/schema.ts'
+import { accountEvents, accountLists, accountPortals, accounts, accountTotals } from './accounts/schema.ts'
 import { attempts } from './attempts/schema.ts'
 import { codes, earlierCodes } from './codes/schema.ts'
 import { devices } from './devices/schema.ts'
@@ -45,4 +45,5 @@ export const migrations = [
   sqlMigration('013-session-keys', sessionKeys),
   sqlMigration('014-enrolled-passkeys', enrolledPasskeys),
   sqlMigration('015-account-totals', accountTotals),
+  sqlMigration('016-portals', accountPortals),
 ]

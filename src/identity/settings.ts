@@ -1,5 +1,5 @@
 import type { Configuration, LimitRule, PortalConfiguration } from '../config/index.ts'
-import type { Portal } from '../kernel/index.ts'
+import { type Portal, Refusal } from '../kernel/index.ts'
 import type { ProviderSettings } from './providers/settings.ts'
 
 export type WindowLimit = LimitRule
@@ -37,10 +37,24 @@ export interface IdentitySettings extends Pick<Configuration, 'login' | 'mfa' | 
   /** `assertionTtlMs` is the lifetime of call assertions. The same keys sign tokens and call assertions. */
   tokens: Configuration['tokens'] & typeof fixedSettings.tokens & { assertionTtlMs: number }
   sessions: Configuration['sessions'] & typeof fixedSettings.sessions
-  portals: Record<Portal, PortalIdentity>
+  /** Every deployment has the first two. */
+  portals: Record<'CONSUMER' | 'SYSTEM', PortalIdentity> & Record<Portal, PortalIdentity>
   carrierDomains: readonly string[]
   passwords: Pick<Configuration['passwords'], 'minimumScore' | 'blocklist' | 'resetTtlMs' | 'initTtlMs'>
   /** A thief may have added what is younger. */
   suspicionMs: number
   secureChannel: Configuration['secureChannel'] & typeof fixedSettings.secureChannel
+}
+
+/**
+ * The settings of a portal. Throws ACCESS.TOKEN_INVALID for one that the configuration no longer has: the store keeps its
+ * accounts, which cannot act.
+ */
+export function rulesOf<Rules>(
+  { portals }: { portals: Readonly<Partial<Record<Portal, Rules>>> },
+  portal: Portal,
+): Rules {
+  const rules = Object.hasOwn(portals, portal) ? portals[portal] : undefined
+  if (!rules) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: `the configuration has no portal ${portal}` })
+  return rules
 }

@@ -253,6 +253,11 @@ export function pathOn(chain: Chain, operation: Operation): string {
 export const portals = ['CONSUMER', 'SYSTEM'] as const
 export type Portal = (typeof portals)[number]
 
+/** Whether people of the portal belong to workspaces. Operators, of SYSTEM, do not. */
+export function hasWorkspaces(portal: Portal): boolean {
+  return portal !== 'SYSTEM'
+}
+
 /** The perimeter determines the required headers. */
 export interface Chain {
   prefix: string

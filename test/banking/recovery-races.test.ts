@@ -81,7 +81,7 @@ describe.each(stores)('recovery of an account on $name', (store) => {
           assertSessionOpen,
           stepUpMs,
         },
-        ...{ mailer: { send: async () => undefined }, portalUrl: '', isRefusedEmail: () => false },
+        ...{ mailer: { send: async () => undefined }, signInUrl: () => '', isRefusedEmail: () => false },
         settings: { ...accessSettings.invitations, maxPerDay },
       }).handlers,
     ])

@@ -291,6 +291,11 @@ export async function refusalOf(call: Promise<unknown>): Promise<string> {
   return 'none'
 }
 
+/** A portal that the configuration of a deployment adds. */
+export const merchant = 'MERCHANT' as string as Portal
+
+export const portals: readonly Portal[] = ['CONSUMER', 'SYSTEM', merchant]
+
 /** Every domain is on. */
 export const deployment: Pick<DeploymentPort, 'codesOf'> = {
   codesOf: (family) => bankingCatalogue.codedFamilies.get(family)?.codes ?? [],

@@ -247,7 +247,7 @@ portals: { CONSUMER: ${portal('a')}, SYSTEM: ${portal('b')} }
     ['a missing e-mail address', [], '--email'],
     [
       'an unknown portal',
-      ['--email', 'first@demo.test', '--portal', 'system'],
+      ['--email', 'first@demo.test', '--portal', 'system', '--reason', 'a test'],
       '--portal must be one of CONSUMER, SYSTEM',
     ],
   ])('whitelist disable refuses %s: exit code 2', async (_name, args, message) => {

@@ -149,5 +149,5 @@ export const reads: Record<string, (database: Database, last: number) => Promise
     listInvitations(database, { workspaceId: large.workspace }, 'PENDING', toInstant(Date.UTC(2026, 0, 1))),
   'the ledger check of recent changes': (database, last) => verifyRecentChanges(database, createdAt(last - 10)),
   'invitations to an address': (database) =>
-    listInvitations(database, { email: 'account-7@example.com' }, undefined, now),
+    listInvitations(database, { email: 'account-7@example.com', portal: 'CONSUMER' }, undefined, now),
 }

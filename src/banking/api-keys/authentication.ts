@@ -6,6 +6,7 @@ import {
   BatchLoader,
   type Caller,
   type Clock,
+  hasWorkspaces,
   type Instant,
   minutes,
   type Portal,
@@ -97,6 +98,8 @@ export interface AuthenticationPorts {
   clock: Clock
   digest: KeyedDigest
   settings: ApiKeySettings
+  /** Of the deployment. Keys of accounts of other portals do not work. */
+  portals: readonly Portal[]
   members: {
     enter(caller: Caller, workspaceId: string): Promise<WorkspaceAccess>
     stay(caller: Caller, workspaceId: WorkspaceId): Promise<WorkspaceAccess>
@@ -198,9 +201,12 @@ async function assertValidKey<Key extends AuthenticatedKey>(
   const status = statusAt(key, ports.clock.now(), ports.settings)
   if (status !== 'ACTIVE') throw denied(`the API key is ${status}`)
   if (key.creatorStatus !== 'ACTIVE') throw denied('the creator of the API key is not active')
-  const ownPortal: Portal = presented.kind === 'pok' ? 'SYSTEM' : 'CONSUMER'
-  if (key.creatorPortal !== ownPortal || (portal !== null && portal !== ownPortal))
+  const { creatorPortal } = key
+  const isOfOperators = presented.kind === 'pok'
+  // The creator must be a member, and so belongs to the portal of the workspace.
+  if (hasWorkspaces(creatorPortal) === isOfOperators || (portal !== null && portal !== creatorPortal))
     throw denied('the API key belongs to another portal')
+  if (!ports.portals.includes(creatorPortal)) throw denied('the configuration no longer has the portal of the API key')
   await assertAddress(ports, key, clientIp, isStreamOpen)
   return key
 }

@@ -1,6 +1,6 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import { type Database, type Tx, timestamptz } from '../../database/index.ts'
-import { type AccountId, addMs, days, type Instant, toDate, type WorkspaceId } from '../../kernel/index.ts'
+import { type AccountId, addMs, days, type Instant, type Portal, toDate, type WorkspaceId } from '../../kernel/index.ts'
 import type { OperatorKeyId } from './operator-keys/store.ts'
 import { type WarningDays, warningDays } from './rules.ts'
 import type { ApiKeyScope } from './store.ts'
@@ -73,9 +73,9 @@ export async function countExpiringKeys(
   ])
 }
 
-export async function workspaceNameOf(database: Database, id: WorkspaceId): Promise<string> {
-  const workspace = database.selectFrom('workspaces').select('workspaceName as name').where('bizId', '=', id)
-  return (await workspace.executeTakeFirstOrThrow()).name
+export function workspaceOf(database: Database | Tx, id: WorkspaceId): Promise<{ name: string; portal: Portal }> {
+  const workspace = database.selectFrom('workspaces').select(['workspaceName as name', 'portal'])
+  return workspace.where('bizId', '=', id).executeTakeFirstOrThrow()
 }
 
 /** Whether the account is a member of the workspace whose membership is not suspended. */

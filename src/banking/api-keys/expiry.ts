@@ -14,7 +14,7 @@ import {
 } from '../../kernel/index.ts'
 import { enqueueJobs, type JobKind } from '../../platform/jobs/index.ts'
 import type { Mailer } from '../../platform/mail/index.ts'
-import { claimWarning, type Expiry, isActiveMember, listKeysToWarnOf, workspaceNameOf } from './expiry-store.ts'
+import { claimWarning, type Expiry, isActiveMember, listKeysToWarnOf, workspaceOf } from './expiry-store.ts'
 import { warnOfOperatorKeys } from './operator-keys/notices.ts'
 import { type ApiKeySettings, endOfLife, statusAt } from './rules.ts'
 import { keyById } from './store.ts'
@@ -72,14 +72,16 @@ export function expiryMailJob({ database, accounts, clock, mailer, settings, sig
       const { recipientId, ...scope } = ExpiryMail.parse(payload)
       const key = await keyById(database, scope)
       const end = key && endOfLife(key, settings)
-      const recipient = await accounts.read('CONSUMER', recipientId)
-      if (!recipient || !end || statusAt(key, clock.now(), settings) !== 'ACTIVE') return
+      if (!end || statusAt(key, clock.now(), settings) !== 'ACTIVE') return
+      const { name: workspace, portal } = await workspaceOf(database, key.workspaceBizId)
+      const recipient = await accounts.read(portal, recipientId)
+      if (!recipient) return
       if (!(await isActiveMember(database, recipientId, key.workspaceBizId))) return
       const values = {
         key: `${key.apiKeyName} (${key.keyPrefix})`,
-        workspace: await workspaceNameOf(database, key.workspaceBizId),
+        workspace,
         time: `${toIso(end).slice(0, 16).replace('T', ' ')} UTC`,
-        url: signInUrl('CONSUMER'),
+        url: signInUrl(portal),
       }
       await mailer.send({ to: recipient.email, template: 'apiKeys.key-expiry', locale: recipient.locale, values })
     },

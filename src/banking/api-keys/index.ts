@@ -143,6 +143,7 @@ export default domain({
         ownersOf: (tx, workspace) => memberships.ownersOf(tx, workspace),
       },
       permissions: permissions.apiKey,
+      portals: deployment.portals,
       providers: deployment.identityProviders,
       assertAddressAllowed: sessions.assertAddressAllowed,
       assertSessionOpen: sessions.assertOpen,

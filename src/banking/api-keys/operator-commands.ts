@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { AccountsPort, DomainPorts } from '../../api/domain.ts'
 import type { GivenPower, OwnerNotices } from '../../api/notices.ts'
+import { portalName } from '../../contract/fields.ts'
 import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
@@ -16,6 +17,7 @@ import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
 import { enqueueJob, type JobKind } from '../../platform/jobs/index.ts'
 import type { Mailer } from '../../platform/mail/index.ts'
 import type { ApiKeyStatus } from './contract.ts'
+import { workspaceOf } from './expiry-store.ts'
 import { type ApiKeySettings, assertStatus, statusAt, statusChanges } from './rules.ts'
 import { type ApiKeyId, type ApiKeyRow, keyById, setStatus, workspaceOfKey } from './store.ts'
 
@@ -41,6 +43,8 @@ export interface EndingPorts {
 const mailJob = 'apiKeys.mailEnding'
 const EndingMail = z.object({
   creatorId: z.string().transform((text) => bizId<'account'>(text)),
+  // The previous release, which knows only this portal of workspaces, queues none.
+  portal: portalName.default('CONSUMER'),
   ending: z.enum(endings),
   keyName: z.string(),
   reason: z.string(),
@@ -61,7 +65,8 @@ export function endApiKey(
     // Operators alone must not enable what a member disabled or a recovery suspended.
     const status = ending === 'disable' && key.apiKeyStatus !== 'ACTIVE' ? 'SUSPENDED' : statusChanges[ending].to
     const ended = await setStatus(tx, key, { apiKeyStatus: status, operatorBizId: operatorId }, auditContext.at)
-    const payload = { creatorId: key.createdBy, ending, keyName: key.apiKeyName, reason }
+    const { portal } = await workspaceOf(tx, key.workspaceBizId)
+    const payload = { creatorId: key.createdBy, portal, ending, keyName: key.apiKeyName, reason }
     await enqueueJob(tx, ids, { kind: mailJob, payload, at: auditContext.at })
     await recordSuccess(tx, auditContext, { workspaceId: key.workspaceBizId, targetId: id, detail: { reason } })
     return ended
@@ -104,11 +109,11 @@ export function endingMailJob({ accounts, mailer, words, signInUrl }: EndingMail
     name: mailJob,
     attempts: 10,
     work: async (payload) => {
-      const { creatorId, ending, keyName, reason } = EndingMail.parse(payload)
-      const creator = await accounts.read('CONSUMER', creatorId)
+      const { creatorId, portal, ending, keyName, reason } = EndingMail.parse(payload)
+      const creator = await accounts.read(portal, creatorId)
       if (!creator) return
       const decision = `${words.text(`notice.apiKey.${ending}`, creator.locale)} (${keyName})`
-      const values = { decision, reason, url: signInUrl('CONSUMER') }
+      const values = { decision, reason, url: signInUrl(portal) }
       await mailer.send({ to: creator.email, template: 'account-decision', locale: creator.locale, values })
     },
   }

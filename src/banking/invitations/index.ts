@@ -39,13 +39,12 @@ export default domain({
   defaults: { lifeMs: days(7), maxPending: 200, maxPerDay: 200, maxPerDayToAddress: 5 },
   uses: ['members'],
   needs: ['accounts', 'clock', 'database', 'ids', 'mailer', 'sessions', 'signInUrl', 'transaction', 'words'],
-  create: ({ use, accounts, signInUrl, sessions, ...ports }) => {
+  create: ({ use, accounts, sessions, ...ports }) => {
     const parts = createInvitations({
       ...ports,
       members: use('members').memberships,
       notices: use('members').notices,
       assertSessionOpen: sessions.assertOpen,
-      portalUrl: signInUrl('CONSUMER'),
       isRefusedEmail: accounts.isRefusedEmail,
     })
     return { ...parts, jobs: [expiryJob(ports)], onAccountRecovered: suspendInvitations }

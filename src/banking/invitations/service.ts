@@ -11,6 +11,7 @@ import {
   type Instant,
   invalid,
   type Locale,
+  type Portal,
   parseLocale,
   type RecoveredAccount,
   Refusal,
@@ -78,9 +79,9 @@ export interface InvitationPorts {
   notices: OwnerNotices
   mailer: Pick<Mailer, 'send'>
   /** Sign-in page that the email links to. Never taken from a request. */
-  portalUrl: string
+  signInUrl(portal: Portal): string
   /** Whether an address cannot be invited. */
-  isRefusedEmail(email: string): boolean
+  isRefusedEmail(email: string, portal: Portal): boolean
   settings: InvitationSettings
 }
 
@@ -103,8 +104,8 @@ export async function listMyInvitations(
   { accountId, status }: { accountId: AccountId; status: InvitationStatus | undefined },
   at: Instant,
 ): Promise<InvitationRow[]> {
-  const email = await ownEmail(database, accountId)
-  return email === undefined ? [] : listInvitations(database, { email }, status, at)
+  const invitee = await inviteeOf(database, accountId)
+  return invitee === undefined ? [] : listInvitations(database, invitee, status, at)
 }
 
 export interface CreateInvitationInput {
@@ -124,10 +125,10 @@ export async function createInvitation(
   input: CreateInvitationInput,
   context: InvitationContext,
 ): Promise<InvitationRow> {
-  if (ports.isRefusedEmail(input.email)) throw invalid('email', 'a refused mail domain')
+  if (ports.isRefusedEmail(input.email, context.caller.portal)) throw invalid('email', 'a refused mail domain')
   const invitation = await storeInvitation(ports, input, context)
   try {
-    await mailInvitation(ports, invitation, input.locale)
+    await mailInvitation(ports, invitation, context.caller.portal, input.locale)
   } catch (error) {
     const key = { workspaceId: context.access.id, id: invitation.bizId }
     await cancelInvitation(ports, { ...key, failure: 'NOT_MAILED' }, context.auditContext)
@@ -238,8 +239,9 @@ export function declineInvitation(
 }
 
 /** Returns only a verified address. */
-async function ownEmail(store: Database | Tx, id: AccountId): Promise<string | undefined> {
-  return (await personById(store, id))?.verifiedEmail ?? undefined
+async function inviteeOf(store: Database | Tx, id: AccountId): Promise<{ email: string; portal: Portal } | undefined> {
+  const person = await personById(store, id)
+  return person && person.verifiedEmail !== null ? { email: person.verifiedEmail, portal: person.portal } : undefined
 }
 
 function storeInvitation(
@@ -259,7 +261,7 @@ function storeInvitation(
     const pending = await countPending(tx, workspaceId, auditContext.at)
     assertWithinLimits({ exhausted, pending }, settings, auditContext.at)
     // Look up unknown addresses, too. Otherwise the response time would reveal which addresses have an account.
-    const invitee = (await personByEmail(tx, email))?.accountId ?? ids.next<'account'>()
+    const invitee = (await personByEmail(tx, workspaceId, email))?.accountId ?? ids.next<'account'>()
     if (await members.find(tx, invitee, workspaceId)) throw conflict('the account is already a member')
     await expireOverdue(tx, workspaceId, email, auditContext.at)
     const id = ids.next<'invitation'>()
@@ -282,12 +284,13 @@ function found(row: InvitationRow | undefined): InvitationRow {
 
 /** Emails an invitation in the invitee's language, or in `fallback` if the invitee has no account. */
 async function mailInvitation(
-  { database, mailer, portalUrl, settings }: InvitationPorts,
+  { database, mailer, signInUrl, settings }: InvitationPorts,
   invitation: InvitationRow,
+  portal: Portal,
   fallback: Locale,
 ): Promise<void> {
   const inviter = await personById(database, invitation.inviterBizId)
-  const invitee = await personByEmail(database, invitation.inviteeEmail)
+  const invitee = await personByEmail(database, invitation.workspaceBizId, invitation.inviteeEmail)
   await mailer.send({
     to: invitation.inviteeEmail,
     template: 'invitations.workspace-invitation',
@@ -298,7 +301,7 @@ async function mailInvitation(
       role: invitation.roleName,
       message: invitation.message ?? '',
       days: String(lifeDays(settings)),
-      url: portalUrl,
+      url: signInUrl(portal),
     },
   })
 }
@@ -310,11 +313,11 @@ function respondToInvitation(
   respond: (tx: Tx, invitation: InvitationRow) => Promise<void>,
 ): Promise<InvitationRow> {
   return transaction(async (tx) => {
-    const email = (await ownEmail(tx, auditContext.accountId)) ?? ''
-    const invitation = found(await invitationById(tx, id, { email }, auditContext.at))
+    const invitee = assertFound(await inviteeOf(tx, auditContext.accountId), 'the caller has no verified address')
+    const invitation = found(await invitationById(tx, id, invitee, auditContext.at))
     await respond(tx, invitation)
     await recordSuccess(tx, auditContext, { workspaceId: invitation.workspaceBizId, targetId: id })
-    return found(await invitationById(tx, id, { email }, auditContext.at))
+    return found(await invitationById(tx, id, invitee, auditContext.at))
   })
 }
 

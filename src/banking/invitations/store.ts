@@ -1,6 +1,14 @@
 import { type SqlBool, sql } from 'kysely'
 import { type Database, isSuspect, type Tx, timestamptz } from '../../database/index.ts'
-import { type AccountId, type BizId, type Instant, type RoleId, toDate, type WorkspaceId } from '../../kernel/index.ts'
+import {
+  type AccountId,
+  type BizId,
+  type Instant,
+  type Portal,
+  type RoleId,
+  toDate,
+  type WorkspaceId,
+} from '../../kernel/index.ts'
 import { recordAs } from '../../platform/events/index.ts'
 import type { InvitationStatus } from './contract.ts'
 import type { ExhaustedLimit, InvitationSettings, OfferedRole } from './rules.ts'
@@ -29,14 +37,11 @@ const openLiterals = [sql.lit<InvitationStatus>('PENDING'), sql.lit<InvitationSt
 
 export type InvitationRow = Awaited<ReturnType<typeof listInvitations>>[number]
 
-export type Side = { workspaceId: WorkspaceId } | { email: string }
+/** The workspace, or the invitee: a person with the same address at another portal is somebody else. */
+export type Side = { workspaceId: WorkspaceId } | { email: string; portal: Portal }
 
 export function listInvitations(database: Database, side: Side, status: InvitationStatus | undefined, at: Instant) {
-  let found = invitations(database, at)
-  found =
-    'email' in side
-      ? found.where('i.inviteeEmail', '=', side.email)
-      : found.where('i.workspaceBizId', '=', side.workspaceId)
+  let found = invitationsOf(database, side, at)
   if (status !== undefined) found = found.where(hasStatus(status, at))
   return found.orderBy('i.createdAt', 'desc').orderBy('i.bizId', 'desc').limit(500).execute()
 }
@@ -47,12 +52,7 @@ export function invitationById(
   side: Side,
   at: Instant,
 ): Promise<InvitationRow | undefined> {
-  const found = invitations(store, at).where('i.bizId', '=', id)
-  return (
-    'email' in side
-      ? found.where('i.inviteeEmail', '=', side.email)
-      : found.where('i.workspaceBizId', '=', side.workspaceId)
-  ).executeTakeFirst()
+  return invitationsOf(store, side, at).where('i.bizId', '=', id).executeTakeFirst()
 }
 
 export type NewInvitation = Pick<
@@ -251,9 +251,10 @@ export async function countPending(tx: Tx, workspaceId: WorkspaceId, at: Instant
   return pending
 }
 
-/** Belongs to the CONSUMER portal. */
+/** Belongs to a portal with workspaces. */
 export interface Person {
   accountId: AccountId
+  portal: Portal
   name: string
   isActive: boolean
   /** In canonical form. Null if not verified. */
@@ -270,9 +271,14 @@ export async function lockPerson(tx: Tx, id: AccountId): Promise<Person | undefi
   return personOf(await people(tx).where('bizId', '=', id).forShare().executeTakeFirst())
 }
 
-/** The address must be in canonical form. */
-export async function personByEmail(store: Database | Tx, email: string): Promise<Person | undefined> {
-  return personOf(await people(store).where('emailCanonical', '=', email).executeTakeFirst())
+/** The person with this address at the portal of the workspace. The address must be in canonical form. */
+export async function personByEmail(
+  store: Database | Tx,
+  workspaceId: WorkspaceId,
+  email: string,
+): Promise<Person | undefined> {
+  const found = people(store).where('emailCanonical', '=', email)
+  return personOf(await found.where('portal', '=', portalOf(workspaceId)).executeTakeFirst())
 }
 
 export function roleIn(tx: Tx, workspaceId: WorkspaceId, id: RoleId): Promise<OfferedRole | undefined> {
@@ -284,11 +290,14 @@ export function roleIn(tx: Tx, workspaceId: WorkspaceId, id: RoleId): Promise<Of
     .executeTakeFirst()
 }
 
-function invitations(store: Database | Tx, at: Instant) {
-  return store
+function invitationsOf(store: Database | Tx, side: Side, at: Instant) {
+  const found = store
     .selectFrom('invitations as i')
     .innerJoin('workspaces as w', 'w.bizId', 'i.workspaceBizId')
     .select([...columns, 'i.enabledBy', statusAt(at).as('invitationStatus')])
+  return 'email' in side
+    ? found.where('i.inviteeEmail', '=', side.email).where('w.portal', '=', side.portal)
+    : found.where('i.workspaceBizId', '=', side.workspaceId)
 }
 
 /** Returns the status at an instant. A pending or suspended invitation past `expires_at` counts as EXPIRED. */
@@ -314,6 +323,7 @@ function personOf(row: Found | undefined): Person | undefined {
   return (
     row && {
       accountId: row.bizId,
+      portal: row.portal,
       name: row.accountName,
       isActive: row.accountStatus === 'ACTIVE',
       verifiedEmail: row.emailVerifiedAt === null ? null : row.emailCanonical,
@@ -325,6 +335,10 @@ function personOf(row: Found | undefined): Person | undefined {
 function people(store: Database | Tx) {
   return store
     .selectFrom('accounts')
-    .select(['bizId', 'accountName', 'accountStatus', 'emailCanonical', 'emailVerifiedAt', 'defaultLanguage'])
-    .where('portal', '=', 'CONSUMER')
+    .select(['bizId', 'portal', 'accountName', 'accountStatus', 'emailCanonical', 'emailVerifiedAt', 'defaultLanguage'])
+    .where('portal', '!=', 'SYSTEM')
+}
+
+function portalOf(workspaceId: WorkspaceId) {
+  return sql<Portal>`(SELECT portal FROM workspaces WHERE biz_id = ${workspaceId})`
 }

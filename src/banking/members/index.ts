@@ -33,7 +33,7 @@ import { enterWorkspace, identifyWorkspace, StreamAccess } from './service.ts'
  */
 
 export type { Memberships } from './memberships.ts'
-export { membershipsOf } from './store.ts'
+export { membershipsOf, workspaceById } from './store.ts'
 
 export interface MembersPorts extends Omit<MembershipsPorts, 'rules'> {
   database: Database
@@ -150,7 +150,7 @@ export default domain({
       hasWorkspace: workspaces.exists,
     })
     const { suspicionWindowMs, maxNoticesPerDay: maxPerDay } = ports.accounts
-    const mails = { ...ports, maxPerDay, portalUrl: signInUrl('CONSUMER') }
+    const mails = { ...ports, maxPerDay, signInUrl }
     const cleanup = async () => {
       await deleteFormerMemberships(ports.database)
       await deleteGrantsBefore(ports.database, addMs(ports.clock.now(), -suspicionWindowMs))

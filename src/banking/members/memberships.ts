@@ -26,6 +26,7 @@ import {
   activeOwners,
   countMemberships,
   hasPersonDecided,
+  isOfSamePortal,
   isPersonIn,
   lockMembership,
   type MembershipRow,
@@ -98,6 +99,11 @@ export class Memberships {
     if (await isPersonIn(tx, accountId, workspaceId)) throw denied('the caller’s own workspace')
   }
 
+  /** Throws STATE.CONFLICT if the account belongs to another portal than the workspace. */
+  async assertSamePortal(tx: Tx, member: Pick<MemberKey, 'accountId' | 'workspaceId'>): Promise<void> {
+    if (!(await isOfSamePortal(tx, member))) throw conflict('the account belongs to another portal')
+  }
+
   /** Throws STATE.CONFLICT at the maximum number of workspaces. Locks the account until the transaction ends. */
   async assertCapacity(tx: Tx, accountId: AccountId): Promise<void> {
     if ((await countMemberships(tx, accountId)) >= this.#ports.settings.maxPerAccount)
@@ -127,10 +133,12 @@ export class Memberships {
 
   /**
    * Adds a member, whose payout permissions are held. Returns false if the account is already a member. Throws
-   * STATE.CONFLICT at the maximum number of workspaces, and if the person has recently acted on this one as an operator.
+   * STATE.CONFLICT at the maximum number of workspaces, if the account belongs to another portal, and if the person has
+   * recently acted on this workspace as an operator.
    */
   async add(tx: Tx, { grantedBy, ...member }: NewMembership & Pick<Gain, 'grantedBy'>, at: Instant): Promise<boolean> {
     await this.assertCapacity(tx, member.accountId)
+    await this.assertSamePortal(tx, member)
     if (await hasPersonDecided(tx, member)) throw conflict('the person has acted on the workspace as an operator')
     const role = await roleIn(tx, member)
     return addMembership(tx, { ...member, gain: this.#gainOf(role, grantedBy) }, at)

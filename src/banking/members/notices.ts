@@ -7,6 +7,7 @@ import {
   days,
   type Ids,
   type Instant,
+  type Portal,
   parseLocale,
   toInstant,
   toIso,
@@ -15,7 +16,7 @@ import {
 import type { DomainCache } from '../../platform/cache/index.ts'
 import { enqueueJobs, type JobFacts, type JobKind } from '../../platform/jobs/index.ts'
 import type { Mailer } from '../../platform/mail/index.ts'
-import { ownersToNotify, personById, workspaceName } from './store.ts'
+import { ownersToNotify, personById, workspaceById } from './store.ts'
 
 const noticeJob = 'members.ownerNotice'
 
@@ -48,7 +49,7 @@ export interface NoticeMailPorts {
   cache: DomainCache
   /** Counts notices of one kind to one owner. */
   maxPerDay: number
-  portalUrl: string
+  signInUrl(portal: Portal): string
 }
 
 /** With the job runner's backoff, the attempts outlast a mail server outage of half an hour. */
@@ -93,11 +94,12 @@ async function mailNotice(
   notice: NoticeMail,
   { attempt, drop }: Pick<JobFacts, 'attempt' | 'drop'>,
 ): Promise<void> {
-  const { database, mailer, words, portalUrl } = ports
+  const { database, mailer, words, signInUrl } = ports
   const { kind, recipientId, workspaceId, actorId, memberId, about, at } = notice
   assertDeclared(words, kind)
   const recipient = await personById(database, recipientId)
-  if (!recipient) return
+  const workspace = await workspaceById(database, workspaceId)
+  if (!recipient || !workspace) return
   if (!(await isWithinLimit(ports, notice, attempt))) return drop()
   const locale = parseLocale(recipient.language)
   const emailOf = async (id: AccountId): Promise<string> => (await personById(database, id))?.email ?? '-'
@@ -109,10 +111,10 @@ async function mailNotice(
       event: words.text(`notice.owners.${kind}.event`, locale),
       advice: words.text(`notice.owners.${kind}.advice`, locale),
       about: memberId === null ? about : await emailOf(memberId),
-      workspace: (await workspaceName(database, workspaceId)) ?? '-',
+      workspace: workspace.name,
       actor: actorId === null ? words.text('notice.owners.OPERATOR', locale) : await emailOf(actorId),
       time: toMinutesUtc(at),
-      url: portalUrl,
+      url: signInUrl(workspace.portal),
     },
   })
 }

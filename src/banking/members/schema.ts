@@ -170,4 +170,18 @@ export const migrations = [
       ['INSERT', 'UPDATE', 'DELETE'],
     ),
   ),
+  // A second barrier behind the checks of the commands. Foreign keys report missing rows.
+  sqlMigration('008-portals', [
+    `CREATE FUNCTION memberships_portal() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      IF EXISTS (
+        SELECT FROM accounts a JOIN workspaces w ON w.portal <> a.portal
+         WHERE a.biz_id = NEW.account_biz_id AND w.biz_id = NEW.workspace_biz_id) THEN
+        RAISE EXCEPTION 'the account and the workspace belong to different portals' USING ERRCODE = 'check_violation';
+      END IF;
+      RETURN NEW;
+    END $$`,
+    `CREATE TRIGGER memberships_portal BEFORE INSERT OR UPDATE OF workspace_biz_id, account_biz_id ON memberships
+      FOR EACH ROW EXECUTE FUNCTION memberships_portal()`,
+  ]),
 ]

@@ -11,7 +11,7 @@ import {
   type Tx,
   timestamptz,
 } from '../../database/index.ts'
-import type { AccountId, Instant, Page, PageRequest, RoleId, WorkspaceId } from '../../kernel/index.ts'
+import type { AccountId, Instant, Page, PageRequest, Portal, RoleId, WorkspaceId } from '../../kernel/index.ts'
 
 type Store = Database | Tx
 
@@ -161,6 +161,21 @@ export async function roleNameIn(
   return (await role.where('bizId', '=', roleId).executeTakeFirst())?.name
 }
 
+/** Whether an account belongs to the portal of a workspace. */
+export async function isOfSamePortal(
+  tx: Tx,
+  { accountId, workspaceId }: Pick<MembershipRow, 'accountId' | 'workspaceId'>,
+): Promise<boolean> {
+  const found = await tx
+    .selectFrom('accounts as a')
+    .innerJoin('workspaces as w', 'w.portal', 'a.portal')
+    .where('a.bizId', '=', accountId)
+    .where('w.bizId', '=', workspaceId)
+    .select('a.bizId')
+    .executeTakeFirst()
+  return found !== undefined
+}
+
 export interface MemberRow extends MembershipRow {
   accountName: string
   accountEmail: string
@@ -234,9 +249,15 @@ export function personById(
     .executeTakeFirst()
 }
 
-export async function workspaceName(database: Database, id: WorkspaceId): Promise<string | undefined> {
-  return (await database.selectFrom('workspaces').select('workspaceName').where('bizId', '=', id).executeTakeFirst())
-    ?.workspaceName
+export function workspaceById(
+  database: Database,
+  id: WorkspaceId,
+): Promise<{ name: string; portal: Portal } | undefined> {
+  return database
+    .selectFrom('workspaces')
+    .select(['workspaceName as name', 'portal'])
+    .where('bizId', '=', id)
+    .executeTakeFirst()
 }
 
 /** Maximum number of owners who get a notice. */

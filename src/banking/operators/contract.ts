@@ -11,6 +11,7 @@ import {
   externalReferenceFilter,
   id,
   orderNoFilter,
+  portalCode,
   reason,
   text,
   timestamp,
@@ -52,7 +53,7 @@ const Session = z.object({
 
 const sessionEvent = { data: Session, audience: 'operators', permission: 'audit:read' } as const
 
-/** Identity records them: the accounts and sessions of both portals. */
+/** Identity records them: the accounts and sessions of all portals. */
 export const events = {
   ...statusEvents('account', accountStatus.codes, {
     object: 'An account',
@@ -86,10 +87,10 @@ export const listAccounts = operation({
   ...readAccounts,
   id: 'operators.listAccounts',
   path: '/accounts',
-  summary: 'List the accounts of both portals',
+  summary: 'List the accounts of all portals',
   query: listQuery(['createdAt', 'updatedAt', 'accountEmail'], {
     accountStatus: codeOf(accountStatus).optional(),
-    accountPortal: codeOf(accountPortal).optional(),
+    accountPortal: portalCode.optional(),
     accountEmail: text(320).optional(),
   }),
   reply: page(Account),

@@ -1,4 +1,5 @@
 import ipaddr from 'ipaddr.js'
+import { portalIn } from '../../contract/fields.ts'
 import { toAccountView } from '../../contract/shared-schemas.ts'
 import type { Database } from '../../database/index.ts'
 import { bizId, createHandlerTable, type HandlerTable, mapPage, type Request, type Words } from '../../kernel/index.ts'
@@ -74,7 +75,8 @@ function createAccountHandlers(ports: AccountPorts & AccountCommandPorts): Handl
 
   return createHandlerTable(contract, {
     listAccounts: async ({ query, locale }) => {
-      const { sortBy, accountStatus: status, accountPortal: portal, accountEmail: email } = query
+      const { sortBy, accountStatus: status, accountPortal, accountEmail: email } = query
+      const portal = accountPortal === undefined ? undefined : portalIn(ports.portals, accountPortal)
       const accounts = await listAccounts(ports, { ...toListParameters(query), sortBy, status, portal, email })
       return mapPage(accounts, (row) => toAccountView(words, row, locale))
     },

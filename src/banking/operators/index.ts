@@ -61,6 +61,7 @@ export default domain({
   needs: [
     'clock',
     'database',
+    'deployment',
     'hooks',
     'ids',
     'ledger',
@@ -72,9 +73,10 @@ export default domain({
     'words',
     'workspaces',
   ],
-  create: ({ sessions, workspaces, hooks, ...ports }) => {
+  create: ({ sessions, workspaces, hooks, deployment, ...ports }) => {
     const { handlers, jobs, countPendingApprovals, lastAuditVerification } = createOperators({
       ...ports,
+      portals: deployment.portals,
       sendsMail: true,
       endSessions: sessions.end,
       freezeOwnWorkspace: workspaces.freezeOwn,

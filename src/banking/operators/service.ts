@@ -44,6 +44,8 @@ export interface AccountPorts {
   mailer: Mailer
   words: Words
   signInUrl(portal: Portal): string
+  /** Of the deployment. */
+  portals: readonly Portal[]
   /** The account's row must be locked. Returns the sessions that were active. */
   endSessions(
     tx: Tx,

@@ -1,12 +1,5 @@
-import {
-  accountPortal,
-  auditOutcome,
-  formatMoney,
-  type Locale,
-  type OrderId,
-  toIso,
-  type Words,
-} from '../../kernel/index.ts'
+import { toPortalView } from '../../contract/shared-schemas.ts'
+import { auditOutcome, formatMoney, type Locale, type OrderId, toIso, type Words } from '../../kernel/index.ts'
 import type { Posting } from '../../ledger/index.ts'
 import type { AuditVerifier } from '../../platform/audit/index.ts'
 import type { LedgerReport } from './ledger-check.ts'
@@ -17,7 +10,7 @@ export function toAuditView(words: Words, row: AuditRow, locale: Locale) {
     bizId: row.id,
     sequence: row.sequence,
     at: toIso(row.at),
-    portal: words.coded(accountPortal, row.portal, locale),
+    portal: toPortalView(words, row.portal, locale),
     actorBizId: row.actorId,
     workspaceBizId: row.workspaceId,
     action: row.action,

@@ -1,19 +1,12 @@
 import * as z from 'zod'
 import { accountEmail } from '../../contract/account-fields.ts'
 import { type Events, event, statusEvents } from '../../contract/events/event.ts'
-import { bizId, coded, codeOf, id, reason, text, timestamp } from '../../contract/fields.ts'
+import { bizId, coded, codeOf, id, portalCode, reason, text, timestamp } from '../../contract/fields.ts'
 import { listQuery, page } from '../../contract/lists.ts'
 import { type Permissions, permissionCodes } from '../../contract/permissions.ts'
 import { operator } from '../../contract/policies.ts'
 import { Operator } from '../../contract/shared-schemas.ts'
-import {
-  accountPortal,
-  type CodeOf,
-  type ConfirmedTexts,
-  codedFamily,
-  operation,
-  type Purpose,
-} from '../../kernel/index.ts'
+import { type CodeOf, type ConfirmedTexts, codedFamily, operation, type Purpose } from '../../kernel/index.ts'
 
 export const summary = 'Rights of operators and recovery of accounts, decided by two operators.'
 
@@ -192,7 +185,7 @@ export const invitePerson = operation({
     'The first sign-in creates an account without permissions. Operators get permissions by proposals, which a second ' +
     'operator confirms.',
   policy: managing,
-  body: z.strictObject({ accountPortal: codeOf(accountPortal), providerId: text(32), email: accountEmail }),
+  body: z.strictObject({ accountPortal: portalCode, providerId: text(32), email: accountEmail }),
   confirms: ['accountPortal', 'providerId', 'email'],
   purpose: ({ email }) => ({ payee: { email } }),
   reply: z.object({ bizId, providerId: z.string(), email: z.string(), expiresAt: timestamp }),

@@ -35,6 +35,7 @@ export interface EffectPorts {
   members: {
     lock(tx: Tx, workspaceId: WorkspaceId): Promise<unknown>
     assertOutsider(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<void>
+    assertSamePortal(tx: Tx, member: { workspaceId: WorkspaceId; accountId: AccountId }): Promise<void>
     assertWithoutOwner(tx: Tx, workspaceId: WorkspaceId): Promise<void>
     restoreOwner(tx: Tx, member: { workspaceId: WorkspaceId; accountId: AccountId }, at: Instant): Promise<void>
   }
@@ -55,7 +56,8 @@ export async function assertApplicable(
   if (kind === 'RESET_FACTOR' && !(await factors.areSet(tx, subject)))
     throw conflict('the account has no factor to reset')
   if (workspaceId === null) return
-  if (subject.portal !== 'CONSUMER' || subject.status !== 'ACTIVE') throw conflict('not an active consumer account')
+  if (subject.status !== 'ACTIVE') throw conflict('the account is not active')
+  await members.assertSamePortal(tx, { workspaceId, accountId: subject.id })
   await members.assertWithoutOwner(tx, workspaceId)
 }
 

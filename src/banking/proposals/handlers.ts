@@ -1,3 +1,4 @@
+import { portalIn } from '../../contract/fields.ts'
 import { toOperatorView } from '../../contract/shared-schemas.ts'
 import {
   bizId,
@@ -60,8 +61,8 @@ export function createHandlers(ports: ProposalPorts & { words: Words }): Handler
       return toView(resetFactors(ports, input, auditContextOf(request)), request)
     },
     invitePerson: async (request) => {
-      const { accountPortal: portal, providerId, email } = request.body
-      const input = { portal, providerId, email }
+      const { accountPortal, providerId, email } = request.body
+      const input = { portal: portalIn(ports.portals, accountPortal), providerId, email }
       const { id, expiresAt } = await invitePerson(ports, input, auditContextOf(request))
       return { bizId: id, providerId, email, expiresAt: toIso(expiresAt) }
     },

@@ -74,6 +74,7 @@ export default domain({
   needs: [
     'clock',
     'database',
+    'deployment',
     'factors',
     'identityProviders',
     'ids',
@@ -85,7 +86,7 @@ export default domain({
     'transaction',
     'words',
   ],
-  create: ({ use, sessions, permissions, factors, identityProviders, ledger, ...ports }) => {
+  create: ({ use, sessions, permissions, factors, identityProviders, deployment, ledger, ...ports }) => {
     const { mailJobs, applyProviderRights, countPending, ...parts } = createProposals({
       ...ports,
       factors,
@@ -93,6 +94,7 @@ export default domain({
       members: use('members').memberships,
       notices: use('members').notices,
       permissions: permissions.operator,
+      portals: deployment.portals,
       assertDifferentPerson: (tx, one, other) => ledger.within(tx).assertDifferentPerson(one, other),
       onSessionsEnded: sessions.invalidate,
     })

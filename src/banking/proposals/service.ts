@@ -48,6 +48,8 @@ export interface ProposalPorts extends EffectPorts {
   transaction: DomainPorts['transaction']
   ids: Ids
   permissions: readonly Permission[]
+  /** Of the deployment. */
+  portals: readonly Portal[]
   invite: DomainPorts['identityProviders']['invite']
   settings: z.output<typeof proposalSettings>
   /** Throws ACCESS.PERMISSION_DENIED if both accounts belong to the same person. */

@@ -80,6 +80,7 @@ export default domain({
     'accounts',
     'clock',
     'database',
+    'deployment',
     'events',
     'ids',
     'logger',
@@ -91,13 +92,14 @@ export default domain({
     'transaction',
     'words',
   ],
-  create: ({ use, sessions, events, logger, settings, ...ports }) => {
+  create: ({ use, sessions, deployment, events, logger, settings, ...ports }) => {
     const { memberships, notices, enter } = use('members')
     const listeners: ((outcome: DeliveryOutcome) => void)[] = []
     const { clock, database, signInUrl } = ports
+    const signInUrls = deployment.portals.map(signInUrl)
     const receivers = {
       allowLoopback: settings.allowLoopback,
-      ownNames: [events.source, signInUrl('CONSUMER'), signInUrl('SYSTEM')].map((url) => new URL(url).hostname),
+      ownNames: [events.source, ...signInUrls].map((url) => new URL(url).hostname),
     }
     const { handlers, jobs, mailJobs, accept } = createWebhooks({
       ...ports,

@@ -58,7 +58,8 @@ export async function openWorkspace(
   const home = await readAccountDefaults(tx, ownerId)
   if (!home) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the account no longer exists' })
   const workspaceId = opening.workspaceId ?? ids.next<'workspace'>()
-  const workspace = { id: workspaceId, institutionId: home.institutionId, name: opening.name, kind: opening.kind }
+  const { portal, institutionId } = home
+  const workspace = { id: workspaceId, portal, institutionId, name: opening.name, kind: opening.kind }
   const inserted = await insertWorkspace(tx, { ...workspace, timezone: opening.timezone ?? home.timezone }, at)
   if (!inserted) return { workspaceId, created: false }
   const roleId = ids.next<'role'>()

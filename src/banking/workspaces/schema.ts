@@ -1,6 +1,7 @@
+import type { Generated } from 'kysely'
 import { type Json, sqlMigration, type Timestamp, trigramIndexes } from '../../database/index.ts'
 
-import type { WorkspaceId, WorkspaceKind, WorkspaceStatus } from '../../kernel/index.ts'
+import type { Portal, WorkspaceId, WorkspaceKind, WorkspaceStatus } from '../../kernel/index.ts'
 import { recordChanges } from '../../platform/events/index.ts'
 
 export interface WorkspacesTable {
@@ -9,6 +10,8 @@ export interface WorkspacesTable {
   entityBizId: string | null
   workspaceName: string
   workspaceTimezone: string
+  /** Of its members. */
+  portal: Generated<Portal>
   workspaceStatus: WorkspaceStatus
   workspaceKind: WorkspaceKind
   extraData: Json | null
@@ -61,5 +64,11 @@ export const migrations = [
   sqlMigration('004-totals', [
     `CREATE INDEX IF NOT EXISTS workspaces_kind_total ON workspaces (workspace_kind)`,
     `CREATE INDEX IF NOT EXISTS workspaces_frozen_total ON workspaces (workspace_status) WHERE workspace_status = 'FROZEN'`,
+  ]),
+  // The previous release opens workspaces of CONSUMER only, so the column keeps its default.
+  sqlMigration('005-portals', [
+    `ALTER TABLE workspaces ADD COLUMN IF NOT EXISTS portal text NOT NULL DEFAULT 'CONSUMER'`,
+    `ALTER TABLE workspaces ADD CONSTRAINT workspaces_portal_format
+      CHECK (portal ~ '^[A-Z][A-Z0-9_]{1,31}$' AND portal <> 'SYSTEM') NOT VALID`,
   ]),
 ]

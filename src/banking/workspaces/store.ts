@@ -5,6 +5,7 @@ import {
   type Page,
   type PageRequest,
   type Permission,
+  type Portal,
   type RoleId,
   type RoleType,
   toDate,
@@ -65,6 +66,7 @@ export function lockWorkspace(tx: Tx, id: WorkspaceId): Promise<WorkspaceRow | u
 
 export interface NewWorkspace {
   id: WorkspaceId
+  portal: Portal
   institutionId: string
   name: string
   timezone: string
@@ -77,6 +79,7 @@ export function insertWorkspace(tx: Tx, workspace: NewWorkspace, at: Instant): P
     .insertInto('workspaces')
     .values({
       bizId: workspace.id,
+      portal: workspace.portal,
       institutionBizId: workspace.institutionId,
       entityBizId: null,
       workspaceName: workspace.name,
@@ -142,13 +145,12 @@ export async function insertRole(tx: Tx, role: NewRole, at: Instant): Promise<vo
     .execute()
 }
 
-export function readAccountDefaults(
-  store: Store,
-  id: AccountId,
-): Promise<{ institutionId: string; timezone: string } | undefined> {
+type Home = Pick<NewWorkspace, 'portal' | 'institutionId' | 'timezone'>
+
+export function readAccountDefaults(store: Store, id: AccountId): Promise<Home | undefined> {
   return store
     .selectFrom('accounts')
-    .select(['institutionBizId as institutionId', 'defaultTimezone as timezone'])
+    .select(['portal', 'institutionBizId as institutionId', 'defaultTimezone as timezone'])
     .where('bizId', '=', id)
     .executeTakeFirst()
 }

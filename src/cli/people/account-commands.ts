@@ -18,12 +18,15 @@ import {
   reasonText,
 } from '../command.ts'
 import { withExistingStore } from '../store.ts'
-import { type FoundAccount, portalText, readAccount } from './account.ts'
+import { type FoundAccount, portalHelp, readAccount } from './account.ts'
 
-const Options = z.object({ portal: portalText, reason: reasonText, 'allow-last': z.boolean().default(false) })
+const Options = z.object({
+  portal: z.string().optional(),
+  reason: reasonText,
+  'allow-last': z.boolean().default(false),
+})
 
 const accountOptions: Command['options'] = { portal: { type: 'string' }, ...reasonOption }
-const portalHelp = '  --portal name            portal of the e-mail address: CONSUMER (default) or SYSTEM'
 const allowLast = { 'allow-last': { type: 'boolean' } } as const satisfies Command['options']
 const lastHelp = '  --allow-last             even the last active operator who can manage operators'
 const accountHelp = '  account                  e-mail address or id of the account'
@@ -130,7 +133,7 @@ interface Input {
 
 async function runOnAccount<T>(
   name: string,
-  { account: text, ...values }: Record<string, unknown>,
+  { account, ...values }: Record<string, unknown>,
   { domains, variables, stderr }: CommandContext,
   work: (ports: AccountCommandPorts, input: Input, audit: AuditContext<null>) => Promise<T>,
 ): Promise<{ account: Pick<FoundAccount, 'id' | 'portal' | 'email'>; result: T }> {
@@ -143,7 +146,7 @@ async function runOnAccount<T>(
     email,
   } = await withExistingStore(settings, async (store) => {
     await migrateStore(store, loaded.owners, settings)
-    return readAccount(store.database, text, portal)
+    return readAccount(store.database, settings, { account, portal })
   })
   const logger = createLogger('error', 2, settings.log.format)
   const onWithoutRedis = (error: unknown): void =>

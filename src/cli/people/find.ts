@@ -19,12 +19,12 @@ import { systemClock } from '../../platform/runtime/index.ts'
 import { type Command, type CommandContext, onlyOneProcess, parseOptions, UsageError } from '../command.ts'
 import { withExistingStore } from '../store.ts'
 import { toTable } from '../table.ts'
-import { portalText, readAccount } from './account.ts'
+import { parsePortal, portalHelp, readAccount } from './account.ts'
 
 const maxFound = 20
 const maxOperators = 1_000
 
-const Options = z.object({ portal: portalText })
+const Options = z.object({ portal: z.string().optional() })
 const options: Command['options'] = { portal: { type: 'string' } }
 
 export const accountFind: Command = {
@@ -33,15 +33,16 @@ export const accountFind: Command = {
   summary: 'find accounts by address, id, phone number or name',
   help: [
     '  text                     id, phone number such as +15551234567, or part of an e-mail address or a name',
-    '  --portal name            CONSUMER or SYSTEM (default: both)',
+    '  --portal name            CONSUMER, SYSTEM, or one of `portals` (default: all)',
     '',
     `Prints the ${maxFound} newest ones. Changes nothing.`,
     onlyOneProcess,
   ].join('\n'),
   options,
   run: ({ text, ...values }, context) =>
-    withDatabase(context, async (database) => {
-      const { portal } = parseOptions(Options, values)
+    withDatabase(context, async (database, settings) => {
+      const { portal: option } = parseOptions(Options, values)
+      const portal = option === undefined ? undefined : parsePortal(settings, option)
       if (typeof text !== 'string' || text.trim() === '')
         throw new UsageError('a text is required: an id, a phone number, or part of an address or a name')
       const found = await findAccounts(database, { text: text.trim(), portal, limit: maxFound + 1 })
@@ -63,16 +64,16 @@ export const accountShow: Command = {
   summary: 'show the state, factors, lockouts, workspaces and sessions of an account',
   help: [
     '  account                  e-mail address or id of the account',
-    '  --portal name            portal of the e-mail address: CONSUMER (default) or SYSTEM',
+    portalHelp,
     '',
     'Lockouts need the PORTICO_SECRET_KEY of the gateway. Changes nothing.',
     onlyOneProcess,
   ].join('\n'),
   options,
-  run: ({ account: text, ...values }, context) =>
+  run: ({ account: named, ...values }, context) =>
     withDatabase(context, async (database, settings, loaded) => {
       const { portal } = parseOptions(Options, values)
-      const { id } = await readAccount(database, text, portal)
+      const { id } = await readAccount(database, settings, { account: named, portal })
       const account = await accountById(database, id)
       const ports = { database, clock: systemClock, digest: createKeyedDigest(settings.secretKeys.reveal()) }
       const overview = account && (await readAccountOverview(ports, identitySettings(settings), account))

@@ -1,9 +1,10 @@
 import { z } from 'zod'
+import { workspaceById } from '../../banking/members/index.ts'
 import { type CommandLinePorts, changePermissions, restoreOwner } from '../../banking/proposals/index.ts'
 import { catalogueOf, loadConfigured } from '../../compose/extensions.ts'
 import { migrateStore } from '../../compose/migrations.ts'
 import { type Configuration, loadConfiguration } from '../../config/index.ts'
-import type { OpenDatabase, SchemaOwner, Tx } from '../../database/index.ts'
+import type { Database, OpenDatabase, SchemaOwner, Tx } from '../../database/index.ts'
 import { accountByEmail } from '../../identity/index.ts'
 import { type AccountId, bizId, isBizId, type Permission, type Portal, Refusal } from '../../kernel/index.ts'
 import {
@@ -67,7 +68,7 @@ export const ownerRestore: Command = {
   summary: 'make an account an owner of a workspace without one',
   help: [
     '  --workspace id           workspace that has no active owner who can run it',
-    '  --email address          account on the CONSUMER portal; it, all owners and all who manage operators get a mail',
+    '  --email address          account on the portal of the workspace; it, all owners and all who manage operators get a mail',
     reasonHelp,
     '',
     onlyOneProcess,
@@ -79,7 +80,9 @@ export const ownerRestore: Command = {
     assertDomains(ownerRestore.name, ['workspaces', 'members', 'proposals'], loaded)
     const { email, workspace, reason } = parseOptions(OwnerOptions, values)
     const workspaceId = bizId<'workspace'>(workspace)
-    await withAccount(settings, owners, { email, portal: 'CONSUMER' }, async ({ database }, accountId) => {
+    // An unknown workspace is refused below.
+    const portal = async (store: Database) => (await workspaceById(store, workspaceId))?.portal ?? 'CONSUMER'
+    await withAccount(settings, owners, { email, portal }, async ({ database }, accountId) => {
       const { memberships: members, notices } = membersIn(database, loaded, settings)
       const onChanged = (tx: Tx, detail: Record<string, string>) =>
         auditCommand(tx, { command: ownerRestore.name, reason }, { targetId: workspaceId, workspaceId, detail })
@@ -106,13 +109,18 @@ async function changeRights(
   const { domains: loaded, owners } = await loadConfigured(domains, settings)
   const { email, permissions, reason } = parseOptions(RightsOptions, values)
   const change = toChange(parsePermissions(catalogueOf(loaded).operatorPermissions, permissions))
-  const changed = await withAccount(settings, owners, { email, portal: 'SYSTEM' }, ({ database }, accountId) => {
-    const onChanged = (tx: Tx, detail: Record<string, string>) =>
-      auditCommand(tx, { command, reason }, { targetId: accountId, detail })
-    const sendsMail = loaded.some((domain) => domain.name === 'proposals')
-    const ports: CommandLinePorts = { ...storePorts(database), onChanged, sendsMail, reason }
-    return changePermissions(ports, accountId, change)
-  })
+  const changed = await withAccount(
+    settings,
+    owners,
+    { email, portal: async () => 'SYSTEM' },
+    ({ database }, accountId) => {
+      const onChanged = (tx: Tx, detail: Record<string, string>) =>
+        auditCommand(tx, { command, reason }, { targetId: accountId, detail })
+      const sendsMail = loaded.some((domain) => domain.name === 'proposals')
+      const ports: CommandLinePorts = { ...storePorts(database), onChanged, sendsMail, reason }
+      return changePermissions(ports, accountId, change)
+    },
+  )
   if (!changed) throw new Error(`the permissions of ${email} are already so; nothing was changed`)
   print({ email, permissions: changed }, `${email} has ${changed.length} permissions: ${changed.join(',')}\n`)
   return 0
@@ -122,11 +130,12 @@ async function changeRights(
 function withAccount<T>(
   settings: Configuration,
   owners: readonly SchemaOwner[],
-  { email, portal }: { email: string; portal: Portal },
+  { email, portal: find }: { email: string; portal(store: Database): Promise<Portal> },
   work: (store: OpenDatabase, accountId: AccountId) => Promise<T>,
 ): Promise<T> {
   return withExistingStore(settings, async (store) => {
     await migrateStore(store, owners, settings)
+    const portal = await find(store.database)
     const account = await accountByEmail(store.database, portal, email)
     if (!account) throw new Error(`${email} has no account on the ${portal} portal`)
     return work(store, account.id)

@@ -3,14 +3,14 @@ import { loadConfigured } from '../../compose/extensions.ts'
 import { migrateStore } from '../../compose/migrations.ts'
 import { loadConfiguration } from '../../config/index.ts'
 import { disableWhitelistByEmail } from '../../identity/index.ts'
-import { portals } from '../../kernel/index.ts'
 import { systemClock, systemIds } from '../../platform/runtime/index.ts'
 import { type Command, parseOptions, reasonHelp, reasonOption, reasonText } from '../command.ts'
 import { auditCommand, withExistingStore } from '../store.ts'
+import { parsePortal, portalHelp } from './account.ts'
 
 const WhitelistOptions = z.object({
   email: z.string('--email is required: the e-mail address of the account'),
-  portal: z.enum(portals, `--portal must be one of ${portals.join(', ')}`),
+  portal: z.string(),
   reason: reasonText,
 })
 
@@ -19,7 +19,7 @@ export const whitelistDisable: Command = {
   summary: 'disable the IP whitelist of an account that locked itself out',
   help: [
     '  --email address          account; its list of addresses is kept, and its owner gets a mail',
-    `  --portal name            ${portals.join(' or ')} (CONSUMER)`,
+    portalHelp,
     reasonHelp,
     '',
     'Verify the identity of the person who requests this: afterwards the account can sign in from any address, with its',
@@ -30,13 +30,13 @@ export const whitelistDisable: Command = {
   run: async (values, { domains, variables, print }) => {
     const settings = loadConfiguration(variables, domains)
     const { owners } = await loadConfigured(domains, settings)
-    const { reason, ...owner } = parseOptions(WhitelistOptions, values)
-    const { email, portal } = owner
+    const { reason, email, portal: option } = parseOptions(WhitelistOptions, values)
+    const portal = parsePortal(settings, option)
     const disabled = await withExistingStore(settings, async (store) => {
       await migrateStore(store, owners, settings)
       const { database } = store
       const ports = { database, clock: systemClock, ids: systemIds }
-      return disableWhitelistByEmail(ports, owner, (tx, targetId) =>
+      return disableWhitelistByEmail(ports, { email, portal }, (tx, targetId) =>
         auditCommand(tx, { command: whitelistDisable.name, reason }, { targetId, detail: { portal } }),
       )
     })

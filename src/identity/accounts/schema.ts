@@ -106,3 +106,11 @@ export const accountEvents = recordChanges(
     ...['created_at', 'updated_at'],
   ],
 )
+
+const format = "CHECK (portal ~ '^[A-Z][A-Z0-9_]{1,31}$') NOT VALID"
+
+/** The configuration declares portals. What is stored satisfies the earlier constraint, and so this one. */
+export const accountPortals = ['accounts', 'provider_identities', 'provider_invitations'].flatMap((table) => [
+  `ALTER TABLE ${table} DROP CONSTRAINT ${table}_portal_check`,
+  `ALTER TABLE ${table} ADD CONSTRAINT ${table}_portal_format ${format}`,
+])

@@ -40,7 +40,7 @@ import { type PasswordPorts, rehashPassword } from '../passwords/service.ts'
 import type { IdentityPorts } from '../ports.ts'
 import { recordFailedLogin } from '../sessions/history-store.ts'
 import type { RefreshPorts } from '../sessions/refresh.ts'
-import type { IdentitySettings } from '../settings.ts'
+import { type IdentitySettings, rulesOf } from '../settings.ts'
 import { sessionNotFound } from '../tokens/rules.ts'
 import { passkeysOfAttempt, whereOffered } from '../webauthn/store.ts'
 import type { KnownNetworks } from './known-networks.ts'
@@ -94,8 +94,9 @@ export function placeOfFirstStep(ports: LoginPorts, email: string, context: Requ
 }
 
 /** Whether only the identity provider of the account starts a sign-in, so that it decides who still may. */
-export function needsProvider({ portals }: IdentitySettings, { portal, providerIds }: Account): boolean {
-  return portals[portal].providers.some(({ id, passwordSignIn }) => !passwordSignIn && providerIds.includes(id))
+export function needsProvider(settings: IdentitySettings, { portal, providerIds }: Account): boolean {
+  const { providers } = rulesOf(settings, portal)
+  return providers.some(({ id, passwordSignIn }) => !passwordSignIn && providerIds.includes(id))
 }
 
 export interface PendingLogin extends PendingAttempt, StrongFactors {
@@ -257,7 +258,7 @@ async function issueCode(
   assertResendable(login.attempt.codeSentAt, now, settings.login.resendMs)
   // Count first, so that an exhausted quota leaves the previous code valid.
   const { mayUseReserve } = login.device
-  const { codeSends: limit } = settings.portals[portal]
+  const { codeSends: limit } = rulesOf(settings, portal)
   await countMail(cache, { portal, subject: login.account.id, kind: 'code', limit, mayUseReserve })
   return { login, ttlMs: await storeCode(ports, login, code, now) }
 }

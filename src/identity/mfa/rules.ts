@@ -1,6 +1,7 @@
 import {
   addMs,
   domainOf,
+  hasWorkspaces,
   type Instant,
   type Operation,
   type Permission,
@@ -9,7 +10,7 @@ import {
 } from '../../kernel/index.ts'
 import type { Account } from '../accounts/store.ts'
 import { countsAsRequired, needsPasskey } from '../sessions/rules.ts'
-import type { IdentitySettings } from '../settings.ts'
+import { type IdentitySettings, rulesOf } from '../settings.ts'
 import { toBase64url } from '../webauthn/encoding.ts'
 import type { Passkey } from '../webauthn/store.ts'
 import type { MfaMethod } from './contract.ts'
@@ -26,25 +27,25 @@ type PortalAccount = Pick<Account, 'portal' | 'operatorPermissions'>
 
 /** Whether an account may use mailed codes, according to `portals.<portal>.mfa.mailCodes`. */
 export function allowsMailCodes(
-  { portals }: PortalSettings,
+  settings: PortalSettings,
   { portal, operatorPermissions }: PortalAccount,
   { otp, passkeys }: StrongFactors,
 ): boolean {
-  const { mailCodes } = portals[portal].mfa
+  const { mfa, passkeys: offered } = rulesOf(settings, portal)
   // A suspended passkey counts, because the mailbox must not take its place.
-  const hasStrong = Boolean(otp?.secret) || (portals[portal].passkeys !== undefined && passkeys.length > 0)
-  if (mailCodes === 'always') return true
-  if (mailCodes === 'never' && (portal === 'CONSUMER' || operatorPermissions.some(decides))) return false
+  const hasStrong = Boolean(otp?.secret) || (offered !== undefined && passkeys.length > 0)
+  if (mfa.mailCodes === 'always') return true
+  if (mfa.mailCodes === 'never' && (hasWorkspaces(portal) || operatorPermissions.some(decides))) return false
   return !hasStrong
 }
 
 /** The passkeys with which the account can sign in. */
 export function usablePasskeys(
-  { portals }: PortalSettings,
+  settings: PortalSettings,
   portal: Portal,
   passkeys: readonly Passkey[],
 ): readonly Passkey[] {
-  return portals[portal].passkeys ? passkeys.filter(({ suspendedAt }) => suspendedAt === null) : []
+  return rulesOf(settings, portal).passkeys ? passkeys.filter(({ suspendedAt }) => suspendedAt === null) : []
 }
 
 /** The passkeys that give the permissions of `mfa.required.passkey`. A phisher can have registered the others. */
@@ -62,7 +63,7 @@ export function offeredPasskeys(settings: PortalSettings, account: PortalAccount
 /** Whether only a passkey completes a sign-in. Without one, the account signs in without its permissions. */
 export function mustSignInByPasskey(settings: PortalSettings, account: PortalAccount, passkeys: readonly Passkey[]) {
   return (
-    settings.portals[account.portal].mfa.required.passkey === 'all' &&
+    rulesOf(settings, account.portal).mfa.required.passkey === 'all' &&
     needsPasskey(settings, account) &&
     countedPasskeys(settings, account.portal, passkeys).length > 0
   )
@@ -77,8 +78,8 @@ export function stepUpMethodOf(portal: Portal, factor: PresentedFactor, passkeys
 }
 
 /**
- * Whether an account that needs a passkey has none that counts. A consumer with a suspended one has to be recovered: otherwise, a
- * thief could copy a passkey in order to replace it.
+ * Whether an account that needs a passkey has none that counts. Except for operators, one with a suspended passkey has to be
+ * recovered: otherwise, a thief could copy a passkey in order to replace it.
  */
 export function isPasskeyMissing(
   settings: PortalSettings,
@@ -86,7 +87,7 @@ export function isPasskeyMissing(
   passkeys: readonly Passkey[],
 ): boolean {
   if (!needsPasskey(settings, account)) return false
-  return (account.portal === 'CONSUMER' ? passkeys : countedPasskeys(settings, account.portal, passkeys)).length === 0
+  return (hasWorkspaces(account.portal) ? passkeys : countedPasskeys(settings, account.portal, passkeys)).length === 0
 }
 
 /**
@@ -106,7 +107,7 @@ export function assertStepUpFactor(
   const operation = settings.mfa.binding === 'session' ? null : purpose
   const changesPasskeys = operation === null || domainOf(operation.id) === 'passkeys'
   if (changesPasskeys && isPasskeyMissing(settings, account, passkeys)) return
-  const { passkey: required } = settings.portals[account.portal].mfa.required
+  const { passkey: required } = rulesOf(settings, account.portal).mfa.required
   const permission = operation?.policy.permission ?? null
   const isCovered = required === 'all' || (permission !== null && required.includes(permission))
   if (changesPasskeys || isCovered || givesPermissions(operation))

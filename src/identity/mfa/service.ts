@@ -20,7 +20,7 @@ import { recordStepUp } from '../sessions/activity-store.ts'
 import { rotateCookie } from '../sessions/cookie.ts'
 import { assertSession, type OwnSession } from '../sessions/rules.ts'
 import type { SessionPorts } from '../sessions/service.ts'
-import type { IdentitySettings } from '../settings.ts'
+import { type IdentitySettings, rulesOf } from '../settings.ts'
 import { recordPurpose } from '../step-ups/service.ts'
 import { createRequestOptions } from '../webauthn/ceremony.ts'
 import { createStepUpChallenge, stepUpBinding } from '../webauthn/challenges.ts'
@@ -108,7 +108,7 @@ export async function sendStepUpCode(
   const expiresAt = addMs(now, codeTtlMs)
   assertResendable(await readCodeSentAt(database, owner), now, resendMs)
   // Count first, so that the previous code stays valid if the quota is exhausted.
-  const limit = settings.portals[portal].codeSends
+  const limit = rulesOf(settings, portal).codeSends
   // The session proves a known device.
   const quota = { limit, mayUseReserve: true, session: session.sessionId }
   await countMail(cache, { portal, subject: accountId, kind: 'code', ...quota })
@@ -227,7 +227,7 @@ function toMfaEntries(settings: IdentitySettings, account: Account, factors: Sto
     { method: 'OTP', isEnabled: hasOtp, isPrimary: hasOtp && !passkey, verifiedAt: otp?.verifiedAt ?? null },
     { method: 'BACKUP_CODE', isEnabled: hasCodes, isPrimary: false, verifiedAt: backup.generatedAt },
     // Last, because clients of earlier releases use the first method.
-    ...(settings.portals[account.portal].passkeys ? [passkeyEntry(passkey)] : []),
+    ...(rulesOf(settings, account.portal).passkeys ? [passkeyEntry(passkey)] : []),
   ]
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { portalName } from '../../contract/fields.ts'
 import { run, type Statements, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
@@ -8,7 +9,6 @@ import {
   type Instant,
   type Portal,
   parseLocale,
-  portals,
   type RequestContext,
   toInstant,
   toIso,
@@ -50,7 +50,7 @@ const enrollments: ReadonlySet<string> = new Set<CredentialChange>([
 const noticeJob = 'identity.notice'
 
 const Notice = z.object({
-  portal: z.enum(portals),
+  portal: portalName,
   accountId: z.string().transform((text) => bizId<'account'>(text)),
   about: z.enum([...credentialChanges, 'NEW_DEVICE', 'CONFIRMATION_FAILED']),
   clientIp: z.string(),
@@ -109,10 +109,12 @@ async function sendNotice(
 ): Promise<void> {
   const { database, mailer, words, portals } = ports
   const account = await accountById(database, portal, accountId)
-  if (!account) return
+  const rules = portals[portal]
+  // The configuration may no longer have the portal, so that a mail could link to nothing.
+  if (!account || !rules) return
   const locale = parseLocale(account.language)
   const to = { to: account.email, locale }
-  const event = { time: toMinutesUtc(at), address, url: portals[portal].links.signIn }
+  const event = { time: toMinutesUtc(at), address, url: rules.links.signIn }
   if (about === 'NEW_DEVICE') {
     const values = { ...event, device: device === '' ? '-' : device }
     return mailer.send({ ...to, template: 'new-device', values })

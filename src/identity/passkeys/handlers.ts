@@ -1,5 +1,6 @@
 import { createHandlerTable, type HandlerTable, toIso, toIsoOrNull } from '../../kernel/index.ts'
 import type { MfaPorts } from '../mfa/service.ts'
+import { rulesOf } from '../settings.ts'
 import { toBase64url } from '../webauthn/encoding.ts'
 import type { Passkey } from '../webauthn/store.ts'
 import * as contract from './contract.ts'
@@ -16,7 +17,7 @@ export function passkeyHandlers(ports: MfaPorts): HandlerTable {
     },
     deletePasskey: async (request) => {
       const { portal, credentialId } = await deletePasskey(ports, request.body.passkeyBizId, request)
-      const rpId = ports.settings.portals[portal].passkeys?.rpId ?? null
+      const rpId = rulesOf(ports.settings, portal).passkeys?.rpId ?? null
       return { success: true, credentialId: toBase64url(credentialId), rpId }
     },
   })

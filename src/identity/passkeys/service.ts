@@ -1,5 +1,13 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
-import { conflict, type Instant, notFound, passkeyRequired, Refusal, type RequestContext } from '../../kernel/index.ts'
+import {
+  conflict,
+  hasWorkspaces,
+  type Instant,
+  notFound,
+  passkeyRequired,
+  Refusal,
+  type RequestContext,
+} from '../../kernel/index.ts'
 import { type AuditContext, auditContextOf, recordRefusal, recordSuccess } from '../../platform/audit/index.ts'
 import { lockOwnAccount, ownAccount } from '../accounts/service.ts'
 import type { Account } from '../accounts/store.ts'
@@ -13,6 +21,7 @@ import type { CallerContext } from '../ports.ts'
 import { assertSession, needsPasskey } from '../sessions/rules.ts'
 import { lockAccountOfSession } from '../sessions/service.ts'
 import { endPasskeySessions } from '../sessions/store.ts'
+import { rulesOf } from '../settings.ts'
 import { returnStepUp } from '../step-ups/returned.ts'
 import { challengeOf, createCreationOptions, type RegisteredFacts, verifyRegistration } from '../webauthn/ceremony.ts'
 import { takeChallenge } from '../webauthn/challenge-store.ts'
@@ -199,7 +208,7 @@ function assertNoneSince(
   existing: readonly Passkey[],
   allowedAt: Instant | null,
 ): void {
-  if (account.portal !== 'CONSUMER' || !needsPasskey(settings, account)) return
+  if (!hasWorkspaces(account.portal) || !needsPasskey(settings, account)) return
   if (existing.some(({ createdAt }) => allowedAt === null || createdAt > allowedAt))
     throw passkeyRequired('a passkey was registered after the step-up')
 }
@@ -212,8 +221,8 @@ async function holdIfFirst(
   existing: readonly Passkey[],
   at: Instant,
 ): Promise<void> {
-  const { passkey: gained } = settings.portals[account.portal].mfa.required
-  if (account.portal !== 'CONSUMER' || gained === 'none' || !isPasskeyMissing(settings, account, existing)) return
+  const { passkey: gained } = rulesOf(settings, account.portal).mfa.required
+  if (!hasWorkspaces(account.portal) || gained === 'none' || !isPasskeyMissing(settings, account, existing)) return
   await holdPayouts(tx, { accountId: account.id, gained, at })
 }
 

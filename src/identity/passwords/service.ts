@@ -26,7 +26,7 @@ import { rotateCookie } from '../sessions/cookie.ts'
 import { assertSession } from '../sessions/rules.ts'
 import type { SessionPorts } from '../sessions/service.ts'
 import { endOldestSessions } from '../sessions/store.ts'
-import type { IdentitySettings } from '../settings.ts'
+import { type IdentitySettings, rulesOf } from '../settings.ts'
 import { mintToken } from '../tokens/rules.ts'
 import { assertPasswordAllowed } from './policy.ts'
 import { cancelPasswordTokens, insertPasswordToken, replaceHash, setPassword } from './store.ts'
@@ -49,7 +49,7 @@ export async function requestPasswordReset(
   const { portal, clientIp } = context
   assertEmailAccepted(settings, email)
   if (!(await captcha.passes(turnstileToken, clientIp))) throw invalid('turnstileToken')
-  const limit = settings.portals[portal].forgot
+  const limit = rulesOf(settings, portal).forgot
   await countMail(cache, { portal, subject: addressSubject(digest, email), kind: 'forgot', limit })
   background.run('password-forgot', () => sendResetLink(ports, email, context))
 }
@@ -129,7 +129,7 @@ async function sendResetLink(ports: PasswordPorts, email: string, context: Reque
     })
   })
   // Browsers send a URL fragment neither to servers nor in a Referer header.
-  const url = `${settings.portals[portal].links.passwordReset}#token=${token}`
+  const url = `${rulesOf(settings, portal).links.passwordReset}#token=${token}`
   const minutes = String(wholeMinutes(resetTtlMs))
   await mailer.send({ to: account.email, template: 'password-reset', locale, values: { url, minutes } })
 }

@@ -8,6 +8,7 @@ import {
   summarizeSuspended,
 } from '../../kernel/index.ts'
 import { recordSuccess, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
+import { rulesOf } from '../settings.ts'
 import { mintToken } from '../tokens/rules.ts'
 import { findMailedToken, type Recovery, recoverAccount, removedDetail, spendMailedToken } from './recovery.ts'
 import type { PasswordPorts } from './service.ts'
@@ -36,7 +37,7 @@ export async function createUndoLink(
   const token = mintToken(randomness)
   const stored = { digest: digest('password-token', token), portal, accountId, purpose: 'UNDO', expiresAt } as const
   await insertPasswordToken(database, stored, now)
-  return { url: `${settings.portals[portal].links.factorUndo}#token=${token}`, expiresAt }
+  return { url: `${rulesOf(settings, portal).links.factorUndo}#token=${token}`, expiresAt }
 }
 
 /**

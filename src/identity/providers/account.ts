@@ -3,6 +3,7 @@ import { line } from '../../contract/fields.ts'
 import type { Tx } from '../../database/index.ts'
 import {
   canonicalEmail,
+  hasWorkspaces,
   type Instant,
   isAcceptedMailbox,
   isInDomains,
@@ -10,6 +11,7 @@ import {
   type RequestContext,
 } from '../../kernel/index.ts'
 import { insertAccount, type NewAccount } from '../accounts/store.ts'
+import { rulesOf } from '../settings.ts'
 import type { ProviderPorts } from './ports.ts'
 import type { VerifiedIdentity } from './protocol/exchange.ts'
 import type { ProviderSettings } from './settings.ts'
@@ -37,7 +39,7 @@ export async function createProvidedAccount(
   if (provisioning === 'invited' && !(await spendInvitation(tx, invitation, now))) throw notLinked('no invitation')
   const { data: name = email } = line(maxNameLength).safeParse(claims[settings.claims.name])
   const country = ports.isCountry(context.country) ? context.country : 'US'
-  const isApproved = portal === 'SYSTEM' || ports.settings.portals.CONSUMER.selfRegistration !== 'approval'
+  const isApproved = !hasWorkspaces(portal) || rulesOf(ports.settings, portal).selfRegistration !== 'approval'
   const account: NewAccount = {
     id: ports.ids.next<'account'>(),
     portal,
@@ -53,7 +55,7 @@ export async function createProvidedAccount(
     operatorPermissions: [],
   }
   if (!(await insertAccount(tx, account, now))) throw notLinked('the address has an account')
-  if (portal === 'CONSUMER') {
+  if (hasWorkspaces(portal)) {
     const opening = { ownerId: account.id, name: account.name, kind: 'LIVE', joinSource: 'REGISTRATION' } as const
     await ports.openWorkspace(tx, { ...opening, at: now })
   }
@@ -65,14 +67,15 @@ function notLinked(internal: string): Refusal {
 }
 
 function verifiedEmail(
-  { settings: { carrierDomains, portals } }: ProviderPorts,
+  { settings }: ProviderPorts,
   { portal, claims: names }: ProviderSettings,
   claims: VerifiedIdentity['claims'],
 ): string {
   const isVerified = names.emailVerified === null || claims[names.emailVerified] === true
   const { data: email } = accountMailbox.safeParse(claims[names.email])
   if (!isVerified || email === undefined) throw notLinked('no verified address')
-  const isRefused = portal === 'CONSUMER' && isInDomains(email, portals.CONSUMER.refusedDomains)
-  if (isRefused || !isAcceptedMailbox(email, carrierDomains)) throw notLinked('an address that cannot register')
+  const isRefused = hasWorkspaces(portal) && isInDomains(email, rulesOf(settings, portal).refusedDomains)
+  if (isRefused || !isAcceptedMailbox(email, settings.carrierDomains))
+    throw notLinked('an address that cannot register')
   return email
 }

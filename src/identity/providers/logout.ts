@@ -5,6 +5,7 @@ import { cancelLoginAttempts, cancelProvidedAttempts } from '../attempts/store.t
 import type { CallerContext } from '../ports.ts'
 import { assertSession } from '../sessions/rules.ts'
 import { logout } from '../sessions/service.ts'
+import { rulesOf } from '../settings.ts'
 import type { ProviderPorts } from './ports.ts'
 import type { ProviderDirectory } from './protocol/directory.ts'
 import { endSessionUrl, maxLogoutAgeSeconds, refused, verifyLogoutToken } from './protocol/exchange.ts'
@@ -93,7 +94,7 @@ async function urlOf(
   idToken: string | null,
 ): Promise<string | null> {
   try {
-    return await endSessionUrl(directory, { idToken, returnTo: settings.portals[portal].links.signIn })
+    return await endSessionUrl(directory, { idToken, returnTo: rulesOf(settings, portal).links.signIn })
   } catch (error) {
     if (error instanceof Refusal) return null
     throw error

@@ -21,7 +21,7 @@ import { replaceCode } from '../codes/store.ts'
 import type { Lockout } from '../lockout/service.ts'
 import { wrongFactor } from '../mfa/verify.ts'
 import type { IdentityPorts } from '../ports.ts'
-import type { IdentitySettings } from '../settings.ts'
+import { type IdentitySettings, rulesOf } from '../settings.ts'
 import { sessionNotFound } from '../tokens/rules.ts'
 
 export interface RegistrationPorts extends IdentityPorts {
@@ -35,7 +35,7 @@ export interface PendingRegistration extends Pick<PendingAttempt, 'digest' | 'co
 }
 
 export function assertRegistrationOpen({ settings }: RegistrationPorts, portal: Portal): 'open' | 'approval' {
-  const { selfRegistration } = settings.portals[portal]
+  const { selfRegistration } = rulesOf(settings, portal)
   if (selfRegistration === 'closed') throw new Refusal('AUTH.REGISTRATION_CLOSED')
   return selfRegistration
 }
@@ -73,9 +73,9 @@ export async function initiateRegistration(
   const { portal, clientIp } = context
   assertRegistrationOpen(ports, portal)
   assertEmailAccepted(settings, email)
-  if (isInDomains(email, settings.portals[portal].refusedDomains)) throw invalid('email', 'a refused mail domain')
+  if (isInDomains(email, rulesOf(settings, portal).refusedDomains)) throw invalid('email', 'a refused mail domain')
   if (!(await captcha.passes(turnstileToken, clientIp))) throw invalid('turnstileToken')
-  const { codeSends, registrationMails } = settings.portals[portal]
+  const { codeSends, registrationMails } = rulesOf(settings, portal)
   const recipient = { portal, subject: addressSubject(digest, email) }
   await countMail(cache, { ...recipient, kind: 'registration', limit: codeSends })
   await countMail(cache, { ...recipient, kind: 'registration-daily', limit: registrationMails })
@@ -113,7 +113,7 @@ function mailExistingOwner(
   { mailer, settings }: RegistrationPorts,
   { portal, email, language }: Account,
 ): Promise<void> {
-  const values = { url: settings.portals[portal].links.signIn }
+  const values = { url: rulesOf(settings, portal).links.signIn }
   return mailer.send({ to: email, template: 'account-exists', locale: parseLocale(language), values })
 }
 

@@ -237,7 +237,7 @@ function toCaller(session: OpenSession, settings: IdentitySettings): Caller {
   const { operatorPermissions: all } = session
   const isWeak = !resistsPhishing(session)
   const withheld = isWeak ? permissionsOfPasskey(settings, session) : []
-  const byWorkspaces = isWeak && session.portal === 'CONSUMER' ? withheldByWorkspaces(settings) : undefined
+  const byWorkspaces = isWeak ? withheldByWorkspaces(settings, session.portal) : undefined
   const held = withheld.length === 0 ? all : all.filter((each) => !withheld.includes(each))
   return {
     accountId: session.accountId,

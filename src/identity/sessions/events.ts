@@ -1,4 +1,5 @@
-import { accountPortal, fallbackLocale, toIso, toIsoOrNull, type Words } from '../../kernel/index.ts'
+import { toPortalView } from '../../contract/shared-schemas.ts'
+import { fallbackLocale, toIso, toIsoOrNull, type Words } from '../../kernel/index.ts'
 import type { EventMapper } from '../../platform/events/index.ts'
 import { sessionOfRecord } from './store.ts'
 
@@ -11,7 +12,7 @@ export function sessionEvents(words: Words): EventMapper {
       const data = {
         bizId: id,
         accountBizId: accountId,
-        accountPortal: words.coded(accountPortal, portal, fallbackLocale),
+        accountPortal: toPortalView(words, portal, fallbackLocale),
         startedAt: toIso(loginAt),
         endedAt: toIsoOrNull(endedAt),
         endReason,

@@ -4,12 +4,14 @@ import { isValidAt } from '../../database/index.ts'
 import {
   type AccountId,
   type Caller,
+  hasWorkspaces,
   type Instant,
   type Permission,
   type Portal,
   Refusal,
   type SessionId,
 } from '../../kernel/index.ts'
+import { rulesOf } from '../settings.ts'
 import type { SignInMethod } from './schema.ts'
 
 export function isEqual(a: Uint8Array, b: Uint8Array): boolean {
@@ -39,24 +41,25 @@ export function hasExpired({ lastActivityAt, idleExpiresAt, expiresAt }: Session
   return expiresAt <= now || !isValidAt({ from: lastActivityAt, until: idleExpiresAt }, now)
 }
 
-/** The settings `mfa.required` of both portals. */
+/** The settings `mfa.required` of the portals. */
 interface RequiredFactors {
   portals: Record<Portal, Pick<PortalConfiguration, 'mfa'>>
 }
 
-/** The permissions that every workspace withholds from a consumer’s session that was not started with a passkey. */
-export function withheldByWorkspaces({ portals }: RequiredFactors): Caller['withheldByWorkspaces'] {
-  const { passkey } = portals.CONSUMER.mfa.required
+/** The permissions that every workspace of the portal withholds from a session that was not started with a passkey. */
+export function withheldByWorkspaces(settings: RequiredFactors, portal: Portal): Caller['withheldByWorkspaces'] {
+  if (!hasWorkspaces(portal)) return undefined
+  const { passkey } = rulesOf(settings, portal).mfa.required
   return passkey === 'none' ? undefined : passkey === 'all' ? passkey : new Set(passkey)
 }
 
-/** Whether `mfa.required` holds an account to passkeys. Every consumer can have permissions in a workspace. */
+/** Whether `mfa.required` holds an account to passkeys. Everybody with workspaces can have permissions in one. */
 export function needsPasskey(
   settings: RequiredFactors,
   account: { portal: Portal; operatorPermissions: readonly Permission[] },
 ): boolean {
-  return account.portal === 'CONSUMER'
-    ? settings.portals.CONSUMER.mfa.required.passkey !== 'none'
+  return hasWorkspaces(account.portal)
+    ? rulesOf(settings, account.portal).mfa.required.passkey !== 'none'
     : permissionsOfPasskey(settings, account).length > 0
 }
 
@@ -64,10 +67,10 @@ const none: readonly Permission[] = []
 
 /** The permissions of an operator that need a passkey, according to `portals.<portal>.mfa.required`. */
 export function permissionsOfPasskey(
-  { portals }: RequiredFactors,
+  settings: RequiredFactors,
   { portal, operatorPermissions }: { portal: Portal; operatorPermissions: readonly Permission[] },
 ): readonly Permission[] {
-  const { passkey } = portals[portal].mfa.required
+  const { passkey } = rulesOf(settings, portal).mfa.required
   if (passkey === 'none') return none
   return passkey === 'all' ? operatorPermissions : operatorPermissions.filter((each) => passkey.includes(each))
 }
@@ -88,5 +91,5 @@ export function resistsPhishing({ portal, signedInBy, enrolledPasskey }: SignIn)
 
 /** Only operators have enrollment tokens. */
 export function countsAsRequired(portal: Portal, isEnrolled: boolean): boolean {
-  return portal !== 'SYSTEM' || isEnrolled
+  return hasWorkspaces(portal) || isEnrolled
 }

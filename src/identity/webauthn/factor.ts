@@ -1,7 +1,7 @@
 import { run, type Statements, type Tx, together } from '../../database/index.ts'
 import { type AccountId, type Instant, type Portal, Refusal, type RequestContext } from '../../kernel/index.ts'
 import type { IdentityPorts } from '../ports.ts'
-import type { IdentitySettings, PasskeySettings } from '../settings.ts'
+import { type IdentitySettings, type PasskeySettings, rulesOf } from '../settings.ts'
 import { challengeOf, type VerifiedAssertion, verifyAssertion } from './ceremony.ts'
 import { type ChallengeBinding, type StoredChallenge, spendChallenge } from './challenge-store.ts'
 import { digestsOf } from './challenges.ts'
@@ -14,8 +14,8 @@ interface PasskeyPorts extends Pick<IdentityPorts, 'digest'> {
 }
 
 /** Throws AUTH.PASSKEYS_NOT_AVAILABLE. */
-export function passkeySettings({ portals }: Pick<IdentitySettings, 'portals'>, portal: Portal): PasskeySettings {
-  const { passkeys } = portals[portal]
+export function passkeySettings(settings: Pick<IdentitySettings, 'portals'>, portal: Portal): PasskeySettings {
+  const { passkeys } = rulesOf(settings, portal)
   if (!passkeys) throw new Refusal('AUTH.PASSKEYS_NOT_AVAILABLE', { internal: `portals.${portal}.passkeys is not set` })
   return passkeys
 }

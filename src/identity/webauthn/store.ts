@@ -75,13 +75,13 @@ const findByCredential = statement((store, param: Param<{ portal: Portal; creden
     .where('credentialId', '=', param('credentialId')),
 )
 
-/** Without statements if the portal has no passkeys. Stored ones then do not count. */
+/** Without statements if the portal has no passkeys, or the configuration no such portal. Stored ones then do not count. */
 export function whereOffered(
   { portals }: Pick<IdentitySettings, 'portals'>,
   portal: Portal,
   passkeys: Statements<Passkey[]>,
 ): Statements<Passkey[]> {
-  return portals[portal].passkeys ? passkeys : together([]).map(() => [])
+  return portals[portal]?.passkeys ? passkeys : together([]).map(() => [])
 }
 
 /** Oldest first, with suspended ones. */

@@ -1,8 +1,10 @@
 import { Gauge, type Registry } from 'prom-client'
-import { type Clock, type Instant, type Portal, portals } from '../../kernel/index.ts'
+import type { Clock, Instant, Portal } from '../../kernel/index.ts'
 import { pollForGauge } from './polled-gauge.ts'
 
 interface Ports {
+  /** Of the configuration. */
+  portals: readonly Portal[]
   /** Portals without waiting accounts may be missing. */
   count(): Promise<ReadonlyMap<Portal, { accounts: number; since: Instant }>>
   clock: Clock
@@ -10,7 +12,7 @@ interface Ports {
 }
 
 /** Operators get no other notification. */
-export function createApprovalMetrics(registry: Registry, { count, ...ports }: Ports): void {
+export function createApprovalMetrics(registry: Registry, { count, portals, ...ports }: Ports): void {
   const collect = pollForGauge(ports, async () => {
     const waiting = await count()
     for (const portal of portals) {

@@ -5,7 +5,7 @@ import { apiKeyPermissions } from '../../../src/contract/index.ts'
 import { type AccountId, Refusal } from '../../../src/kernel/index.ts'
 import { createKeyedDigest } from '../../../src/platform/crypto/index.ts'
 import { systemIds, systemRandomness } from '../../../src/platform/runtime/index.ts'
-import { accessSettings, alwaysOpen, transactionOf, type World, words } from '../world.ts'
+import { accessSettings, alwaysOpen, portals, transactionOf, type World, words } from '../world.ts'
 
 /** A key whose credential is its secret. */
 export async function withSecret<T extends { secret: string | null }>(creation: Promise<T>) {
@@ -59,6 +59,7 @@ export function createTestApiKeys(
       close: async () => undefined,
     },
     signInUrl: () => 'https://portal.test/',
+    portals,
     permissions: apiKeyPermissions,
     assertAddressAllowed: async ({ ipWhitelistEnabled }) => {
       if (ipWhitelistEnabled) throw new Refusal('ACCESS.IP_NOT_ALLOWED')

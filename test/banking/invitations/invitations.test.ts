@@ -73,7 +73,7 @@ beforeAll(async () => {
     ...ports,
     notices: world.members.notices,
     mailer: { send },
-    portalUrl: 'https://portal.example',
+    signInUrl: () => 'https://portal.example',
     isRefusedEmail: () => false,
     settings,
   }).handlers

@@ -41,7 +41,7 @@ beforeAll(async () => {
     members: world.members.memberships,
     mailer,
     words,
-    portalUrl: '',
+    signInUrl: () => '',
     isRefusedEmail: () => false,
     notices: world.members.notices,
     stepUpMs,

@@ -34,7 +34,7 @@ const handlers: HandlerTable = new Map([
   ...createInvitations({
     ...shared,
     mailer,
-    portalUrl: '',
+    signInUrl: () => '',
     isRefusedEmail: () => false,
     settings: unbounded,
   }).handlers,

@@ -23,6 +23,7 @@ import {
   alwaysOpen,
   callerOf,
   createWorld,
+  portals,
   refusalOf,
   transactionOf,
   types,
@@ -56,6 +57,7 @@ describe.each(stores)('the last owner on $name', (store) => {
     const mailer = { send: async () => undefined, close: async () => undefined }
     const operatorPorts = {
       signInUrl: () => '',
+      portals,
       endSessions,
       freezeOwnWorkspace,
       onSessionsEnded: () => undefined,

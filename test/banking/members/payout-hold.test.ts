@@ -69,7 +69,7 @@ beforeAll(async () => {
   handlers = new Map([
     ...createRoles({ ...shared, permissionTable: permissionTable.workspace, settings: accessSettings.roles }).handlers,
     ...createInvitations({
-      ...{ ...shared, mailer, portalUrl: '', isRefusedEmail: () => false },
+      ...{ ...shared, mailer, signInUrl: () => '', isRefusedEmail: () => false },
       settings: accessSettings.invitations,
     }).handlers,
   ])

@@ -48,7 +48,7 @@ beforeAll(async () => {
   handlers = new Map([
     ...createRoles({ ...shared, permissionTable: permissionTable.workspace, settings: accessSettings.roles }).handlers,
     ...createInvitations({
-      ...{ ...shared, mailer: { send: async () => undefined }, portalUrl: '', isRefusedEmail: () => false },
+      ...{ ...shared, mailer: { send: async () => undefined }, signInUrl: () => '', isRefusedEmail: () => false },
       settings: accessSettings.invitations,
     }).handlers,
   ])

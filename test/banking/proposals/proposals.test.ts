@@ -7,7 +7,7 @@ import { type AccountId, addMs, hours, minutes, type Permission, toDate } from '
 import { createLedger } from '../../../src/ledger/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { everyStore } from '../../ledger/stores.ts'
-import { callerOf, createWorld, refusalOf, transactionOf, types, type World, words } from '../world.ts'
+import { callerOf, createWorld, portals, refusalOf, transactionOf, types, type World, words } from '../world.ts'
 
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
@@ -45,6 +45,7 @@ describe.each(stores)('proposals on $name', (store) => {
       onSessionsEnded: () => undefined,
       mailer: { send: async () => undefined, close: async () => undefined },
       signInUrl: () => '',
+      portals,
     })
   })
 

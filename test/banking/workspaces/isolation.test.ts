@@ -27,6 +27,7 @@ import {
   type CallInput,
   callerOf,
   createWorld,
+  portals,
   refusalOf,
   transactionOf,
   types,
@@ -141,6 +142,7 @@ describe('isolation: an operation changes no rows of other workspaces, accounts 
     keys = createApiKeys({
       assertSessionOpen: alwaysOpen,
       providers: [],
+      portals,
       stepUpMs: 300_000,
       notices,
       ...{ database, transaction: transactionOf(database), words, ids, clock, ...secrets, settings },
@@ -167,13 +169,19 @@ describe('isolation: an operation changes no rows of other workspaces, accounts 
     const ledger = createLedger({ database, clock, ids, types })
     const { withoutTimeouts } = world
     const operatorPorts = {
+      portals,
       signInUrl: () => '',
       endSessions,
       freezeOwnWorkspace,
       onSessionsEnded: () => undefined,
       withoutTimeouts,
     }
-    const invitations = { mailer, portalUrl: '', isRefusedEmail: () => false, settings: accessSettings.invitations }
+    const invitations = {
+      mailer,
+      signInUrl: () => '',
+      isRefusedEmail: () => false,
+      settings: accessSettings.invitations,
+    }
     const roles = {
       assertSessionOpen: alwaysOpen,
       permissionTable: permissionTable.workspace,

@@ -15,7 +15,7 @@ function setUp(count: () => Promise<Pending>) {
   const clock = testClock()
   const registry = new Registry()
   const onFault = vi.fn()
-  createApprovalMetrics(registry, { count, clock, onFault })
+  createApprovalMetrics(registry, { portals: ['CONSUMER', 'SYSTEM'], count, clock, onFault })
   const scrape = async () => {
     const text = await registry.metrics()
     return [...text.matchAll(/^portico_accounts_awaiting_approval\{portal="(\w+)"\} (\d+)$/gm)].map(
