@@ -4,7 +4,7 @@ import type { DomainPorts, LoadedDomain } from '../api/domain.ts'
 import { AssertionClaims } from '../backends/index.ts'
 import { bankingDomains, operatorRoles } from '../banking/index.ts'
 import { inPackage, packageVersion } from '../config/env.ts'
-import { type Configuration, placeOf, portalsOf } from '../config/index.ts'
+import { type Configuration, placeOf, portalNames } from '../config/index.ts'
 import type { EventRow } from '../contract/events/event.ts'
 import { bankingCatalogue, type Catalogue } from '../contract/index.ts'
 import type { OperatorRole, Permissions } from '../contract/permissions.ts'
@@ -158,7 +158,7 @@ export function declarationPorts(
       hasDomain: (name) => catalogue.summaries.has(name),
       codesOf: (family) => catalogue.codedFamilies.get(family)?.codes ?? [],
       uploadTimeoutMs: requests.uploadTimeoutMs,
-      portals: portalsOf(portals),
+      portals: portalNames(portals),
       identityProviders: (portals.SYSTEM.identityProviders ?? []).map(({ id, issuer, groups }) => ({
         id,
         issuer,

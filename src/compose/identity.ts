@@ -12,8 +12,8 @@ import { takesTicket } from '../contract/policies.ts'
 import { type Database, inTransaction } from '../database/index.ts'
 import { createRouter } from '../gateway/index.ts'
 import {
-  accountById,
   createIdentity,
+  emailOfAccount,
   fixedSettings,
   type Identity,
   type IdentityHooks,
@@ -131,10 +131,7 @@ export function purposePorts(
     },
     memberEmail: async (workspace, account) => {
       if (workspace !== null && !(await isMember(account, workspace))) return undefined
-      const found =
-        (await accountById(database, 'CONSUMER', account)) ??
-        (workspace === null ? await accountById(database, 'SYSTEM', account) : undefined)
-      return emailFor(found?.email, workspace)
+      return emailFor(await emailOfAccount(database, account), workspace)
     },
     roleName: (workspace, role) =>
       inTransaction(database, (tx) => domains().requireService('members').memberships.roleName(tx, workspace, role)),

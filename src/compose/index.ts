@@ -8,7 +8,7 @@ import type { Logger } from 'pino'
 import { copyToShadow, createBackends, createUpstreamMetrics, HandlerDeadline } from '../backends/index.ts'
 import { operatorRoles } from '../banking/index.ts'
 import { packageVersion } from '../config/env.ts'
-import { type Configuration, portalsOf, replaceLimits } from '../config/index.ts'
+import { type Configuration, portalNames, replaceLimits } from '../config/index.ts'
 import { type Database, freeBytes } from '../database/index.ts'
 import {
   createExplainLog,
@@ -104,9 +104,9 @@ export async function compose(
   createMetricsOfParts(parts)
   if (isGateway) await startAuditExport(settings, infrastructure, { logger, registry: metrics.registry })
   if (settings.profile === 'production') {
-    await assertNoSeededAccounts(infrastructure)
+    await assertNoSeededAccounts(infrastructure, settings)
     if (isGateway) await reportWeakenedRules(settings, loaded.domains, infrastructure, logger)
-  } else if (isGateway) await composeSeed(catalogue, infrastructure, identity, domains)
+  } else if (isGateway) await composeSeed(catalogue, infrastructure, identity, domains, portalNames(settings.portals))
   const tracing = settings.tracing.enabled ? await loadTracing() : null
   const replicas = composeReplicas(parts, building)
   const observations = composeObservations(parts, replicas)
@@ -265,7 +265,7 @@ function createMetricsOfParts({ settings, infrastructure, logger, metrics, ident
   const operators = domains.service('operators')
   if (operators)
     createApprovalMetrics(metrics.registry, {
-      portals: portalsOf(settings.portals),
+      portals: portalNames(settings.portals),
       count: operators.countPendingApprovals,
       clock: infrastructure.clock,
       onFault: faultReport(infrastructure, logger, 'pending approvals could not be counted'),

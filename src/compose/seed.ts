@@ -1,9 +1,10 @@
-import { type Configuration, ConfigurationError } from '../config/index.ts'
+import { type Configuration, ConfigurationError, portalNames } from '../config/index.ts'
 import type { Catalogue } from '../contract/index.ts'
 import type { DemoSignIn } from '../gateway/index.ts'
 import { accountByEmail, grantOperators, type Identity } from '../identity/index.ts'
+import type { Portal } from '../kernel/index.ts'
 import { mailedSignInCodes, type ReadableOutbox } from '../platform/mail/index.ts'
-import { developmentAccounts, developmentPassword, seedDevelopment } from '../seed/development.ts'
+import { additionalOf, developmentAccountsOf, developmentPassword, seedDevelopment } from '../seed/development.ts'
 import type { Domains } from './domains.ts'
 import type { Infrastructure } from './infrastructure.ts'
 
@@ -12,6 +13,7 @@ export function composeSeed(
   infrastructure: Infrastructure,
   identity: Identity,
   { ledger, names, service }: Domains,
+  portals: readonly Portal[],
 ): Promise<void> {
   const workspaces = service('workspaces')
   const members = service('members')
@@ -20,12 +22,14 @@ export function composeSeed(
     clock: infrastructure.clock,
     workspacePermissions,
     operatorPermissions,
+    additionalPortals: additionalOf(portals),
     createAccount: identity.provideAccount,
     grantOperators: (grant) => grantOperators(infrastructure.database, grant, infrastructure.clock.now()),
     workspaces:
       workspaces && members
         ? {
             open: workspaces.open,
+            openOwn: workspaces.openWithWallets,
             addRole: workspaces.addRole,
             addMember: (tx, member, at) => members.memberships.add(tx, { ...member, grantedBy: null }, at),
           }
@@ -38,11 +42,13 @@ export function composeSeed(
 
 /** Null if emails are sent, because the page cannot read their codes. */
 export function demoSignIn(
-  { reference, listen }: Pick<Configuration, 'reference' | 'listen'>,
+  { portals, reference, listen }: Pick<Configuration, 'portals' | 'reference' | 'listen'>,
   outbox: ReadableOutbox | null,
 ): DemoSignIn | null {
   if (!outbox) return null
-  const accounts = developmentAccounts.filter(({ portal }) => portal === (reference.portal ?? portal))
+  const accounts = developmentAccountsOf(portalNames(portals)).filter(
+    ({ portal }) => portal === (reference.portal ?? portal),
+  )
   const addresses = accounts.map(({ email }) => email)
   return {
     accounts,
@@ -53,9 +59,12 @@ export function demoSignIn(
 }
 
 /** Throws if the documented password of a development account works. */
-export async function assertNoSeededAccounts({ database, passwords }: Infrastructure): Promise<void> {
+export async function assertNoSeededAccounts(
+  { database, passwords }: Infrastructure,
+  { portals }: Pick<Configuration, 'portals'>,
+): Promise<void> {
   const errors: string[] = []
-  for (const { portal, email } of developmentAccounts) {
+  for (const { portal, email } of developmentAccountsOf(portalNames(portals))) {
     const account = await accountByEmail(database, portal, email)
     if (account?.status !== 'ACTIVE' || !(await passwords.verify(account.passwordHash, developmentPassword))) continue
     errors.push(`the store holds the development account ${email}`)

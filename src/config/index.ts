@@ -34,7 +34,7 @@ export {
   limitsOf,
   type PortalConfiguration,
   type PortalLimits,
-  portalsOf,
+  portalNames,
   rateGroupErrors,
   replaceLimits,
   requiredPasskeyErrors,

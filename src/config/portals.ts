@@ -265,7 +265,7 @@ export interface PortalLimits {
 type Limits = { limits: z.output<typeof limitSettings>; portals: z.output<typeof portalSettings> }
 
 /** The portals of a configuration. */
-export function portalsOf(portals: Readonly<Record<Portal, unknown>>): readonly Portal[] {
+export function portalNames(portals: Readonly<Record<Portal, unknown>>): readonly Portal[] {
   return Object.keys(portals) as Portal[]
 }
 

@@ -57,7 +57,7 @@ import { SigningKeys } from './tokens/signing-keys.ts'
 import { VerifiedTokens } from './tokens/verified-tokens.ts'
 
 export { provideAccount } from './accounts/service.ts'
-export { accountByEmail, accountById, grantOperators } from './accounts/store.ts'
+export { accountByEmail, accountById, emailOfAccount, grantOperators } from './accounts/store.ts'
 export { maskEmail } from './codes/service.ts'
 export { disableWhitelistByEmail } from './ip-whitelist/service.ts'
 export { keyedColumns as identityColumns } from './keyed-columns.ts'

@@ -36,6 +36,11 @@ export interface SeedWorkspaces {
       at: Instant
     },
   ): Promise<{ created: boolean }>
+  /** As a registration does. */
+  openOwn(
+    tx: Tx,
+    opening: { ownerId: AccountId; name: string; kind: 'LIVE'; joinSource: 'REGISTRATION'; at: Instant },
+  ): Promise<unknown>
   addRole(
     tx: Tx,
     role: { id: RoleId; workspaceId: WorkspaceId; name: string; type: 'CUSTOM'; permissionCodes: Permission[] },
@@ -54,8 +59,10 @@ export interface SeedPorts {
   clock: Clock
   workspacePermissions: readonly Permission[]
   operatorPermissions: readonly Permission[]
+  /** The portals of the configuration besides CONSUMER and SYSTEM. Each gets a person with a workspace. */
+  additionalPortals: readonly Portal[]
   /** Returns the existing account if the email address has one. */
-  createAccount(account: SeedAccount): Promise<{ accountId: AccountId }>
+  createAccount(account: SeedAccount, tx?: Tx): Promise<{ accountId: AccountId; created: boolean }>
   /** Adds permissions to the operators of an institution that lack them. */
   grantOperators(grant: { institutionId: string; permissions: readonly Permission[] }): Promise<void>
   /** Null without the domains `workspaces` and `members`. */
@@ -100,6 +107,15 @@ export const developmentAccounts: readonly { portal: Portal; email: string }[] =
   email: emailOf(name),
 }))
 
+/** The development accounts of a deployment, also of the portals that its configuration adds. */
+export function developmentAccountsOf(portals: readonly Portal[]): typeof developmentAccounts {
+  return [...developmentAccounts, ...additionalOf(portals).map((portal) => ({ portal, email: emailOf(portal) }))]
+}
+
+export function additionalOf(portals: readonly Portal[]): readonly Portal[] {
+  return portals.filter((portal) => people.every(([known]) => known !== portal))
+}
+
 /** Values for examples, by the names of parameters and members. */
 export const developmentValues: ReadonlyMap<string, string> = new Map([
   ['password', developmentPassword],
@@ -122,25 +138,34 @@ const wallets = [
 export async function seedDevelopment(ports: SeedPorts): Promise<void> {
   const created: { accountId: AccountId }[] = []
   for (const [portal, name] of people) {
-    const account = await ports.createAccount({
-      portal,
-      email: emailOf(name),
-      password: developmentPassword,
-      name: `Demo ${name}`,
-      institutionId: developmentIds.institution,
-      operatorPermissions: portal === 'SYSTEM' ? [...ports.operatorPermissions] : [],
-    })
-    created.push(account)
+    const operatorPermissions = portal === 'SYSTEM' ? [...ports.operatorPermissions] : []
+    created.push(await ports.createAccount({ ...personOf(portal, name), operatorPermissions }))
   }
   // An extension that was added later brings new permissions.
   const { institution: institutionId } = developmentIds
   await ports.grantOperators({ institutionId, permissions: ports.operatorPermissions })
   const [owner, member] = created
   if (owner && member && ports.workspaces) await openShared(ports, ports.workspaces, owner.accountId, member.accountId)
+  for (const portal of ports.additionalPortals) await createPerson(ports, portal)
 }
 
 function emailOf(name: string): string {
   return `${name.toLowerCase()}@demo.test`
+}
+
+function personOf(portal: Portal, name: string): SeedAccount {
+  const { institution: institutionId } = developmentIds
+  const account = { portal, email: emailOf(name), password: developmentPassword, name: `Demo ${name}` }
+  return { ...account, institutionId, operatorPermissions: [] }
+}
+
+/** The transaction that creates the account opens its workspace. */
+function createPerson({ database, clock, createAccount, workspaces }: SeedPorts, portal: Portal): Promise<void> {
+  return inTransaction(database, async (tx) => {
+    const { accountId: ownerId, created } = await createAccount(personOf(portal, portal), tx)
+    const opening = { ownerId, name: `Demo ${portal}`, kind: 'LIVE', joinSource: 'REGISTRATION' } as const
+    if (created) await workspaces?.openOwn(tx, { ...opening, at: clock.now() })
+  })
 }
 
 /** Creates the workspace of both consumers once, even if replicas start concurrently. */

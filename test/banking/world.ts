@@ -161,7 +161,7 @@ export function callerOf(accountId: AccountId, portal: Portal = 'CONSUMER'): Cal
 }
 
 export async function insertAccount(
-  database: Database,
+  database: Database | Tx,
   email: string,
   at: Instant,
   portal: Portal = 'CONSUMER',

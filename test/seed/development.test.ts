@@ -6,7 +6,7 @@ import { createLedger, type Ledger } from '../../src/ledger/index.ts'
 
 import { systemIds } from '../../src/platform/runtime/index.ts'
 import { developmentIds, type SeedPorts, seedDevelopment } from '../../src/seed/development.ts'
-import { callerOf, createWorld, types, type World } from '../banking/world.ts'
+import { callerOf, createWorld, insertAccount, merchant, types, type World } from '../banking/world.ts'
 
 let world: World
 let ledger: Ledger
@@ -23,14 +23,17 @@ beforeAll(async () => {
     clock,
     workspacePermissions,
     operatorPermissions,
-    createAccount: async ({ email, portal }) => {
-      const accountId = accounts.get(email) ?? (await world.account(email, portal))
+    additionalPortals: [merchant],
+    createAccount: async ({ email, portal }, tx) => {
+      const known = accounts.get(email)
+      const accountId = known ?? (await insertAccount(tx ?? database, email, clock.now(), portal))
       accounts.set(email, accountId)
-      return { accountId }
+      return { accountId, created: known === undefined }
     },
     grantOperators: (grant) => grantOperators(database, grant, clock.now()),
     workspaces: {
       open: workspaces.open,
+      openOwn: workspaces.openWithWallets,
       addRole: workspaces.addRole,
       addMember: (tx, member, at) => world.members.memberships.add(tx, { ...member, grantedBy: null }, at),
     },
@@ -53,6 +56,7 @@ test('seedDevelopment: creates one workspace with members and wallets, also if i
   expect([...accounts.keys()].sort()).toEqual([
     'checker@demo.test',
     'member@demo.test',
+    'merchant@demo.test',
     'operator@demo.test',
     'owner@demo.test',
   ])
@@ -74,4 +78,7 @@ test('seedDevelopment: creates one workspace with members and wallets, also if i
   expect([owner.isOwner, member.isOwner]).toEqual([true, false])
   expect(member.permissions.has('transfer:create')).toBe(true)
   expect(member.permissions.has('role:manage')).toBe(false)
+  const own = await world.members.enter(callerOf(account('merchant@demo.test'), merchant), null)
+  expect(own.isOwner).toBe(true)
+  expect(own.id).not.toBe(developmentIds.workspace)
 })

@@ -52,7 +52,7 @@ export function createHandlers(ports: RoleHandlerPorts): HandlerTable {
         roleName,
         permissionCodes: suspendedCodes,
       })),
-    readPermissionTree: async ({ locale }) => trees.read(locale),
+    readPermissionTree: async ({ caller, locale }) => trees.read(caller.portal, locale),
     createRole: async (request) => {
       const { roleName, description = '', permissionCodes } = request.body
       const created = await createRole(ports, { roleName, description, permissionCodes }, contextOf(request))

@@ -1,6 +1,6 @@
 import { v5 } from 'uuid'
 import type { PermissionRow } from '../../contract/permissions.ts'
-import { freezeReply, type Locale, type Words } from '../../kernel/index.ts'
+import { freezeReply, type Locale, type Portal, type Words } from '../../kernel/index.ts'
 
 export type TreeRow = Pick<PermissionRow, 'code' | 'group' | 'sortOrder'>
 
@@ -24,21 +24,22 @@ const namespace = '6f0c5f0e-3f0b-4a38-9d3a-0d1f9c1b7a52'
 export class PermissionTrees {
   readonly #table: readonly TreeRow[]
   readonly #words: Words
-  readonly #trees = new Map<Locale, PermissionNode[]>()
+  readonly #trees = new Map<string, PermissionNode[]>()
 
   constructor(table: readonly TreeRow[], words: Words) {
     this.#table = table
     this.#words = words
   }
 
-  read(locale: Locale): PermissionNode[] {
-    const tree = this.#trees.get(locale) ?? freezeReply(buildTree(this.#table, this.#words, locale))
-    this.#trees.set(locale, tree)
+  read(portal: Portal, locale: Locale): PermissionNode[] {
+    const key = `${portal} ${locale}`
+    const tree = this.#trees.get(key) ?? freezeReply(buildTree(this.#table, this.#words, portal, locale))
+    this.#trees.set(key, tree)
     return tree
   }
 }
 
-function buildTree(table: readonly TreeRow[], words: Words, locale: Locale): PermissionNode[] {
+function buildTree(table: readonly TreeRow[], words: Words, portal: Portal, locale: Locale): PermissionNode[] {
   const roots = new Map<string, PermissionNode>()
   for (const { code, group, sortOrder } of table) {
     const root = roots.get(group)
@@ -49,7 +50,7 @@ function buildTree(table: readonly TreeRow[], words: Words, locale: Locale): Per
       permissionDescription: words.text(`permission.${code}.description`, locale),
       parentBizId: root?.bizId ?? null,
       permissionGroup: group,
-      portalVisibility: 'CONSUMER',
+      portalVisibility: portal,
       sortOrder,
       isEnabled: true,
       children: [],

@@ -1,5 +1,5 @@
 import { accountById } from '../../banking/operators/index.ts'
-import { type Configuration, portalsOf } from '../../config/index.ts'
+import { type Configuration, portalNames } from '../../config/index.ts'
 import type { Database } from '../../database/index.ts'
 import { accountByEmail } from '../../identity/index.ts'
 import { type AccountId, bizId, isBizId, type Portal } from '../../kernel/index.ts'
@@ -12,7 +12,7 @@ export const portalHelp =
 
 /** The option `--portal`. Throws a UsageError unless the configuration has the portal. */
 export function parsePortal({ portals }: Portals, text: string): Portal {
-  const names = portalsOf(portals)
+  const names = portalNames(portals)
   const found = names.find((name) => name === text)
   if (found === undefined) throw new UsageError(`--portal must be one of ${names.join(', ')}`)
   return found
@@ -43,6 +43,6 @@ export async function readAccount(
 }
 
 async function findPortal(database: Database, { portals }: Portals, email: string): Promise<Portal | undefined> {
-  for (const portal of portalsOf(portals)) if (await accountByEmail(database, portal, email)) return portal
+  for (const portal of portalNames(portals)) if (await accountByEmail(database, portal, email)) return portal
   return undefined
 }

@@ -86,6 +86,11 @@ export function accountById(store: Store, portal: Portal, id: AccountId): Promis
   return findById.first(store, { portal, id })
 }
 
+/** The id of an account identifies its portal, too. */
+export async function emailOfAccount(store: Store, id: AccountId): Promise<string | undefined> {
+  return (await store.selectFrom('accounts').select('email').where('bizId', '=', id).executeTakeFirst())?.email
+}
+
 /** Returns the account as a change recorded it. */
 export function accountOfRecord(tx: Tx, record: unknown) {
   return tx

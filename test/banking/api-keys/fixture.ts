@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { type ApiKeys, createApiKeys } from '../../../src/banking/api-keys/index.ts'
 import type { ApiKeySettings } from '../../../src/banking/api-keys/rules.ts'
 import { apiKeyPermissions } from '../../../src/contract/index.ts'
-import { type AccountId, Refusal } from '../../../src/kernel/index.ts'
+import { type AccountId, type Portal, Refusal } from '../../../src/kernel/index.ts'
 import { createKeyedDigest } from '../../../src/platform/crypto/index.ts'
 import { systemIds, systemRandomness } from '../../../src/platform/runtime/index.ts'
 import { accessSettings, alwaysOpen, portals, transactionOf, type World, words } from '../world.ts'
@@ -24,7 +24,7 @@ export function createTestApiKeys(
   world: World,
   mails: string[][],
   assertSessionOpen = alwaysOpen,
-  emailOf: (id: AccountId) => Promise<string> = async () => 'owner@example.test',
+  emailOf: (id: AccountId, portal: Portal) => Promise<string> = async () => 'owner@example.test',
 ): ApiKeys {
   return createApiKeys({
     stepUpMs: 300_000,
@@ -51,14 +51,14 @@ export function createTestApiKeys(
       ownersOf: (tx, id) => world.members.memberships.ownersOf(tx, id),
       assertOutsider: (tx, account, id) => world.members.memberships.assertOutsider(tx, account, id),
     },
-    accounts: { read: async (_portal, id) => ({ email: await emailOf(id), name: 'Owner', locale: 'en' }) },
+    accounts: { read: async (portal, id) => ({ email: await emailOf(id, portal), name: 'Owner', locale: 'en' }) },
     mailer: {
       send: async ({ to, template, values }) => {
         mails.push([to, template, JSON.stringify(values)])
       },
       close: async () => undefined,
     },
-    signInUrl: () => 'https://portal.test/',
+    signInUrl: (portal) => `https://portal.test/${portal}`,
     portals,
     permissions: apiKeyPermissions,
     assertAddressAllowed: async ({ ipWhitelistEnabled }) => {

@@ -7,7 +7,17 @@ import { type AccountId, addMs, hours, minutes, type Permission, toDate } from '
 import { createLedger } from '../../../src/ledger/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { everyStore } from '../../ledger/stores.ts'
-import { callerOf, createWorld, portals, refusalOf, transactionOf, types, type World, words } from '../world.ts'
+import {
+  callerOf,
+  createWorld,
+  merchant,
+  portals,
+  refusalOf,
+  transactionOf,
+  types,
+  type World,
+  words,
+} from '../world.ts'
 
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
@@ -227,6 +237,23 @@ describe.each(stores)('proposals on $name', (store) => {
         expect((await confirm(second, id)).proposalStatus.code).toBe('DONE')
         expect(await isOwner(next, workspace)).toBe(true)
       }
+    })
+
+    test('proposals.proposeOwner 409: an account of another portal than the workspace; 403 to a person in it', async () => {
+      const [first, second, inside] = [await operator(), await operator(), await operator(everything, 'keeper@x.test')]
+      const email = `n${++serial}@x.test`
+      const [consumer, next] = [await world.account(email), await world.account(email, merchant)]
+      const owner = await world.account(`o${serial}@x.test`, merchant)
+      const shop = await world.workspaceOf(owner)
+      const keeper = await world.account('keeper@x.test', merchant)
+      await world.join(shop, keeper, [])
+      await suspend(owner)
+      expect(await refusalOf(proposeOwner(first, shop, consumer))).toBe('STATE.CONFLICT')
+      expect(await refusalOf(proposeOwner(first, shop, second))).toBe('STATE.CONFLICT')
+      expect(await refusalOf(proposeOwner(inside, shop, next))).toBe('ACCESS.PERMISSION_DENIED')
+      const { bizId: id } = await proposeOwner(first, shop, next)
+      expect((await confirm(second, id)).proposalStatus.code).toBe('DONE')
+      expect((await world.members.enter(callerOf(next, merchant), shop)).isOwner).toBe(true)
     })
 
     test('409 and 403: the owner is back, a limited member, and operators of the workspace', async () => {
