@@ -113,7 +113,7 @@ export interface Identity {
 export async function createIdentity(ports: IdentityPorts, settings: IdentitySettings): Promise<Identity> {
   const { clock, ids } = ports
   const keys = new SigningKeys(ports, settings.tokens)
-  const tokens = new AccessTokens(ports, keys, settings.tokens)
+  const tokens = new AccessTokens(ports, keys, settings)
   const sessionCache = createSessionCache(ports, settings.sessions)
   const addressGuard = createAddressGuard(ports, settings.sessions)
   const concurrency = createLoginConcurrency({

@@ -10,6 +10,7 @@ import {
   type Instant,
   type Operation,
   type Permission,
+  type Portal,
   Refusal,
   type Request,
   type RequestContext,
@@ -61,7 +62,7 @@ export interface Harness {
   account(
     email: string,
     more?: {
-      portal?: 'CONSUMER' | 'SYSTEM'
+      portal?: Portal
       status?: 'PENDING_APPROVAL' | 'SUSPENDED'
       operatorPermissions?: Permission[]
     },
@@ -253,7 +254,7 @@ export async function signedIn(at: Harness, email: string): Promise<Caller> {
 export function credential(
   token: string,
   more: Partial<{
-    portal: 'CONSUMER' | 'SYSTEM' | null
+    portal: Portal | null
     clientHash: string
     bypassCache: boolean
     receivedAt: Instant

@@ -1,6 +1,6 @@
 import type { TrialState } from '../../backends/index.ts'
 import { packageVersion } from '../../config/env.ts'
-import { hasAppCode } from '../../config/index.ts'
+import { hasAppCode, portalNames } from '../../config/index.ts'
 import {
   appFolders,
   buildSecurityHeaders,
@@ -105,7 +105,7 @@ export function composeObservations(parts: Parts, replicas: Replicas): HandlerTa
     replicas,
     clock,
     status: () => readStatus(parts, replicas),
-    openSessions: () => countOpenSessions(database, clock.now()),
+    openSessions: () => countOpenSessions(database, portalNames(parts.settings.portals), clock.now()),
     queues: queuesOf(parts),
   })
 }

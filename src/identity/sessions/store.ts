@@ -14,7 +14,6 @@ import {
   type Instant,
   type Permission,
   type Portal,
-  portals,
   type SessionId,
   toDate,
 } from '../../kernel/index.ts'
@@ -268,7 +267,11 @@ export function listActiveSessions(
 }
 
 /** Of each portal. */
-export async function countOpenSessions(database: Database, now: Instant): Promise<ReadonlyMap<Portal, number>> {
+export async function countOpenSessions(
+  database: Database,
+  portals: readonly Portal[],
+  now: Instant,
+): Promise<ReadonlyMap<Portal, number>> {
   const counts = await database
     .selectFrom('sessions')
     .select(['portal', (eb) => eb.fn.countAll<number>().as('open')])

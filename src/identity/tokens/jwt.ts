@@ -41,11 +41,13 @@ export class AccessTokens {
   readonly #ports: Pick<IdentityPorts, 'clock' | 'ids' | 'digest'>
   readonly #keys: SigningKeys
   readonly #settings: IdentitySettings['tokens']
+  readonly #portals: readonly Portal[]
 
-  constructor(ports: IdentityPorts, keys: SigningKeys, settings: IdentitySettings['tokens']) {
+  constructor(ports: IdentityPorts, keys: SigningKeys, settings: Pick<IdentitySettings, 'tokens' | 'portals'>) {
     this.#ports = ports
     this.#keys = keys
-    this.#settings = settings
+    this.#settings = settings.tokens
+    this.#portals = Object.keys(settings.portals) as Portal[]
   }
 
   /** Returns the `client` claims that identify a client hash: the one of new tokens, and those under previous keys. */
@@ -94,7 +96,7 @@ export class AccessTokens {
     }
     try {
       const { payload } = await jwtVerify(token, key.publicKey, checks)
-      const claims = parseClaims(payload, issuer)
+      const claims = parseClaims(payload, issuer, this.#portals)
       if (!claims || claims.issuedAt > epochSeconds(at) + early) return undefined
       if (claims.expires <= epochSeconds(at) - this.#settings.clockSkewMs / 1_000) return undefined
       return { ...claims, kid: key.kid }

@@ -4,7 +4,6 @@ import {
   bizId,
   isBizId,
   type Portal,
-  portals,
   type Randomness,
   Refusal,
   type SessionId,
@@ -58,8 +57,12 @@ const Claims = z.strictObject({
   cnf: z.strictObject({ jkt: z.string().length(thumbprintLength) }).optional(),
 })
 
-/** Expects that signature, issuer and times were verified. */
-export function parseClaims(payload: unknown, issuer: string): (AccessClaims & { issuedAt: number }) | undefined {
+/** Expects that signature, issuer and times were verified. Returns undefined for the token of any other portal. */
+export function parseClaims(
+  payload: unknown,
+  issuer: string,
+  portals: readonly Portal[],
+): (AccessClaims & { issuedAt: number }) | undefined {
   const claims = Claims.safeParse(payload).data
   const portal = portals.find((each) => claims?.aud === audienceOf(issuer, each))
   if (!claims || !portal) return undefined

@@ -57,7 +57,8 @@ export async function providerWorld(
   provider.person = personOf('one@company.test')
   const at = await harness((settings) => {
     const own = settingsFor(provider, more)
-    settings.portals[own.portal].providers = [own]
+    const rules = settings.portals[own.portal] ?? { ...settings.portals.CONSUMER }
+    settings.portals[own.portal] = { ...rules, providers: [own] }
     change(settings)
   }, changePorts)
   at.clock.set(toInstant(Date.now()))
