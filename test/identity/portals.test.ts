@@ -7,6 +7,7 @@ import {
   initiateRegistration,
   verifyRegistrationEmail,
 } from '../../src/identity/registration/contract.ts'
+import { rulesOf } from '../../src/identity/settings.ts'
 import type { AccountId, Portal } from '../../src/kernel/index.ts'
 import {
   begin,
@@ -37,6 +38,8 @@ function addMerchant({ portals }: IdentitySettings): void {
   portals[merchant] = { ...CONSUMER, links, selfRegistration: 'open' }
   CONSUMER.selfRegistration = 'closed'
 }
+
+const rulesAt = ({ settings }: Pick<Harness, 'settings'>) => rulesOf(settings, merchant)
 
 describe('people of an additional portal', () => {
   let at: Harness
@@ -118,7 +121,7 @@ describe('people of an additional portal', () => {
   })
 
   test('mfa.required.passkey: each portal withholds the permissions of its own rule', async () => {
-    const rules = at.settings.portals[merchant]
+    const rules = rulesAt(at)
     at.settings.portals[merchant] = { ...rules, mfa: { ...rules.mfa, required: { passkey: 'all' } } }
     const callerAt = async (portal: Portal) => {
       const { accessToken } = await signIn(at, 'rule@demo.test', { portal })
@@ -166,7 +169,7 @@ describe('a provider of an additional portal', () => {
       ports.openWorkspace = async (_, { ownerId }) => void opened.push(ownerId)
     }
     world = await providerWorld({ portal: merchant }, changePorts, ({ portals }) => {
-      const [own] = portals[merchant].providers
+      const [own] = rulesOf({ portals }, merchant).providers
       if (own) portals.SYSTEM.providers = [{ ...own, portal: 'SYSTEM' }]
     })
   })
@@ -190,8 +193,7 @@ describe('a provider of an additional portal', () => {
   })
 
   test('auth.providerComplete: approval and refused domains are those of the portal', async () => {
-    const rules = world.at.settings.portals[merchant]
-    Object.assign(rules, { selfRegistration: 'approval', refusedDomains: ['operators.test'] })
+    Object.assign(rulesAt(world.at), { selfRegistration: 'approval', refusedDomains: ['operators.test'] })
     world.provider.person = personOf('op@operators.test')
     expect(await codeOf(world.signIn())).toBe('AUTH.PROVIDER_NOT_LINKED')
     world.provider.person = personOf('pending@company.test')
