@@ -4,6 +4,7 @@ import type { Configuration } from './config/index.ts'
 import {
   type AccessCache,
   type AllowedOrigins,
+  type AssertOffered,
   accessCodeStage,
   addressGuardStage,
   authenticateStage,
@@ -49,6 +50,7 @@ import type { Durations } from './kernel/index.ts'
 
 export interface PipelineParts {
   settings: Configuration
+  assertOffered: AssertOffered
   limits: LimitPort
   channel: ChannelPort
   authentication: AuthenticationPort
@@ -84,6 +86,7 @@ export function gatewayPipeline(parts: PipelineParts): Pipeline {
     resolveClient,
     baseUrlsOf,
     readCertificate: createCertificateReader(settings.portals),
+    assertOffered: parts.assertOffered,
   }
   const authenticate = authenticateStage(authenticationParts)
   const workspace = workspaceStage(access)
@@ -106,7 +109,7 @@ export function gatewayPipeline(parts: PipelineParts): Pipeline {
   const pipeline = {
     edge: edgeStage(resolveClient),
     ...(tracing && { trace: tracing.traceStage(({ edgeTrusted }) => edgeTrusted) }),
-    portalAccessCode: accessCodeStage(settings.portals, resolveClient),
+    portalAccessCode: accessCodeStage(settings.portals, resolveClient, parts.assertOffered),
     addressGuard: addressGuardStage(limits, settings),
     requiredHeaders: requiredHeadersStage(settings, origins),
     clientHash: clientHashStage,

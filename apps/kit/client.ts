@@ -5,12 +5,13 @@ import { locale, t } from './i18n.ts'
 import { askForStepUpFactor, Cancelled } from './prompts.ts'
 import { readPageSettings } from './settings.ts'
 
-const { accessCode, edgeHeaders } = readPageSettings()
+const { accessCode, edgeHeaders, mount } = readPageSettings()
 
 /** The client of this portal, with the session in a cookie. */
 export const client = createClient({
   accessCode,
   edgeHeaders,
+  ...(mount && { mount }),
   baseUrl: '/',
   locale,
   session: cookieSession(),

@@ -9,6 +9,8 @@ export interface PageSettings {
   captchaKey: string | null
   /** Whether visitors can register. */
   selfRegistration: boolean
+  /** The name and the prefix of a portal that the configuration declares. Null for CONSUMER and SYSTEM. */
+  mount: { portal: string; prefix: string } | null
 }
 
 export function readPageSettings(): PageSettings {
@@ -27,6 +29,12 @@ function isPageSettings(value: unknown): value is PageSettings {
   return (
     typeof facts.get('accessCode') === 'string' &&
     (captchaKey === null || typeof captchaKey === 'string') &&
+    isMount(facts.get('mount')) &&
     flags.every((name) => typeof facts.get(name) === 'boolean')
   )
+}
+
+function isMount(value: unknown): boolean {
+  if (value === null) return true
+  return typeof value === 'object' && 'portal' in value && 'prefix' in value
 }

@@ -5,13 +5,13 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { portalChains } from '../../src/client/routes.ts'
-import { chains, type Portal } from '../../src/kernel/index.ts'
+import { chains, type FixedPortal } from '../../src/kernel/index.ts'
 import { commentOf, type Method, methods } from './methods.ts'
 import { ReplyChecks } from './reply-checks.ts'
 import { comment } from './type-text.ts'
 
 interface Entry {
-  portal: Portal
+  portal: FixedPortal
   methodsType: keyof typeof methods
   feed: Feed
 }
@@ -81,7 +81,7 @@ const functions = [
 ]
 const reserved = [...reexported, ...functions]
 
-function program(portal: Portal, [list, stream]: Feed, root: string, imports: string, operations: string): string {
+function program(portal: FixedPortal, [list, stream]: Feed, root: string, imports: string, operations: string): string {
   return `/* Generated from the contract by scripts/client/entries.ts. */
 ${imports}import { confirmByCode, cookieMode, createPortalClient, createSecureChannel, followEventsOf, retry, sendByXhr, signInTo, tokenMode } from '${root}portal/index.js'
 export { ${reexported.join(', ')} } from '${root}portal/index.js'
@@ -115,7 +115,7 @@ export function passkeys(feature) {
 `
 }
 
-function chainsOf(portal: Portal) {
+function chainsOf(portal: FixedPortal) {
   return Object.fromEntries(portalChains[portal].map((chainId) => [chainId, chains[chainId]]))
 }
 
@@ -146,7 +146,7 @@ function partsOf({ body, policy }: Method['operation']): string {
   return `${body === 'multipart' ? ',"upload":sendByXhr' : ''}${isRetried ? ',"retry":retry' : ''}`
 }
 
-function declarations(portal: Portal, methodsType: keyof typeof methods): string {
+function declarations(portal: FixedPortal, methodsType: keyof typeof methods): string {
   const operations = methods[methodsType].map(
     (method) =>
       `${comment(commentOf(method))}export declare const ${method.name}: PortalOperation<'${portal}', ${methodsType}['${method.name}']>\n`,

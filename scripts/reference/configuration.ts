@@ -31,6 +31,11 @@ const repeated = [
     'portals.<CONSUMER | SYSTEM>.limits',
     'The `limits` of a portal have the settings of `limits`, except `scale`.',
   ],
+  [
+    'portals.<CONSUMER | SYSTEM>',
+    'portals.<name>',
+    'An additional portal also has the settings of CONSUMER. See the guide [Add a portal](../guides/another-portal.md).',
+  ],
 ] as const
 
 export function configurationReference(): string {

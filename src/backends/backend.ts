@@ -1,4 +1,4 @@
-import { type Call, isCommand } from '../gateway/pipeline/call.ts'
+import { type Call, isCommand, portalOfCall } from '../gateway/pipeline/call.ts'
 import { readChannelSessionId } from '../gateway/pipeline/headers.ts'
 import { type AnyHandler, type AnyRequest, type HandlerTable, type Operation, Refusal } from '../kernel/index.ts'
 import { HandlerEvents, isAsyncIterable, readLastEventId } from './event-bytes.ts'
@@ -49,7 +49,7 @@ function toRequest(call: Call): AnyRequest {
     operationId: call.operation.id,
     requestId: call.requestId,
     receivedAt: call.receivedAt,
-    portal: call.portal ?? 'CONSUMER',
+    portal: portalOfCall(call),
     locale: call.locale,
     clientIp: call.clientIp,
     clientHash: call.clientHash,

@@ -8,6 +8,7 @@ import {
   bizId,
   type Clock,
   chains,
+  isChainOf,
   type Operation,
   type Permission,
   type Portal,
@@ -112,7 +113,7 @@ function assertMayCall({ portal, key }: Claims, operation: Operation): void {
 }
 
 function isOnPortal(portal: Portal, operation: Operation): boolean {
-  return operation.chains.some((id) => chains[id].portal === portal)
+  return operation.chains.some((id) => isChainOf(chains[id], portal))
 }
 
 function isOnMachineChain({ chains: ids }: Operation): boolean {

@@ -1,22 +1,14 @@
 import { hash } from 'node:crypto'
 import { z } from 'zod'
-import type { Call } from '../gateway/pipeline/call.ts'
-import {
-  type AssertionSigner,
-  type Caller,
-  type Clock,
-  type MaybePromise,
-  type Permission,
-  portals,
-  type WorkspaceAccess,
-} from '../kernel/index.ts'
+import { type Call, portalOfCall } from '../gateway/pipeline/call.ts'
+import type { AssertionSigner, Caller, Clock, MaybePromise, Permission, WorkspaceAccess } from '../kernel/index.ts'
 import { createTtlCache } from '../platform/cache/index.ts'
 
 const permissions = z.array(z.templateLiteral([z.string(), ':', z.string()]))
 
 /** The claims describe only the caller. Headers carry the details of the request. */
 export const AssertionClaims = z.object({
-  portal: z.enum(portals),
+  portal: z.string().regex(/^[A-Z][A-Z0-9_]{1,31}$/),
   /** The account id. Absent for an anonymous call. */
   sub: z.uuid().exactOptional(),
   sid: z.uuid().exactOptional(),
@@ -31,9 +23,10 @@ type Claims = z.input<typeof AssertionClaims>
 /** The parts of a call that its assertion contains. */
 export type ForwardedCaller = Pick<Call, 'portal' | 'caller' | 'workspace'>
 
-export function toClaims({ portal, caller, workspace }: ForwardedCaller): Claims {
+export function toClaims(call: ForwardedCaller): Claims {
+  const { caller, workspace } = call
   return {
-    portal: portal ?? 'CONSUMER',
+    portal: portalOfCall(call),
     ...(caller && callerClaims(caller)),
     ...(workspace && workspaceClaims(workspace)),
   }

@@ -7,10 +7,12 @@ import {
   ConfigurationError,
   hasAppCode,
   loadConfiguration,
+  portalNames,
+  settingsOfPortal,
   settingsThatNeedRestart,
 } from '../config/index.ts'
-import { appFolders } from '../gateway/index.ts'
-import { messageOf, type Portal, portals } from '../kernel/index.ts'
+import { appFolderOf } from '../gateway/index.ts'
+import { messageOf, type Portal } from '../kernel/index.ts'
 import { type Running, startServer } from '../main.ts'
 import { createLogger } from '../platform/telemetry/index.ts'
 import { developmentAccounts, developmentPassword } from '../seed/development.ts'
@@ -145,8 +147,6 @@ function onUncaughtException(report: (error: Error) => void): { first: Promise<E
   return { first, remove: () => process.off('uncaughtException', listener) }
 }
 
-const appNames: Readonly<Record<Portal, string>> = { CONSUMER: 'Portal', SYSTEM: 'Console' }
-
 type Ports = Pick<Running, 'port' | 'operationsPort'>
 
 /** For people, on standard error: standard output holds only the log. */
@@ -160,9 +160,7 @@ function bannerOf(settings: Configuration, { port, operationsPort }: Ports): str
   const url = isPublic ? settings.publicUrl.replace(/\/$/, '') : `http://${settings.listen.host}:${port}`
   const operations = `http://${settings.listen.operationsHost ?? settings.listen.host}:${operationsPort}`
   const lines = [
-    ...portals.flatMap((portal) =>
-      hasAppCode(settings.portals[portal]) ? [[appNames[portal], `${url}/${appFolders[portal]}`]] : [],
-    ),
+    ...portalNames(settings.portals).flatMap((portal) => appLine(settings, portal, url)),
     ['Portico', url],
     ...(settings.reference.enabled ? [['Docs', `${url}/docs`]] : []),
     ['Mail', settings.smtpUrl ? placesOf(settings).mail : `${operations}/mail`],
@@ -171,6 +169,18 @@ function bannerOf(settings: Configuration, { port, operationsPort }: Ports): str
     ['Store', placesOf(settings).store],
   ]
   return `\n${lines.map(([name = '', value = '']) => `  ${name.padEnd(10)}${value}`).join('\n')}\n\n`
+}
+
+const appLabels: Readonly<Record<Portal, string>> = { CONSUMER: 'Portal', SYSTEM: 'Console' }
+
+/** The application of an additional portal is served under its hosts only. */
+function appLine({ portals }: Configuration, portal: Portal, url: string): string[][] {
+  const own = settingsOfPortal(portals, portal)
+  if (!hasAppCode(own)) return []
+  const page = new URL(`${url}/${appFolderOf(portal)}`)
+  const [host] = own.hosts
+  if (own.prefix !== undefined && host !== undefined) page.hostname = host
+  return [[appLabels[portal] ?? `${portal} `, page.href]]
 }
 
 /** Reloads `backends` and `limits` from the configuration. If the configuration is invalid, nothing changes. */

@@ -5,7 +5,7 @@ import * as login from '../identity/login/contract.ts'
 import * as mfa from '../identity/mfa/contract.ts'
 import * as passkeyOperations from '../identity/passkeys/contract.ts'
 import * as channel from '../identity/secure-channel/contract.ts'
-import type { ChainId, Portal } from '../kernel/index.ts'
+import type { ChainId, FixedPortal, PortalMount } from '../kernel/index.ts'
 import { createSecureChannel } from './channel/handshake.ts'
 import { listRoutes, type NamedRoute, routesOf } from './contract/routes.ts'
 import { buildSocketProtocols, type SocketOptions } from './headers.ts'
@@ -40,13 +40,14 @@ interface MethodsByPortal {
 }
 
 /** The methods of a portal and of additional contract modules. */
-export type Operations<P extends Portal, Added extends readonly object[] = []> = MethodsByPortal[P] &
+export type Operations<P extends FixedPortal, Added extends readonly object[] = []> = MethodsByPortal[P] &
   OperationsOf<(typeof portalChains)[P][number], Added[number]>
 
-export type Client<P extends Portal, Added extends readonly object[] = [], M extends SessionMode = 'tokens'> = Framed<
-  M,
-  Operations<P, Added> & ClientFrame<M>
->
+export type Client<
+  P extends FixedPortal,
+  Added extends readonly object[] = [],
+  M extends SessionMode = 'tokens',
+> = Framed<M, Operations<P, Added> & ClientFrame<M>>
 
 /** Members of the client besides its methods. */
 export interface ClientFrame<M extends SessionMode = 'tokens'> {
@@ -80,12 +81,12 @@ export interface ClientFrame<M extends SessionMode = 'tokens'> {
  * invalid request. A client has one sign-in, so servers create one per user.
  */
 export function createClient<
-  const P extends Portal,
+  const P extends FixedPortal,
   const Added extends readonly object[] = [],
   const M extends SessionMode = 'tokens',
 >(options: ClientOptions<P, Added, M>): Client<P, Added, M> {
   const { portal, onStepUp, storage } = options
-  const routes = listRoutes(portalChains[portal], options.contract)
+  const routes = listRoutes(portalChains[portal], options.contract, assertMount(portal, options.mount))
   // The options determine the mode.
   const session = (
     options.session === 'cookie' ? cookieMode(identity, storage) : tokenMode(identity, storage, options.dpop)
@@ -106,6 +107,12 @@ export function createClient<
   }))
 }
 
+/** Throws a TypeError for operators, whom no other portal has. */
+function assertMount(portal: FixedPortal, mount: PortalMount | null = null): PortalMount | null {
+  if (mount && portal !== 'CONSUMER') throw new TypeError("mount: needs portal: 'CONSUMER'")
+  return mount
+}
+
 /** The methods of the api chain, and `answer`. */
 export type ApiClient<Added extends readonly object[] = []> = ApiMethods &
   OperationsOf<'api', Added[number]> &
@@ -116,7 +123,7 @@ export type ApiClient<Added extends readonly object[] = []> = ApiMethods &
 export function createApiClient<const Added extends readonly object[] = []>(
   options: ApiClientOptions<Added>,
 ): ApiClient<Added> {
-  const routes = listRoutes(['api'], options.contract)
+  const routes = listRoutes(['api'], options.contract, options.mount ?? null)
   const caller = machineCaller<'api'>(routes, options)
   return Object.assign(createMethods<ApiMethods & OperationsOf<'api', Added[number]>>(routes, caller), {
     answer: caller.answer,
@@ -132,7 +139,7 @@ export type SystemApiClient<Added extends readonly object[] = []> = SystemApiMet
 
 /** Creates the client of the systemApi chain, for machines with an API key of operators. */
 export function createSystemApiClient<const Added extends readonly object[] = []>(
-  options: ApiClientOptions<Added>,
+  options: Omit<ApiClientOptions<Added>, 'mount'>,
 ): SystemApiClient<Added> {
   const routes = listRoutes(['systemApi'], options.contract)
   const caller = machineCaller<'systemApi'>(routes, options)

@@ -1,5 +1,5 @@
 import type { sendStepUpCode } from '../identity/mfa/contract.ts'
-import type { Locale, Portal } from '../kernel/index.ts'
+import type { FixedPortal, Locale, PortalMount } from '../kernel/index.ts'
 import type { PorticoError } from './errors.ts'
 import type { Result } from './operation-types.ts'
 import type { PasskeyFeature, StepUpPurpose } from './passkeys/feature.ts'
@@ -100,6 +100,11 @@ export type SessionMode = 'tokens' | 'cookie'
 export interface PortalOptions extends CommonOptions {
   /** The X-PORTAL-ACCESS-CODE header. */
   accessCode: string
+  /**
+   * A portal that the configuration of the gateway declares, and its prefix: `{ portal: 'MERCHANT', prefix: 'merchant' }`. Its
+   * client has the calls of CONSUMER. Default: the portal of the client.
+   */
+  mount?: PortalMount
   /** The X-Client-Hash header, to which tokens are bound. Default: the stored hash, or a new random one. */
   clientHash?: string
   /** `true` sends the defaults. Do not set this behind an edge. */
@@ -115,8 +120,11 @@ export interface PortalOptions extends CommonOptions {
   now?: () => number
 }
 
-export interface ClientOptions<P extends Portal, Added extends readonly object[] = [], M extends SessionMode = 'tokens'>
-  extends PortalOptions {
+export interface ClientOptions<
+  P extends FixedPortal,
+  Added extends readonly object[] = [],
+  M extends SessionMode = 'tokens',
+> extends PortalOptions {
   /** Contract modules of additional domains. */
   contract?: Added
   /** The portal. Storage keys are separate for each portal. */
@@ -166,6 +174,8 @@ export interface ApiClientOptions<Added extends readonly object[] = []> extends 
    * private key. A key with a certificate is only its prefix, and `fetch` uses the certificate.
    */
   apiKey: string | ApiKeyPair
+  /** The portal of the workspace, if the configuration of the gateway declares it. Default: CONSUMER. */
+  mount?: PortalMount
 }
 
 export interface Settings {
@@ -183,7 +193,7 @@ export interface Settings {
 }
 
 type AnyOptions = CommonOptions &
-  Partial<Pick<ClientOptions<Portal, [], SessionMode>, 'accessCode' | 'edgeHeaders' | 'seal' | 'session'>>
+  Partial<Pick<ClientOptions<FixedPortal, [], SessionMode>, 'accessCode' | 'edgeHeaders' | 'seal' | 'session'>>
 
 export function resolveOptions(options: AnyOptions): Settings {
   return {

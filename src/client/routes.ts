@@ -1,4 +1,4 @@
-import { type Chain, type ChainId, type Portal, paramNameOn } from '../kernel/index.ts'
+import { type Chain, type ChainId, type FixedPortal, paramNameOn } from '../kernel/index.ts'
 import type { CallableOperation } from './portal/operation.ts'
 
 export interface Route {
@@ -10,7 +10,7 @@ export interface Route {
 export const portalChains = {
   CONSUMER: ['consumer', 'self'],
   SYSTEM: ['system', 'self'],
-} as const satisfies Record<Portal, readonly ChainId[]>
+} as const satisfies Record<FixedPortal, readonly ChainId[]>
 
 /** Percent-encodes the parameters. Throws a TypeError for an unsafe one. */
 export function buildPath({ operation, chain }: Route, params: Record<string, string> = {}): string {

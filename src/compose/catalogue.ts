@@ -9,15 +9,18 @@ import type { EventRow } from '../contract/events/event.ts'
 import { bankingCatalogue, type Catalogue } from '../contract/index.ts'
 import type { OperatorRole, Permissions } from '../contract/permissions.ts'
 import { foreignTexts } from '../documents/index.ts'
+import type { AdditionalPortal } from '../gateway/index.ts'
 import {
   type ChainId,
   chains,
   domainOf,
   fallbackLocale,
+  hasWorkspaces,
+  isChainOf,
   type Operation,
   type Permission,
   type Portal,
-  portalOfChain,
+  type PortalMount,
   type Words,
 } from '../kernel/index.ts'
 import {
@@ -33,6 +36,7 @@ import { createWords } from '../platform/i18n/index.ts'
 import { type MailTexts, readMailTexts } from '../platform/mail/index.ts'
 import { developmentIds, developmentValues } from '../seed/development.ts'
 import { ownersOf, rethrow } from './extensions.ts'
+import { portalTexts } from './portals/additional.ts'
 
 /** Includes the domains that are off, because documents of other gateways contain no texts of Portico. */
 export const localeDirectories: readonly string[] = [
@@ -44,7 +48,7 @@ export const localeDirectories: readonly string[] = [
 export function wordsOf(
   { codes, codedFamilies }: Catalogue,
   domains: readonly LoadedDomain[],
-  codedOverrides: Configuration['codedValues'] = {},
+  settings?: Pick<Configuration, 'codedValues' | 'portals'>,
 ): Words {
   const owners = ownersOf(domains)
   const extensions = [...owners]
@@ -61,7 +65,7 @@ export function wordsOf(
       extensions,
       codes,
       families: codedFamilies,
-      codedOverrides,
+      ...(settings && { codedOverrides: settings.codedValues, addedTexts: portalTexts(settings) }),
     })
   } catch (error) {
     return rethrow(error, owners)
@@ -77,9 +81,11 @@ export function mailTextsOf(domains: readonly LoadedDomain[]): Promise<MailTexts
   return readMailTexts(inPackage('assets/mails'), directories).catch((error: unknown) => rethrow(error, owners))
 }
 
-export function catalogueOfPortal(catalogue: Catalogue, portal: Portal): Catalogue {
-  const isOfPortal = (chain: ChainId): boolean => (portalOfChain(chains[chain]) ?? portal) === portal
-  const namedOperations = catalogue.namedOperations.flatMap(([name, operation]): [string, Operation][] => {
+/** `additional` is the portal, unless it is CONSUMER or SYSTEM. */
+export function catalogueOfPortal(catalogue: Catalogue, portal: Portal, additional?: AdditionalPortal): Catalogue {
+  const isOfPortal = (chain: ChainId): boolean => isChainOf(chains[chain], portal)
+  const offered = catalogue.namedOperations.filter(([, operation]) => additional?.offers(operation) ?? true)
+  const namedOperations = offered.flatMap(([name, operation]): [string, Operation][] => {
     const [first, ...rest] = operation.chains.filter(isOfPortal)
     return first ? [[name, { ...operation, chains: [first, ...rest] }]] : []
   })
@@ -87,29 +93,36 @@ export function catalogueOfPortal(catalogue: Catalogue, portal: Portal): Catalog
   const served = new Set(operations.map(({ id }) => domainOf(id)))
   const { workspace, operator } = catalogue.permissionTable
   const isRead = ([, { audience, operatorPermission }]: [string, EventRow]): boolean =>
-    portal === 'SYSTEM' ? operatorPermission !== null : audience === 'workspace'
+    hasWorkspaces(portal) ? audience === 'workspace' : operatorPermission !== null
   return {
     ...catalogue,
     events: new Map([...catalogue.events].filter(isRead)),
     namedOperations,
     operations,
     summaries: new Map([...catalogue.summaries].filter(([domain]) => served.has(domain))),
-    permissionTable: portal === 'CONSUMER' ? { workspace, operator: [] } : { workspace: [], operator },
+    permissionTable: hasWorkspaces(portal) ? { workspace, operator: [] } : { workspace: [], operator },
   }
+}
+
+interface DocumentSettings {
+  isSealed?: boolean
+  isDevelopment?: boolean
+  mount?: PortalMount | null
 }
 
 /**
  * With `isSealed`, the document describes the sealed bodies of the secure channel, too. With `isDevelopment`, the
- * examples have the ids and the password of the development seed.
+ * examples have the ids and the password of the development seed. With `mount`, it describes an additional portal.
  */
 export function buildOpenApiDocument(
   catalogue: Catalogue,
   words: Words,
-  { isSealed = false, isDevelopment = false }: { isSealed?: boolean; isDevelopment?: boolean } = {},
+  { isSealed = false, isDevelopment = false, mount = null }: DocumentSettings = {},
 ): Promise<JsonObject> {
   const recorded = readExamplesFor(catalogue)
   return openApiDocument(catalogue, {
     isSealed,
+    mount,
     version: packageVersion(),
     sentence: (code) => words.refusal(code, fallbackLocale),
     texts: foreignTexts(catalogue, words),

@@ -33,7 +33,7 @@ import { createReplyCheck, type OncePorts, runOnce } from './commands/once.ts'
 import { createEventPorts } from './events/port.ts'
 import { reactionConsumer, reactionJobs } from './events/reactions.ts'
 import { parseSettings } from './extensions.ts'
-import { isRefusedEmail, linksOf } from './identity.ts'
+import { isRefusedEmail, signInUrlOf } from './identity.ts'
 import type { Infrastructure } from './infrastructure.ts'
 
 type Parts = DomainParts<Readonly<Record<string, Operation>>>
@@ -201,7 +201,7 @@ class DomainBuilder {
       ...declarationPorts(catalogue, configuration),
       currencies: configuration.money.currencies,
       ...countryPorts,
-      signInUrl: (portal) => linksOf(configuration, portal).signIn,
+      signInUrl: (portal) => signInUrlOf(configuration, portal),
     }
   }
 

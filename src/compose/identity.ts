@@ -2,15 +2,17 @@ import { createPrivateKey } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { DomainServices } from '../api/ports.ts'
 import {
+  additionalPortals,
   type Configuration,
   ConfigurationError,
   type LimitRule,
   limitsOf,
   type PortalConfiguration,
+  settingsOfPortal,
 } from '../config/index.ts'
 import { takesTicket } from '../contract/policies.ts'
 import { type Database, inTransaction } from '../database/index.ts'
-import { createRouter } from '../gateway/index.ts'
+import { type AdditionalPortal, createRouter, offerCheck } from '../gateway/index.ts'
 import {
   createIdentity,
   emailOfAccount,
@@ -26,12 +28,12 @@ import {
 } from '../identity/index.ts'
 import {
   type AccountId,
-  type Chain,
   chains,
   isAcceptedMailbox,
   isInDomains,
   type MaybePromise,
   money,
+  mountChain,
   type Operation,
   type OrderId,
   type Portal,
@@ -51,26 +53,28 @@ import { type Limits, scaledLimit } from '../platform/limits/index.ts'
 import type { Infrastructure } from './infrastructure.ts'
 
 /** Links never use the Host header of a request, which a client can choose. */
-export function linksOf(
+function linksOf(
   { publicUrl, portals }: Pick<Configuration, 'publicUrl' | 'portals'>,
   portal: Portal,
 ): PortalConfiguration['links'] {
   const whole = (page: string) => wholeUrl(publicUrl, page)
-  const { signIn, passwordReset, factorUndo, providerCallback } = portals[portal].links
+  const { signIn, passwordReset, factorUndo, providerCallback } = settingsOfPortal(portals, portal).links
   return {
     ...(providerCallback !== undefined && { providerCallback: whole(providerCallback) }),
     ...{ signIn: whole(signIn), passwordReset: whole(passwordReset), factorUndo: whole(factorUndo) },
   }
 }
 
+/** An account can belong to a portal that the configuration no longer has. */
+export function signInUrlOf(settings: Pick<Configuration, 'publicUrl' | 'portals'>, portal: Portal): string {
+  return Object.hasOwn(settings.portals, portal) ? linksOf(settings, portal).signIn : settings.publicUrl
+}
+
 export function identitySettings(settings: Configuration): IdentitySettings {
   const { portals, passwords, login } = settings
   const portal = (each: Portal) => ({
-    selfRegistration: portals[each].selfRegistration,
-    refusedDomains: portals[each].refusedDomains,
+    ...pickIdentity(settingsOfPortal(portals, each)),
     links: linksOf(settings, each),
-    mfa: portals[each].mfa,
-    passkeys: portals[each].passkeys,
     codeSends: accountRule(settings, each, 'mfaSend'),
     forgot: accountRule(settings, each, 'forgot'),
     registrationMails: accountRule(settings, each, 'registration'),
@@ -80,7 +84,11 @@ export function identitySettings(settings: Configuration): IdentitySettings {
     tokens: { ...fixedSettings.tokens, ...settings.tokens, assertionTtlMs: settings.assertion.ttlMs },
     sessions: { ...fixedSettings.sessions, ...settings.sessions },
     secureChannel: { ...fixedSettings.secureChannel, ...settings.secureChannel },
-    portals: { CONSUMER: portal('CONSUMER'), SYSTEM: portal('SYSTEM') },
+    portals: {
+      CONSUMER: portal('CONSUMER'),
+      SYSTEM: portal('SYSTEM'),
+      ...Object.fromEntries(additionalPortals(portals).map(([name]) => [name, portal(name)])),
+    },
     mfa: settings.mfa,
     notices: settings.notices,
     carrierDomains: settings.mail.carrierDomains,
@@ -116,6 +124,7 @@ interface PurposeSources {
 export function purposePorts(
   operations: readonly Operation[],
   database: Database,
+  chainsOf: IdentityHooks['chainsOf'],
   domains: () => PurposeSources,
 ): PurposePorts {
   const byId = new Map(operations.map((operation) => [operation.id, operation]))
@@ -124,7 +133,10 @@ export function purposePorts(
       Boolean(await domains().requireService('members').memberships.find(tx, account, workspace)),
     )
   const ports: PurposePorts = {
-    findOperation: (id) => byId.get(id),
+    findOperation: (id, portal) => {
+      const operation = byId.get(id)
+      return operation && chainsOf(operation, portal).length > 0 ? operation : undefined
+    },
     enter: (caller, workspace, { withoutEntry }) => {
       const members = domains().requireService('members')
       return withoutEntry && workspace !== null ? members.identify(caller, workspace) : members.enter(caller, workspace)
@@ -160,13 +172,27 @@ export function composeIdentity(
   return createIdentity(ports, identitySettings(settings))
 }
 
+/** Returns the chains on which a portal has an operation: none if the portal does not offer it. */
+export function portalChains(additional: readonly AdditionalPortal[]): IdentityHooks['chainsOf'] {
+  return (operation, portal) => {
+    const mount = additional.find((each) => each.portal === portal)
+    if (mount?.offers(operation) === false) return []
+    const all = operation.chains.map((id) => mountChain(chains[id], mount ?? null))
+    return all.filter((chain) => (portalOfChain(chain) ?? portal) === portal)
+  }
+}
+
 /** Returns the operations whose requests can have a ticket, by path. */
-export function ticketOperations(operations: readonly Operation[]): IdentityHooks['findTicketOperation'] {
-  const route = createRouter(operations)
+export function ticketOperations(
+  operations: readonly Operation[],
+  additional: readonly AdditionalPortal[],
+): IdentityHooks['findTicketOperation'] {
+  const route = createRouter(operations, [], additional)
+  const assertOffered = offerCheck(additional)
   return (portal, path) => {
     try {
-      const { operation, chainId } = route('GET', path)
-      const chain: Chain = chains[chainId]
+      const { operation, chain } = route('GET', path)
+      assertOffered(portal, { operation, chain })
       const isOfPortal = (portalOfChain(chain) ?? portal) === portal
       return isOfPortal && takesTicket(operation, chain) ? operation : undefined
     } catch (error) {
@@ -178,7 +204,7 @@ export function ticketOperations(operations: readonly Operation[]): IdentityHook
 
 /** Reads the files with private keys. `config check` reports unreadable ones. */
 function providerSettings({ publicUrl, portals }: Configuration, portal: Portal): ProviderSettings[] {
-  const { identityProviders = [], links } = portals[portal]
+  const { identityProviders = [], links } = settingsOfPortal(portals, portal)
   return identityProviders.map(
     ({ clientSecret, privateKeyFile, keyId = null, groups, stepUp, returnTo, ...provider }) => {
       const pages = [...(links.providerCallback === undefined ? [] : [links.providerCallback]), ...returnTo]
@@ -195,6 +221,10 @@ function providerSettings({ publicUrl, portals }: Configuration, portal: Portal)
       }
     },
   )
+}
+
+function pickIdentity({ selfRegistration, refusedDomains, mfa, passkeys }: PortalConfiguration) {
+  return { selfRegistration, refusedDomains, mfa, passkeys }
 }
 
 function wholeUrl(publicUrl: string, page: string): string {

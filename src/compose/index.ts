@@ -50,7 +50,7 @@ import { composeDomains } from './domains.ts'
 import { startSequencer } from './events/index.ts'
 import type { Loaded } from './extensions.ts'
 import { assertBackends, assertPresent, catalogueOf, withDomainLimits } from './extensions.ts'
-import { composeIdentity, purposePorts, ticketOperations } from './identity.ts'
+import { composeIdentity, portalChains, purposePorts, ticketOperations } from './identity.ts'
 import { openInfrastructure, type ProcessPorts } from './infrastructure.ts'
 import { type JobPace, type RunJob, startJobs } from './jobs.ts'
 import { findSplitLedger, splitLedgerWarning, watchLedger } from './ledger.ts'
@@ -58,6 +58,7 @@ import { composeObservations, composeOperations, composeReplicas } from './opera
 import { composeTrials } from './operations/trials.ts'
 import { operationsBelow, passThroughOf } from './pass-through.ts'
 import { buildPipeline, createDraining, type Parts, portalApp, withChannelSessionMetrics } from './portal.ts'
+import { additionalPortals, withPortals } from './portals/additional.ts'
 import { assertNoSeededAccounts, composeSeed } from './seed.ts'
 import { reportWeakenedRules } from './weakened-rules.ts'
 
@@ -195,8 +196,10 @@ export async function composeParts(
 ): Promise<Parts> {
   const { logger, durations } = ports
   const isGateway = role === 'gateway'
-  const catalogue = catalogueOf(loaded.domains)
+  const catalogue = withPortals(catalogueOf(loaded.domains), configured)
   const settings = withDomainLimits(configured, catalogue)
+  const additional = additionalPortals(settings, catalogue)
+  const chainsOf = portalChains(additional)
   if (isGateway) assertBackends(loaded.domains, catalogue, settings)
   const sites = isGateway
     ? openSites(settings, (parts) => logger.warn(parts, 'the content security policy blocks parts of a page'))
@@ -219,8 +222,9 @@ export async function composeParts(
   // Identity and the domains depend on each other: registration opens workspaces, and operators end sessions.
   const identity = await composeIdentity(settings, infrastructure, {
     openWorkspace: async (tx, opening) => domains.service('workspaces')?.openWithWallets(tx, opening),
-    findTicketOperation: ticketOperations(catalogue.operations),
-    purposes: purposePorts(operations, infrastructure.database, () => domains),
+    findTicketOperation: ticketOperations(catalogue.operations, additional),
+    chainsOf,
+    purposes: purposePorts(operations, infrastructure.database, chainsOf, () => domains),
     suspendCredentials: (tx, account) => domains.hooks.accountRecovered(tx, account),
     permissionsOfRole: (role) => catalogue.operatorPermissions.filter((code) => operatorRoles[role]?.(code)),
     holdPayouts: async (tx, held) => domains.service('members')?.memberships.holdPayouts(tx, held),
@@ -245,6 +249,7 @@ export async function composeParts(
     perimeter,
     identity,
     domains,
+    additional,
     passThrough,
     trials: composeTrials(infrastructure, logger, metrics.registry),
     sites,

@@ -193,7 +193,7 @@ export async function openInfrastructure(
     background,
     droppedTasks: () => background.dropped() + (queue?.dropped() ?? 0),
     waitingCodeMails: () => queue?.waiting() ?? 0,
-    words: wordsOf(catalogue, domains, settings.codedValues),
+    words: wordsOf(catalogue, domains, settings),
     clock,
     usesDatabaseClock,
     durations,

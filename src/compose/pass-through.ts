@@ -1,8 +1,16 @@
 import { z } from 'zod'
-import { type Configuration, ConfigurationError, type PassThroughPrefix } from '../config/index.ts'
+import { type Configuration, ConfigurationError, type PassThroughPrefix, portalMounts } from '../config/index.ts'
 import type { Catalogue } from '../contract/index.ts'
 import type { PrefixRoute } from '../gateway/index.ts'
-import { type ChainId, chains, findChain, needsApiKey, type Operation, rateGroups } from '../kernel/index.ts'
+import {
+  chainsWith,
+  createChainFinder,
+  needsApiKey,
+  type Operation,
+  type PortalMount,
+  rateGroups,
+  type ServedChain,
+} from '../kernel/index.ts'
 
 export interface PassThrough {
   route: PrefixRoute
@@ -14,21 +22,23 @@ export function operationsBelow(prefixes: readonly PassThrough[]): Operation[] {
 }
 
 export function passThroughOf(
-  { passThrough, publicUrl }: Pick<Configuration, 'passThrough' | 'publicUrl'>,
+  { passThrough, publicUrl, portals }: Pick<Configuration, 'passThrough' | 'publicUrl' | 'portals'>,
   catalogue: Catalogue,
 ): PassThrough[] {
+  const mounts = portalMounts(portals)
+  const findChain = createChainFinder(mounts)
   const errors = passThrough.flatMap((place, index) => {
     const others = passThrough.filter((_, at) => at !== index)
-    return prefixErrors(place, others, catalogue).map((error) => `passThrough.${index}.${error}`)
+    return prefixErrors(place, others, catalogue, mounts).map((error) => `passThrough.${index}.${error}`)
   })
   if (errors.length > 0) throw new ConfigurationError(errors)
   const prefixes = passThrough.map((place): PassThrough => {
     const { prefix, methods, requestHeaders, responseHeaders } = place
-    const chainId = findChain(prefix)
+    const served = findChain(prefix)
     const accepted = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
-    const operation = toOperation(place, chainId)
+    const operation = toOperation(place, served)
     const below = { prefix, requestHeaders, responseHeaders, publicHost: new URL(publicUrl).host }
-    return { place, route: { ...below, operation, chainId, methods: new Set(accepted) } }
+    return { place, route: { ...below, ...served, operation, methods: new Set(accepted) } }
   })
   const ids = prefixes.map(({ route }) => route.operation.id)
   const repeated = ids.findIndex(
@@ -39,18 +49,25 @@ export function passThroughOf(
   return prefixes
 }
 
-function prefixErrors(place: PassThroughPrefix, others: readonly PassThroughPrefix[], catalogue: Catalogue) {
+function prefixErrors(
+  place: PassThroughPrefix,
+  others: readonly PassThroughPrefix[],
+  catalogue: Catalogue,
+  mounts: readonly PortalMount[],
+) {
   const { prefix } = place
-  const chainId = chainOf(prefix)
-  if (!chainId) return ['prefix: must be below a chain, such as /web/v1/consumer/legacy']
-  if (needsApiKey(chains[chainId])) return [`prefix: cannot be below ${chains[chainId].prefix}; use another chain`]
+  const { chain: above } = createChainFinder(mounts)(prefix)
+  if (!prefix.startsWith(`${above.prefix}/`)) return ['prefix: must be below a chain, such as /web/v1/consumer/legacy']
+  if (needsApiKey(above)) return [`prefix: cannot be below ${above.prefix}; use another chain`]
+  const all = chainsWith(mounts)
   const shadowed = catalogue.operations.flatMap(({ id, method, path, chains: ids }) =>
-    ids
-      .map((chainId) => chains[chainId].prefix + path)
+    all
+      .filter(({ chainId }) => ids.includes(chainId))
+      .map(({ chain }) => chain.prefix + path)
       .filter((whole) => isBelow(prefix, whole))
       .map((whole) => `prefix: contains ${method} ${whole} (${id}); use a longer prefix`),
   )
-  const chain = Object.values(chains).find((each) => each.prefix.startsWith(`${prefix}/`) || each.prefix === prefix)
+  const chain = all.map((each) => each.chain).find((each) => `${each.prefix}/`.startsWith(`${prefix}/`))
   return [
     ...(chain ? [`prefix: contains the chain ${chain.prefix}; use a longer prefix`] : []),
     ...shadowed.slice(0, 1),
@@ -60,11 +77,6 @@ function prefixErrors(place: PassThroughPrefix, others: readonly PassThroughPref
     ...permissionErrors(place, catalogue),
     ...rateErrors(place, catalogue),
   ]
-}
-
-function chainOf(prefix: string): ChainId | undefined {
-  const chainId = findChain(prefix)
-  return prefix.startsWith(`${chains[chainId].prefix}/`) ? chainId : undefined
 }
 
 /** A parameter matches every segment. */
@@ -93,8 +105,8 @@ function rateErrors({ policy }: PassThroughPrefix, catalogue: Catalogue): string
 }
 
 /** Stands for every request below the prefix in logs, metrics and the pipeline. */
-function toOperation({ prefix, name, policy }: PassThroughPrefix, chainId: ChainId): Operation {
-  const path = prefix.slice(chains[chainId].prefix.length)
+function toOperation({ prefix, name, policy }: PassThroughPrefix, { chainId, chain }: ServedChain): Operation {
+  const path = prefix.slice(chain.prefix.length)
   return {
     id: `passThrough.${name ?? camelCase(path)}`,
     method: 'GET',

@@ -2,10 +2,11 @@ import type { Logger } from 'pino'
 import { createApp, gatewayPipeline, type Pipeline, servicePipeline, siteLimit, uncountedLimit } from '../app.ts'
 import { type Backends, callAssertionStage } from '../backends/index.ts'
 import { bankingDomains } from '../banking/index.ts'
-import type { Configuration } from '../config/index.ts'
+import { type Configuration, portalNames } from '../config/index.ts'
 import type { Catalogue } from '../contract/index.ts'
 import { isDatabaseUnavailable } from '../database/index.ts'
 import {
+  type AdditionalPortal,
   auditContextOfCall,
   auditSubjectOf,
   buildSecurityHeaders,
@@ -28,6 +29,7 @@ import {
   type FinishedRequest,
   type LogSettings,
   type OpenStreams,
+  offerCheck,
   type PageOptions,
   type ProviderPages,
   payoutHoldStage,
@@ -39,7 +41,16 @@ import {
 import type { Call } from '../gateway/pipeline/call.ts'
 import type { AuthenticationPort, ChannelPort, LimitPort, WorkspacePort } from '../gateway/pipeline/ports.ts'
 import { assertionType, type Identity } from '../identity/index.ts'
-import { type AnyHandler, type Code, domainOf, type HandlerTable, Refusal, thenSync } from '../kernel/index.ts'
+import {
+  type AnyHandler,
+  type Code,
+  createChainFinder,
+  domainOf,
+  type HandlerTable,
+  type Portal,
+  Refusal,
+  thenSync,
+} from '../kernel/index.ts'
 import { recordRefusal } from '../platform/audit/index.ts'
 import { isBlobStoreUnavailable } from '../platform/blobs/index.ts'
 import { RequestProofs } from '../platform/proofs/index.ts'
@@ -64,6 +75,8 @@ export interface Parts {
   perimeter: PerimeterMetrics
   identity: Identity
   domains: Domains
+  /** The portals besides CONSUMER and SYSTEM. */
+  additional: readonly AdditionalPortal[]
   passThrough: readonly PassThrough[]
   trials: TrialParts
   /** Null in a domain service. */
@@ -89,6 +102,7 @@ export function buildPipeline(
     perimeter,
     identity,
     domains,
+    additional,
     trials,
     self,
   }: Parts,
@@ -100,6 +114,7 @@ export function buildPipeline(
     ? gatewayPipeline({
         settings,
         tracing,
+        assertOffered: offerCheck(additional),
         limits: withLimitMetrics(infrastructure.limits, perimeter),
         channel: withChannelMetrics(identity.channel, perimeter),
         authentication: {
@@ -169,6 +184,7 @@ export function portalApp(
     perimeter,
     identity,
     domains,
+    additional,
     passThrough,
     sites,
     self,
@@ -193,7 +209,9 @@ export function portalApp(
   const router = createRouter(
     isGateway ? catalogue.operations : catalogue.operations.filter(({ id }) => domains.handlers.has(id)),
     passThrough.map(({ route }) => route),
+    isGateway ? additional : [],
   )
+  const findChain = createChainFinder(additional)
   const stages = Object.values(pipeline)
   const logSettings = { ...self, ...settings.log }
   const logRequest = createRequestLog(logger, catalogue, logSettings)
@@ -208,11 +226,12 @@ export function portalApp(
   const limits = withLimitMetrics(infrastructure.limits, perimeter)
   const { upgrades, admitToPage, ...requestHandler } = createRequestHandler({
     router,
+    findChain,
     stages,
     // The gateway has already counted the requests of a domain service.
     limitUncounted: isGateway ? uncountedLimit({ settings, limits }) : () => undefined,
     responses,
-    cors: isGateway ? createCors(createAllowedOrigins(settings)) : null,
+    cors: isGateway ? createCors(createAllowedOrigins(settings), findChain) : null,
     clock,
     ids,
     metrics,
@@ -220,7 +239,9 @@ export function portalApp(
     isUnavailable,
   })
   const limitSite = siteLimit({ settings, limits })
-  const pages = isGateway ? referencePages({ catalogue, settings, infrastructure, sites }, admitToPage) : null
+  const pages = isGateway
+    ? referencePages({ catalogue, settings, infrastructure, sites, additional }, admitToPage)
+    : null
   const app = createApp({
     ...requestHandler,
     pageLog: createPageLog(logger, logSettings),
@@ -229,7 +250,7 @@ export function portalApp(
     sites:
       sites &&
       createSiteHandler(sites, (request, response, portal) => admitToPage(request, response, limitSite(portal))),
-    errorHandler: createErrorHandler(responses, logger),
+    errorHandler: createErrorHandler(responses, logger, findChain),
   })
   return { app, upgrades: sites ? withSiteSockets(upgrades, sites) : upgrades }
 }
@@ -367,6 +388,7 @@ function providerPages({
 }: Pick<Parts, 'settings' | 'identity' | 'infrastructure' | 'perimeter'> & Pick<ProviderPages, 'admit'>) {
   return createProviderPages({
     admit,
+    portals: portalNames(settings.portals),
     pagesOf: identity.providerPages,
     resolveClient: createClientResolver(settings.portals),
     endSessions: async (notice) => {
@@ -383,16 +405,26 @@ function providerPages({
 }
 
 function referencePages(
-  { catalogue, settings, infrastructure, sites }: Pick<Parts, 'catalogue' | 'settings' | 'infrastructure' | 'sites'>,
+  {
+    catalogue,
+    settings,
+    infrastructure,
+    sites,
+    additional,
+  }: Pick<Parts, 'catalogue' | 'settings' | 'infrastructure' | 'sites' | 'additional'>,
   admit: NonNullable<PageOptions['admit']>,
 ) {
   const { enabled, portal } = settings.reference
   if (!enabled) return null
   const isDevelopment = settings.profile === 'development'
-  const described = portal === null ? catalogue : catalogueOfPortal(catalogue, portal)
-  const build = (isSealed: boolean) =>
-    buildOpenApiDocument(described, infrastructure.words, { isSealed, isDevelopment })
+  const build = (isSealed: boolean, of: Portal | null) => {
+    const mount = additional.find((each) => each.portal === of)
+    const described = of === null ? catalogue : catalogueOfPortal(catalogue, of, mount)
+    return buildOpenApiDocument(described, infrastructure.words, { isSealed, isDevelopment, mount: mount ?? null })
+  }
   return createReferencePages(build, {
+    portal,
+    portals: portalNames(settings.portals),
     admit,
     redirectsRoot: isDevelopment && sites?.isEmpty === true,
     demo: isDevelopment ? demoSignIn(settings, infrastructure.outbox) : null,

@@ -1,7 +1,8 @@
 import { codedFamilies } from '../contract/index.ts'
 import { isRecord } from '../kernel/index.ts'
 import { backendServices } from './backends.ts'
-import { hasAppCode } from './portals.ts'
+import { additionalPortalErrors, portalNames, workspacePortals } from './portals/additional.ts'
+import { hasAppCode } from './portals/settings.ts'
 import { providerErrors } from './providers/rules.ts'
 import type { Settings } from './schema.ts'
 import { isHttps } from './values.ts'
@@ -17,12 +18,19 @@ export function crossFieldErrors(settings: Settings): string[] {
     headersTimeoutMs <= uploadTimeoutMs ||
       'requests.headersTimeoutMs: must not be greater than requests.uploadTimeoutMs',
     // A new account has no other factor with which it could add an authenticator.
-    portals.CONSUMER.selfRegistration === 'closed' ||
-      portals.CONSUMER.mfa.mailCodes !== 'never' ||
-      'portals.CONSUMER.mfa.mailCodes: never needs portals.CONSUMER.selfRegistration: closed',
+    ...workspacePortals(portals).map(
+      ([name, { selfRegistration, mfa }]) =>
+        selfRegistration === 'closed' ||
+        mfa.mailCodes !== 'never' ||
+        `portals.${name}.mfa.mailCodes: never needs portals.${name}.selfRegistration: closed`,
+    ),
     typeof settings.audit.export.to === 'string' ||
       settings.audit.export.secret !== null ||
       'audit.export.secret: must be set, because audit.export.to is a URL',
+    settings.reference.portal === null ||
+      Object.hasOwn(portals, settings.reference.portal) ||
+      `reference.portal: must be null or one of ${portalNames(portals).join(', ')}`,
+    ...additionalPortalErrors(portals),
     ...hostErrors(settings),
     ...appErrors(settings),
     ...captchaErrors(settings),
@@ -84,18 +92,24 @@ function captchaErrors({ portals, turnstile }: Settings): string[] {
 }
 
 /** Otherwise, a request could belong to two sites. */
-function hostErrors({ portals: { CONSUMER, SYSTEM } }: Settings): string[] {
-  const shared = SYSTEM.hosts.filter((name) => CONSUMER.hosts.includes(name))
-  const areBothServed = CONSUMER.site !== undefined && SYSTEM.site !== undefined
-  return [
-    ...shared.map((name) => `portals.SYSTEM.hosts: ${name} is also in portals.CONSUMER.hosts; remove one of them`),
-    ...Object.entries({ CONSUMER, SYSTEM }).flatMap(([name, { hosts }]) => [
-      ...(new Set(hosts).size < hosts.length ? [`portals.${name}.hosts: contains a name twice`] : []),
-      ...(areBothServed && hosts.length === 0
-        ? [`portals.${name}.hosts: must list a host name, because both portals have a site`]
-        : []),
-    ]),
-  ]
+function hostErrors({ portals }: Settings): string[] {
+  const all = portalNames(portals).flatMap((name) => (portals[name] ? [{ name, ...portals[name] }] : []))
+  const served = all.filter(({ site }) => site !== undefined)
+  return all.flatMap(({ name, hosts, site }, index) => [
+    ...all
+      .slice(0, index)
+      .flatMap((other) =>
+        hosts
+          .filter((host) => other.hosts.includes(host))
+          .map((host) => `portals.${name}.hosts: ${host} is also in portals.${other.name}.hosts; remove one of them`),
+      ),
+    ...(new Set(hosts).size < hosts.length ? [`portals.${name}.hosts: contains a name twice`] : []),
+    ...(served.length > 1 && site !== undefined && hosts.length === 0
+      ? [
+          `portals.${name}.hosts: must list a host name, because ${served.length === 2 ? 'both' : 'several'} portals have a site`,
+        ]
+      : []),
+  ])
 }
 
 function tlsErrors(settings: Settings): string[] {

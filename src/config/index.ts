@@ -29,17 +29,21 @@ export { tlsFileErrors } from './environment/tls-files.ts'
 export type { LogField, StreamSettings } from './infrastructure.ts'
 export { ConfigurationError, compareWithProduction, loadConfiguration } from './load.ts'
 export {
-  hasAppCode,
+  additionalPortals,
+  offersDomain,
+  portalMounts,
+  portalNames,
+} from './portals/additional.ts'
+export {
   type LimitRule,
   limitsOf,
-  type PortalConfiguration,
   type PortalLimits,
-  portalNames,
   rateGroupErrors,
   replaceLimits,
   requiredPasskeyErrors,
   withRateGroups,
-} from './portals.ts'
+} from './portals/limits.ts'
+export { hasAppCode, type PortalConfiguration, type Portals, settingsOfPortal } from './portals/settings.ts'
 export type { ProviderConfiguration } from './providers/settings.ts'
 export type { Configuration } from './schema.ts'
 export type { SitePolicy } from './site.ts'

@@ -23,6 +23,7 @@ import {
 import { otlpEndpoint } from './environment/otlp.ts'
 import { secretKeysOf } from './environment/secret-keys.ts'
 import { serverUrl } from './environment/server-urls.ts'
+import { withPortalDefaults } from './portals/additional.ts'
 import { missingProfileErrors, productionErrors } from './production.ts'
 import { type FixedRate, type ProductionRule, productionRules } from './production-rules.ts'
 import type { Configuration } from './schema.ts'
@@ -66,14 +67,15 @@ export function loadConfiguration(given: Variables, domains: readonly SettingsOw
   const followsPort = profile !== 'production' && port !== undefined && /^[1-9]\d*$/.test(port)
   // An unknown profile must not also report missing production settings.
   const known = profile === 'production' ? profile : 'development'
+  const defaults = readYaml(inPackage('config/default.yaml'), errors)
   const layers = [
-    readYaml(inPackage('config/default.yaml'), errors),
+    defaults,
     ...defaultLayers(domains, known),
     readYaml(inPackage(`config/${known}.yaml`), errors),
     followsPort ? { publicUrl: `http://127.0.0.1:${port}` } : {},
     overrides,
   ]
-  const tree = layers.reduce<unknown>(mergeSettings, {})
+  const tree = withPortalDefaults(layers.reduce<unknown>(mergeSettings, {}), defaults)
   const parsed = schema.safeParse(tree, { error: explainIssue })
   errors.push(...toErrorLines(parsed.error?.issues ?? []))
   if (parsed.success) errors.push(...crossFieldErrors(parsed.data))

@@ -1,5 +1,6 @@
 import { isRecord } from '../kernel/index.ts'
-import { placedOwners, type SettingsDeclaration, type SettingsOwner } from './domain-settings.ts'
+import { mergeSettings, placedOwners, type SettingsDeclaration, type SettingsOwner } from './domain-settings.ts'
+import { additionalPortals, portalNames } from './portals/additional.ts'
 import type { Settings } from './schema.ts'
 import { valueAt } from './values.ts'
 
@@ -35,8 +36,6 @@ const isHigherSum: IsWeaker = (amount, standard, { settings, defaults, rates }) 
 
 /** The gateway's rules against theft and fraud whose production defaults a deployment can weaken, by setting. */
 const gatewayRules: Readonly<Record<string, IsWeaker>> = {
-  'portals.CONSUMER.mfa.mailCodes': acceptsMoreMails,
-  'portals.SYSTEM.mfa.mailCodes': acceptsMoreMails,
   'mfa.binding': isDifferent,
   'mfa.stepUpMs': isMore,
   'passwords.minimumScore': isLess,
@@ -59,9 +58,16 @@ export interface ProductionRule {
 /** Compares settings with the defaults of the production profile. */
 export function productionRules(compared: Compared, domains: readonly SettingsOwner[]): ProductionRule[] {
   const { settings, defaults } = compared
+  // An additional portal has the defaults of CONSUMER.
+  const consumer = valueAt(defaults, 'portals.CONSUMER')
+  const additional = Object.fromEntries(additionalPortals(settings.portals).map(([name]) => [name, consumer]))
+  const allDefaults = mergeSettings(defaults, { portals: additional })
   const ofDomains = placedOwners(domains).flatMap((owner) => rulesOf(owner, owner.settingsKey))
-  return [...Object.entries(gatewayRules), ...ofDomains].map(([setting, isWeaker]) => {
-    const [value, standard] = [valueAt(settings, setting), valueAt(defaults, setting)]
+  const ofPortals = portalNames(settings.portals).map(
+    (name) => [`portals.${name}.mfa.mailCodes`, acceptsMoreMails] as const,
+  )
+  return [...ofPortals, ...Object.entries(gatewayRules), ...ofDomains].map(([setting, isWeaker]) => {
+    const [value, standard] = [valueAt(settings, setting), valueAt(allDefaults, setting)]
     const isWeakened = isWeaker(value, standard, compared)
     const toText = (one: unknown): string => (isRecord(one) ? JSON.stringify(one) : String(one))
     return { setting, isWeakened, value: toText(value), standard: toText(standard) }

@@ -8,8 +8,8 @@ import { isHttps, isWideRange, valueAt } from './values.ts'
 const developmentAccessCodes = ['consumer-dev', 'system-dev']
 export const developmentAccessCodeHashes: ReadonlySet<string> = new Set(developmentAccessCodes.map(sha256))
 
-/** From config/production.example.yaml and deploy/kubernetes. */
-const exampleAccessCodes = ['test', 'test2']
+/** From config/production.example.yaml, deploy/kubernetes and docs/guides/another-portal.md. */
+const exampleAccessCodes = ['test', 'test2', 'merchant-dev']
 export const exampleAccessCodeHashes: ReadonlySet<string> = new Set(exampleAccessCodes.map(sha256))
 
 /** The development profile's key, which is public. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { hours, isSender, portals } from '../kernel/index.ts'
+import { hours, isSender } from '../kernel/index.ts'
 import { backendSettings, passThroughSettings } from './backends.ts'
 import type { SecretKeys } from './environment/secret-keys.ts'
 import * as identity from './identity.ts'
@@ -19,7 +19,8 @@ import {
   tracingSettings,
 } from './infrastructure.ts'
 import { moneySettings } from './ledger.ts'
-import { limitSettings, portalSettings } from './portals.ts'
+import { limitSettings } from './portals/limits.ts'
+import { portalSettings } from './portals/settings.ts'
 import { baseUrl, host, hostName, httpUrl, lifetimeMs, mailDomain, type Secret, timeoutMs } from './values.ts'
 
 const port = z.int().min(0).max(65_535)
@@ -72,9 +73,10 @@ export const schema = z.strictObject({
           'Whether the portal listener serves `/docs` and `/openapi.json`. With `false`, requests for them get 404.',
         ),
       portal: z
-        .enum(portals)
-        .nullable()
-        .describe('Portal whose operations `/docs` and `/openapi.json` describe. `null` describes both portals.'),
+        .union([z.string(), z.null()])
+        .describe(
+          'Portal whose operations `/docs` and `/openapi.json` describe. `null` describes CONSUMER and SYSTEM. `/openapi.json?portal=<name>` then describes one portal.',
+        ),
     })
     .describe('The reference pages of the portal listener. They need no sign-in.'),
   portals: portalSettings,

@@ -1,6 +1,6 @@
 import { everySessionCookie } from '../contract/headers.ts'
 import { statusOf } from '../contract/index.ts'
-import { type ChainId, type Code, chains, type Operation } from '../kernel/index.ts'
+import { type ChainId, type Code, chains, fixedPortals, type Operation, type Portal } from '../kernel/index.ts'
 import type { HeaderChanges } from './probe.ts'
 
 /** One guarantee of the contract, and a request that violates it. */
@@ -21,72 +21,79 @@ const requiredHeaders = ['x-client-hash', 'x-locale']
 
 const unknownCookie = 'A'.repeat(43)
 
-export const checks: Check[] = [
-  expectRefusal(
-    'a missing access code is refused first',
-    isBehindPortal,
-    { 'x-portal-access-code': null, 'x-request-id': null },
-    'ACCESS.PORTAL_MISMATCH',
-  ),
-  expectRefusal(
-    'a wrong access code is refused first',
-    isBehindPortal,
-    { 'x-portal-access-code': 'no-such-code', 'x-locale': null },
-    'ACCESS.PORTAL_MISMATCH',
-  ),
-  { ...expectHeader('x-request-id'), withoutEdge: true },
-  ...requiredHeaders.map(expectHeader),
-  expectRefusal(
-    'a malformed X-Request-Id is refused',
-    isBehindPortal,
-    { 'x-request-id': 'a'.repeat(200) },
-    'VALIDATION.INVALID_PARAMETER',
-  ),
-  expectRefusal('a token is required', needsToken, {}, 'ACCESS.TOKEN_MISSING'),
-  {
-    ...expectRefusal(
-      'Idempotency-Key reaches the gateway',
-      (operation, chainId) => operation.policy.idempotent && needsToken(operation, chainId),
-      { 'idempotency-key': '"portico-conformance"' },
-      'ACCESS.TOKEN_MISSING',
+/** `additional`: the portals besides CONSUMER and SYSTEM. */
+export function checksFor(additional: readonly Portal[]): Check[] {
+  const fromOwnPage = (value: string): HeaderChanges => ({
+    cookie: everySessionCookie(value, [...fixedPortals, ...additional]),
+    'sec-fetch-site': 'same-origin',
+  })
+  return [
+    expectRefusal(
+      'a missing access code is refused first',
+      isBehindPortal,
+      { 'x-portal-access-code': null, 'x-request-id': null },
+      'ACCESS.PORTAL_MISMATCH',
     ),
-    repeatsKey: true,
-  },
-  expectRefusal('only bearer tokens count', needsToken, { authorization: 'Basic eDp5' }, 'ACCESS.TOKEN_MISSING'),
-  expectRefusal('an invalid token is refused', needsToken, { authorization: 'Bearer garbage' }, 'ACCESS.TOKEN_INVALID'),
-  expectRefusal(
-    'an unknown session cookie is refused',
-    takesCookie,
-    fromOwnPage(unknownCookie),
-    'ACCESS.TOKEN_INVALID',
-  ),
-  expectRefusal('a malformed session cookie is refused', takesCookie, fromOwnPage('x'), 'ACCESS.COOKIE_INVALID'),
-  expectRefusal(
-    'a session cookie with a token is refused',
-    takesCookie,
-    { ...fromOwnPage(unknownCookie), authorization: 'Bearer garbage' },
-    'ACCESS.COOKIE_INVALID',
-  ),
-  expectRefusal(
-    'a session cookie from another site is refused',
-    takesCookie,
-    { ...fromOwnPage(unknownCookie), 'sec-fetch-site': 'cross-site' },
-    'ACCESS.ORIGIN_NOT_ALLOWED',
-  ),
-  expectRefusal(
-    'a session cookie from another origin is refused',
-    takesCookie,
-    { ...fromOwnPage(unknownCookie), origin: 'https://portico-conformance.invalid' },
-    'ACCESS.ORIGIN_NOT_ALLOWED',
-  ),
-  {
-    name: 'users/self replies with code 4010',
-    applies: (_operation, chainId) => chains[chainId].perimeter === 'self',
-    change: { authorization: 'Bearer garbage' },
-    status: 401,
-    code: '4010',
-  },
-]
+    expectRefusal(
+      'a wrong access code is refused first',
+      isBehindPortal,
+      { 'x-portal-access-code': 'no-such-code', 'x-locale': null },
+      'ACCESS.PORTAL_MISMATCH',
+    ),
+    { ...expectHeader('x-request-id'), withoutEdge: true },
+    ...requiredHeaders.map(expectHeader),
+    expectRefusal(
+      'a malformed X-Request-Id is refused',
+      isBehindPortal,
+      { 'x-request-id': 'a'.repeat(200) },
+      'VALIDATION.INVALID_PARAMETER',
+    ),
+    expectRefusal('a token is required', needsToken, {}, 'ACCESS.TOKEN_MISSING'),
+    {
+      ...expectRefusal(
+        'Idempotency-Key reaches the gateway',
+        (operation, chainId) => operation.policy.idempotent && needsToken(operation, chainId),
+        { 'idempotency-key': '"portico-conformance"' },
+        'ACCESS.TOKEN_MISSING',
+      ),
+      repeatsKey: true,
+    },
+    expectRefusal('only bearer tokens count', needsToken, { authorization: 'Basic eDp5' }, 'ACCESS.TOKEN_MISSING'),
+    expectRefusal('an invalid token is refused', needsToken, { authorization: 'Bearer garbage' }, 'ACCESS.TOKEN_INVALID'),
+    expectRefusal(
+      'an unknown session cookie is refused',
+      takesCookie,
+      fromOwnPage(unknownCookie),
+      'ACCESS.TOKEN_INVALID',
+    ),
+    expectRefusal('a malformed session cookie is refused', takesCookie, fromOwnPage('x'), 'ACCESS.COOKIE_INVALID'),
+    expectRefusal(
+      'a session cookie with a token is refused',
+      takesCookie,
+      { ...fromOwnPage(unknownCookie), authorization: 'Bearer garbage' },
+      'ACCESS.COOKIE_INVALID',
+    ),
+    expectRefusal(
+      'a session cookie from another site is refused',
+      takesCookie,
+      { ...fromOwnPage(unknownCookie), 'sec-fetch-site': 'cross-site' },
+      'ACCESS.ORIGIN_NOT_ALLOWED',
+    ),
+    expectRefusal(
+      'a session cookie from another origin is refused',
+      takesCookie,
+      { ...fromOwnPage(unknownCookie), origin: 'https://portico-conformance.invalid' },
+      'ACCESS.ORIGIN_NOT_ALLOWED',
+    ),
+    {
+      name: 'users/self replies with code 4010',
+      applies: (_operation, chainId) => chains[chainId].perimeter === 'self',
+      change: { authorization: 'Bearer garbage' },
+      status: 401,
+      code: '4010',
+    },
+  ]
+}
 
 function expectRefusal(name: string, applies: Check['applies'], change: HeaderChanges, code: Code): Check {
   return {
@@ -104,9 +111,6 @@ function expectHeader(name: string): Check {
 
 function isBehindPortal(_operation: Operation, chainId: ChainId): boolean {
   return chains[chainId].perimeter === 'portal'
-}
-function fromOwnPage(cookie: string): HeaderChanges {
-  return { cookie: everySessionCookie(cookie), 'sec-fetch-site': 'same-origin' }
 }
 
 function takesCookie(operation: Operation, chainId: ChainId): boolean {

@@ -3,8 +3,15 @@
  * compares status and code. Start reading with `checks.ts`.
  */
 import { droppedKey, isKeyRead, isReplaced, replacedId } from '../client/headers.ts'
-import { type ChainId, chains, type Operation } from '../kernel/index.ts'
-import { type Check, checks } from './checks.ts'
+import {
+  type Chain,
+  type ChainId,
+  chainsWith,
+  type Operation,
+  portalOfChain,
+  type ServedChain,
+} from '../kernel/index.ts'
+import { type Check, checksFor } from './checks.ts'
 import { type ProbeResult, probe, type Target } from './probe.ts'
 
 export type { Target } from './probe.ts'
@@ -33,12 +40,18 @@ export async function checkDeployment(
 ): Promise<Result[]> {
   // Replies of SCIM have no envelope.
   const checked = operations.filter(({ protocol }) => protocol === undefined)
-  const endpoints = checked.flatMap((operation) => operation.chains.map((chainId) => ({ operation, chainId })))
+  const served = chainsWith(target.additional ?? [])
+  const endpoints = checked.flatMap((operation) =>
+    served
+      .filter(({ chainId, chain }) => operation.chains.includes(chainId) && isOffered(target, chain, operation))
+      .map((each) => ({ operation, ...each })),
+  )
+  const checks = checksFor((target.additional ?? []).map(({ portal }) => portal))
   const applicable = checks.filter(({ withoutEdge }) => target.edgeHeaders || !withoutEdge)
   const plan = applicable.map((check) => ({
     check,
     endpoints: endpoints.filter(
-      ({ operation, chainId }) => isReachable(target, chainId) && check.applies(operation, chainId),
+      ({ operation, chainId, chain }) => isReachable(target, chain) && check.applies(operation, chainId),
     ),
   }))
   const all = plan.reduce((sum, each) => sum + each.endpoints.length, 0)
@@ -49,8 +62,7 @@ export async function checkDeployment(
     const findings: Finding[] = []
     let limited = 0
     for (const endpoint of checked) {
-      const { operation, chainId } = endpoint
-      const got = await probe(target, operation, chainId, check.change)
+      const got = await probe(target, endpoint.operation, endpoint, check.change)
       const finding = got && findProblem(check, endpoint, got)
       if (!got) limited += 1
       else checkRequestId(ids, check, endpoint, got)
@@ -63,15 +75,17 @@ export async function checkDeployment(
   return [...results, ids]
 }
 
-function isReachable({ accessCodes }: Target, chainId: ChainId): boolean {
-  const { portal, perimeter } = chains[chainId]
-  if (perimeter !== 'portal') return true
-  return accessCodes[portal === 'SYSTEM' ? 'SYSTEM' : 'CONSUMER'] !== undefined
+function isReachable({ accessCodes }: Target, chain: Chain): boolean {
+  return chain.perimeter !== 'portal' || accessCodes[portalOfChain(chain) ?? 'CONSUMER'] !== undefined
 }
 
-interface Endpoint {
+/** The portals of every deployment offer all operations. */
+function isOffered({ additional = [] }: Target, chain: Chain, operation: Operation): boolean {
+  return additional.find(({ portal }) => portal === chain.portal)?.offers(operation) ?? true
+}
+
+interface Endpoint extends ServedChain {
   operation: Operation
-  chainId: ChainId
 }
 
 function findProblem(check: Check, { operation, chainId }: Endpoint, got: ProbeResult): Finding | null {

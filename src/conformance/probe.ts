@@ -1,8 +1,12 @@
-import { type ChainId, chains, type Operation, type Portal } from '../kernel/index.ts'
+import type { AdditionalPortal } from '../gateway/index.ts'
+import { type Chain, type Operation, portalOfChain, type ServedChain } from '../kernel/index.ts'
 
 export interface Target {
   url: string
-  accessCodes: Partial<Record<Portal, string>>
+  /** The portals besides CONSUMER and SYSTEM. */
+  additional?: readonly AdditionalPortal[]
+  /** By portal. The portals without a code are not checked. */
+  accessCodes: Readonly<Partial<Record<string, string>>>
   /** False if an edge is in front of the target. */
   edgeHeaders: boolean
   requestId(): string
@@ -35,11 +39,11 @@ const maxWaitSeconds = 120
 export async function probe(
   target: Target,
   operation: Operation,
-  chainId: ChainId,
+  { chain }: ServedChain,
   change: HeaderChanges,
 ): Promise<ProbeResult | null> {
-  const path = chains[chainId].prefix + operation.path.replace(/\{\w+\}/g, unknownId)
-  const headers = buildHeaders(target, chainId, change)
+  const path = chain.prefix + operation.path.replace(/\{\w+\}/g, unknownId)
+  const headers = buildHeaders(target, chain, change)
   const url = target.url.replace(/\/$/, '') + path
   const response = await fetchWithinLimit(target, () =>
     fetch(url, { method: operation.method, headers, redirect: 'manual' }),
@@ -49,8 +53,8 @@ export async function probe(
   return got.status === 429 && got.code === 'ACCESS.RATE_LIMITED' ? null : got
 }
 
-function buildHeaders(target: Target, chainId: ChainId, change: HeaderChanges): Headers {
-  const portal = chains[chainId].portal === 'SYSTEM' ? 'SYSTEM' : 'CONSUMER'
+function buildHeaders(target: Target, chain: Chain, change: HeaderChanges): Headers {
+  const portal = portalOfChain(chain) ?? 'CONSUMER'
   const all: HeaderChanges = {
     'x-portal-access-code': target.accessCodes[portal] ?? null,
     'x-request-id': target.requestId(),

@@ -1,4 +1,4 @@
-import { type Portal, portals } from '../kernel/index.ts'
+import { fixedPortals, type Portal } from '../kernel/index.ts'
 import { idempotencyKeyPattern } from './header-values.ts'
 
 export type HeaderSchema = {
@@ -49,8 +49,8 @@ export function sessionCookieName(portal: Portal, isSecure: boolean): string {
   return `${isSecure ? '__Host-' : ''}portico-${portal.toLowerCase()}`
 }
 
-/** Returns a Cookie header with every name. A gateway reads the one of its public URL and of the portal. */
-export function everySessionCookie(value: string): string {
+/** Returns a Cookie header with the names of all portals. A gateway reads the one of its public URL and of the portal. */
+export function everySessionCookie(value: string, portals: readonly Portal[] = fixedPortals): string {
   return portals
     .flatMap((portal) => [sessionCookieName(portal, true), sessionCookieName(portal, false)])
     .map((name) => `${name}=${value}`)

@@ -45,10 +45,18 @@ export { createClientResolver } from './pipeline/client-address.ts'
 export { createCertificateReader } from './pipeline/client-certificate.ts'
 export { OpenStreams } from './pipeline/open-streams.ts'
 export { type AllowedOrigins, createAllowedOrigins, publicUrlsOf } from './pipeline/origins.ts'
-export { createRouter, type PrefixRoute } from './pipeline/router.ts'
+export { type AdditionalPortal, createRouter, type PrefixRoute } from './pipeline/router.ts'
 export { createSessionCookies, type SessionCookies } from './pipeline/session-cookie.ts'
 export * from './pipeline/stages/index.ts'
-export { appFolders, createSiteHandler, openSites, type Sites, withSiteSockets } from './site/index.ts'
+export {
+  appFolderOf,
+  appNameOf,
+  appUrls,
+  createSiteHandler,
+  openSites,
+  type Sites,
+  withSiteSockets,
+} from './site/index.ts'
 export type { ClosedSocket } from './sockets/relay.ts'
 export { relaySocketsStage } from './sockets/relay-stage.ts'
 

@@ -2,6 +2,7 @@ import type { Database, Tx } from '../database/index.ts'
 import type {
   AccountId,
   Caller,
+  Chain,
   Clock,
   Ids,
   Instant,
@@ -59,6 +60,8 @@ export interface IdentityHooks {
   purposes: PurposePorts
   /** The operation of a path at a portal, if its requests can have a ticket. */
   findTicketOperation(portal: Portal, path: string): Operation | undefined
+  /** The chains on which a portal has an operation. */
+  chainsOf(operation: Operation, portal: Portal): readonly Chain[]
 }
 
 export interface IdentityPorts extends IdentityHooks {

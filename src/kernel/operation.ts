@@ -250,8 +250,11 @@ export function pathOn(chain: Chain, operation: Operation): string {
   )
 }
 
-export const portals = ['CONSUMER', 'SYSTEM'] as const
-export type Portal = (typeof portals)[number]
+/** The portals of every deployment. The configuration can declare more. */
+export const fixedPortals = ['CONSUMER', 'SYSTEM'] as const
+export type FixedPortal = (typeof fixedPortals)[number]
+/** The name of a portal of the deployment. */
+export type Portal = FixedPortal | (string & Record<never, never>)
 
 /** Whether people of the portal belong to workspaces. Operators, of SYSTEM, do not. */
 export function hasWorkspaces(portal: Portal): boolean {
@@ -287,20 +290,55 @@ export function needsApiKey({ perimeter, portal }: Chain): boolean {
   return perimeter === 'machine' && portal === 'SYSTEM'
 }
 
-export function portalOfChain({ portal }: Chain): Portal | null {
+export function portalOfChain({ portal }: Pick<Chain, 'portal'>): Portal | null {
   return portal === 'code' || portal === 'token' ? null : portal
+}
+
+/** Whether people of a portal use a chain. Those of an additional portal use the chains of CONSUMER. */
+export function isChainOf({ portal: owner }: Pick<Chain, 'portal'>, portal: Portal): boolean {
+  return owner === 'code' || owner === 'token' || owner === portal || (owner === 'CONSUMER' && hasWorkspaces(portal))
 }
 
 export const chainIds: readonly ChainId[] = /* @__PURE__ */ Object.keys(chains).filter(isChainId)
 
-/** One prefix can contain another, so the longest comes first. */
-const byPrefix = /* @__PURE__ */ chainIds.toSorted((a, b) => chains[b].prefix.length - chains[a].prefix.length)
+/** A portal that the configuration declares. It has the chains of CONSUMER below its own segment, such as `merchant`. */
+export interface PortalMount {
+  portal: Portal
+  /** `/web/v1/<prefix>` and `/api/v1/<prefix>`. */
+  prefix: string
+}
 
-/**
- * Default: `consumer`.
- */
-export function findChain(path: string): ChainId {
-  return byPrefix.find((id) => `${path}/`.startsWith(`${chains[id].prefix}/`)) ?? 'consumer'
+/** Returns a chain as a portal has it: those of CONSUMER under the prefix of the portal, and all others unchanged. */
+export function mountChain(chain: Chain, mount: PortalMount | null): Chain {
+  if (mount === null || chain.portal !== 'CONSUMER') return chain
+  const prefix = chain.prefix.replace(/[^/]+$/, mount.prefix)
+  return { ...chain, prefix, portal: mount.portal }
+}
+
+/** A chain of a deployment. `chainId` names the operations that it serves. */
+export interface ServedChain {
+  chainId: ChainId
+  chain: Chain
+}
+
+export type FindChain = (path: string) => ServedChain
+
+/** Returns all chains of a deployment: `chains`, and those of additional portals. */
+export function chainsWith(mounts: readonly PortalMount[]): ServedChain[] {
+  const onMounts = mounts.flatMap((mount) =>
+    chainIds.map((chainId) => ({ chainId, chain: mountChain(chains[chainId], mount) })),
+  )
+  return [
+    ...chainIds.map((chainId) => ({ chainId, chain: chains[chainId] })),
+    ...onMounts.filter(({ chainId, chain }) => chain.prefix !== chains[chainId].prefix),
+  ]
+}
+
+/** Returns the chain with the longest prefix of a path. Default: `consumer`. */
+export function createChainFinder(mounts: readonly PortalMount[]): FindChain {
+  const byPrefix = chainsWith(mounts).toSorted((a, b) => b.chain.prefix.length - a.chain.prefix.length)
+  const fallback: ServedChain = { chainId: 'consumer', chain: chains.consumer }
+  return (path) => byPrefix.find(({ chain }) => `${path}/`.startsWith(`${chain.prefix}/`)) ?? fallback
 }
 
 function isChainId(text: string): text is ChainId {

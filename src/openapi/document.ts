@@ -1,6 +1,6 @@
 import type { Catalogue } from '../contract/index.ts'
 import { type NestedTexts, rootMarks } from '../documents/marks.ts'
-import { chainIds, chains, domainOf, pathOn } from '../kernel/index.ts'
+import { chainIds, chains, domainOf, mountChain, type PortalMount, pathOn } from '../kernel/index.ts'
 import { codedComponents, refusalComponent, sealedComponents } from './components.ts'
 import { createEnvelopes } from './envelopes.ts'
 import { eventComponentOf, eventComponents, tagsOfWebhooks, toWebhooks, webhookParameters } from './events/webhooks.ts'
@@ -9,7 +9,7 @@ import { headerComponents, headerSchemas } from './header-table.ts'
 import { hoistInlineSchemas } from './hoist.ts'
 import { isJsonObject, type JsonObject, pickReferenced } from './json.ts'
 import { exportNameOf, inOrderOfUse, listTags, toPascalCase } from './names.ts'
-import { type OperationParts, securitySchemes, toOperationObject } from './operations.ts'
+import { type OperationParts, securitySchemesOf, toOperationObject } from './operations.ts'
 import { bodyComponents, formComponents, ticketParameterComponents } from './requests.ts'
 import { createRefusalResponses, responseHeaderComponents, type Sentence } from './responses.ts'
 import { inBatches } from './schemas.ts'
@@ -27,6 +27,8 @@ export interface DocumentOptions {
   texts?: NestedTexts
   /** Whether to describe the sealed bodies of the secure channel, too. Default: false. */
   isSealed?: boolean
+  /** The portal of the document, if the configuration declares it. Its paths have its prefix. */
+  mount?: PortalMount | null
 }
 
 const codeAsSentence: Sentence = (code) => code
@@ -41,7 +43,15 @@ const introduction = [
 /** Returns an OpenAPI 3.1 document. Operations of SCIM are not part of it: `/Schemas` describes them. */
 export async function openApiDocument(whole: Catalogue, options: DocumentOptions): Promise<JsonObject> {
   const catalogue = withoutProtocols(whole)
-  const { version, examples = noExamples, workspaceId, sentence = codeAsSentence, isSealed = false, texts } = options
+  const {
+    version,
+    examples = noExamples,
+    workspaceId,
+    sentence = codeAsSentence,
+    isSealed = false,
+    texts,
+    mount = null,
+  } = options
   const ownSchemas = {
     Refusal: refusalComponent,
     ...codedComponents(catalogue),
@@ -54,7 +64,7 @@ export async function openApiDocument(whole: Catalogue, options: DocumentOptions
   const schemas = await shareSchemas(catalogue, reserved)
   const envelopes = createEnvelopes([...reserved, ...Object.keys(schemas.components)])
   const refusals = createRefusalResponses(catalogue, sentence, examples.refusals)
-  const operations = await listOperations({ catalogue, isSealed, examples, schemas, envelopes, refusals })
+  const operations = await listOperations({ catalogue, isSealed, examples, schemas, envelopes, refusals, mount })
   const hoisted = await hoistInlineSchemas(
     { ...ownSchemas, ...schemas.components, ...envelopes.components, ...eventComponents(catalogue, schemas) },
     operations,
@@ -84,7 +94,7 @@ export async function openApiDocument(whole: Catalogue, options: DocumentOptions
       parameters,
       responses: refusals.components,
       headers: pickReferenced(responseHeaderComponents, 'headers', body),
-      securitySchemes: pickSecuritySchemes(hoisted.operations),
+      securitySchemes: pickSecuritySchemes(hoisted.operations, mount),
     },
   }
 }
@@ -104,7 +114,7 @@ async function listOperations(parts: OperationParts): Promise<Documented[]> {
   for (const chainId of chainIds)
     for await (const operation of inBatches(ordered.filter((each) => each.chains.includes(chainId))))
       listed.push({
-        path: pathOn(chains[chainId], operation),
+        path: pathOn(mountChain(chains[chainId], parts.mount), operation),
         method: operation.method.toLowerCase(),
         owner: toPascalCase(exportNameOf(parts.catalogue, operation)),
         operation: toOperationObject(parts, operation, chainId),
@@ -112,9 +122,9 @@ async function listOperations(parts: OperationParts): Promise<Documented[]> {
   return listed
 }
 
-function pickSecuritySchemes(operations: readonly Documented[]): JsonObject {
+function pickSecuritySchemes(operations: readonly Documented[], mount: PortalMount | null): JsonObject {
   const used = JSON.stringify(operations.map(({ operation }) => operation.security ?? null))
-  return Object.fromEntries(Object.entries(securitySchemes).filter(([name]) => used.includes(`"${name}":`)))
+  return Object.fromEntries(Object.entries(securitySchemesOf(mount)).filter(([name]) => used.includes(`"${name}":`)))
 }
 
 function buildPaths(operations: readonly Documented[]): JsonObject {

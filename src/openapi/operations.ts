@@ -3,7 +3,16 @@ import type { Catalogue } from '../contract/index.ts'
 import { isSealable, takesTicket } from '../contract/policies.ts'
 import { canDemandStepUp } from '../contract/step-up-purpose.ts'
 import { operationMarks } from '../documents/marks.ts'
-import { type Chain, type ChainId, chains, confirmedNames, needsApiKey, type Operation } from '../kernel/index.ts'
+import {
+  type Chain,
+  type ChainId,
+  chains,
+  confirmedNames,
+  mountChain,
+  needsApiKey,
+  type Operation,
+  type PortalMount,
+} from '../kernel/index.ts'
 import { nullData } from './components.ts'
 import type { Envelopes } from './envelopes.ts'
 import { type Example, type Examples, toExample } from './examples.ts'
@@ -18,13 +27,15 @@ export interface OperationParts extends RequestParts {
   envelopes: Envelopes
   schemas: SharedSchemas
   refusals: RefusalResponses
+  /** The portal of the document, if the configuration declares it. */
+  mount: PortalMount | null
 }
 
 const otherCredentials =
   'A key with a public key sends a JWT per request instead of its secret, and one with a certificate sends its prefix.'
 
 /** Clients set these headers once. `x-example` is the value that the reference page starts with. */
-export const securitySchemes: Record<string, JsonObject> = {
+const commonSchemes: Record<string, JsonObject> = {
   consumerAccessCode: toHeaderScheme(headers.portalAccessCode, 'Access code of the CONSUMER portal.', 'consumer-dev'),
   systemAccessCode: toHeaderScheme(headers.portalAccessCode, 'Access code of the SYSTEM portal.', 'system-dev'),
   clientHash: toHeaderScheme(
@@ -61,9 +72,27 @@ export const securitySchemes: Record<string, JsonObject> = {
   },
 }
 
+export function securitySchemesOf(mount: PortalMount | null): Record<string, JsonObject> {
+  if (mount === null) return commonSchemes
+  const { prefix } = mountChain(chains.api, mount)
+  return {
+    ...commonSchemes,
+    portalAccessCode: toHeaderScheme(headers.portalAccessCode, `Access code of the ${mount.portal} portal.`),
+    sessionCookie: {
+      ...commonSchemes.sessionCookie,
+      name: sessionCookieName(mount.portal, true),
+      description: 'Set by `auth/browser-session` for a page in a browser. Without TLS, the name lacks the prefix.',
+    },
+    apiKey: {
+      ...commonSchemes.apiKey,
+      description: `An API key of a workspace, for the machine chain \`${prefix}\`. ${otherCredentials}`,
+    },
+  }
+}
+
 export function toOperationObject(parts: OperationParts, operation: Operation, chainId: ChainId): JsonObject {
-  const { catalogue, envelopes, schemas } = parts
-  const chain = chains[chainId]
+  const { catalogue, envelopes, schemas, mount } = parts
+  const chain = mountChain(chains[chainId], mount)
   const name = exportNameOf(catalogue, operation)
   const envelope = (): JsonObject => {
     const plain = schemas.dataOf(operation)
@@ -76,7 +105,7 @@ export function toOperationObject(parts: OperationParts, operation: Operation, c
     tags: [toTag(operation)],
     summary: operation.summary,
     description: [operation.description, describePolicy(operation, chain)].filter(Boolean).join('\n\n'),
-    security: listSecurity(parts.catalogue, operation, chain),
+    security: listSecurity(parts, operation, chain),
     parameters: listParameters(parts, operation, chain, example),
     ...toRequestBody(parts, operation, chain, example),
     responses: {
@@ -131,12 +160,16 @@ function confirmsSentence(operation: Operation): string {
 }
 
 /** The gateway needs all schemes of one requirement. Pages also have a cookie, and machines an API key. */
-function listSecurity(catalogue: Catalogue, operation: Operation, chain: Chain): JsonObject[] {
+function listSecurity(
+  parts: Pick<OperationParts, 'catalogue' | 'mount'>,
+  operation: Operation,
+  chain: Chain,
+): JsonObject[] {
   const { policy, describesCaller } = operation
   const isAnonymous = policy.caller === 'anonymous'
   if (needsApiKey(chain)) return [{ operatorApiKey: [] }]
   if (chain.perimeter === 'machine') return isAnonymous ? [] : [{ accessToken: [], clientHash: [] }, { apiKey: [] }]
-  const accessCodes = listAccessCodes(catalogue, chain)
+  const accessCodes = listAccessCodes(parts, chain)
   const credentials = [
     isAnonymous ? {} : { accessToken: [] },
     ...(isAnonymous && !describesCaller ? [] : [{ sessionCookie: [] }]),
@@ -149,14 +182,18 @@ function listSecurity(catalogue: Catalogue, operation: Operation, chain: Chain):
 }
 
 /** Alternatives. A shared path accepts the access code of each portal in the document. */
-function listAccessCodes({ operations }: Catalogue, { perimeter, portal }: Chain): JsonObject[] {
+function listAccessCodes(
+  { catalogue: { operations }, mount }: Pick<OperationParts, 'catalogue' | 'mount'>,
+  { perimeter, portal }: Chain,
+): JsonObject[] {
   if (perimeter !== 'portal') return [{}]
+  if (mount) return [{ portalAccessCode: [] }]
   const serves = (chainId: ChainId) => operations.some(({ chains: ids }) => ids.includes(chainId))
   if (portal === 'CONSUMER' || (portal === 'code' && !serves('system'))) return [{ consumerAccessCode: [] }]
   if (portal === 'SYSTEM' || !serves('consumer')) return [{ systemAccessCode: [] }]
   return [{ consumerAccessCode: [] }, { systemAccessCode: [] }]
 }
 
-function toHeaderScheme({ name }: HeaderDefinition, description: string, example: string): JsonObject {
-  return { type: 'apiKey', in: 'header', name, description, 'x-example': example }
+function toHeaderScheme({ name }: HeaderDefinition, description: string, example?: string): JsonObject {
+  return { type: 'apiKey', in: 'header', name, description, ...(example !== undefined && { 'x-example': example }) }
 }

@@ -1,7 +1,7 @@
-import { chains, type Portal } from '../kernel/index.ts'
+import { chains, type FixedPortal } from '../kernel/index.ts'
 import { systemIds } from '../platform/runtime/index.ts'
 
-export const accessCodes: Readonly<Record<Portal, string>> = { CONSUMER: 'consumer-dev', SYSTEM: 'system-dev' }
+export const accessCodes: Readonly<Record<FixedPortal, string>> = { CONSUMER: 'consumer-dev', SYSTEM: 'system-dev' }
 
 export interface Credentials {
   accessToken: string

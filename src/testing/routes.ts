@@ -1,6 +1,15 @@
 import { z } from 'zod'
 import { observedErrors } from '../contract/observed-errors.ts'
-import { type Chain, type ChainId, chains, type Operation, operationsIn, pathParamNames } from '../kernel/index.ts'
+import {
+  type Chain,
+  type ChainId,
+  chains,
+  mountChain,
+  type Operation,
+  operationsIn,
+  type PortalMount,
+  pathParamNames,
+} from '../kernel/index.ts'
 
 export interface Route {
   /** `<operation id> on <chain>`. */
@@ -36,6 +45,17 @@ export function routesOf(operations: readonly (readonly [name: string, operation
       path: chains[chainId].prefix + operation.path.replaceAll(/\{\w+\}/g, unknownId),
     })),
   )
+}
+
+/** Returns the routes of CONSUMER as a portal has them that the configuration declares. */
+export function routesOn(mount: PortalMount, routes: readonly Route[]): Route[] {
+  return routes
+    .filter(({ chain }) => chain.portal === 'CONSUMER')
+    .map((route) => {
+      const chain = mountChain(route.chain, mount)
+      const path = chain.prefix + route.path.slice(route.chain.prefix.length)
+      return { ...route, name: `${route.operation.id} on ${route.chainId} of ${mount.portal}`, chain, path }
+    })
 }
 
 export function routesIn(contract: object): Route[] {

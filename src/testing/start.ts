@@ -7,9 +7,9 @@ import { z } from 'zod'
 import type { Domain } from '../api/domain.ts'
 import { bankingDomains } from '../banking/index.ts'
 import { type Client, createClient } from '../client/index.ts'
-import { loadConfiguration } from '../config/index.ts'
+import { loadConfiguration, portalMounts } from '../config/index.ts'
 import { type Database, openDatabase } from '../database/index.ts'
-import { addMs, type Clock, type Portal } from '../kernel/index.ts'
+import { addMs, type Clock, type FixedPortal } from '../kernel/index.ts'
 import { startServer } from '../main.ts'
 import { systemClock } from '../platform/runtime/index.ts'
 import { createLogger } from '../platform/telemetry/index.ts'
@@ -33,7 +33,7 @@ export interface TestMail {
 }
 
 /** The methods of a typed client that `stepUp` uses. */
-export type StepUpClient = Pick<Client<Portal>, 'sendStepUpCode' | 'stepUp'>
+export type StepUpClient = Pick<Client<FixedPortal>, 'sendStepUpCode' | 'stepUp'>
 
 /** The command that a step-up confirms. */
 export interface StepUpPurpose {
@@ -63,7 +63,12 @@ export interface TestPortico<Added extends readonly object[] = []> {
   /** Returns the newest matching mail to an address. Waits up to ten seconds. */
   mailTo(address: string, matches?: RegExp): Promise<TestMail>
   /** Creates a typed client without a sign-in. */
-  clientOf<const P extends Portal>(portal: P): Client<P, Added>
+  clientOf<const P extends FixedPortal>(portal: P): Client<P, Added>
+  /**
+   * Creates a typed client without a sign-in, for a portal that `settings.portals` declares. `accessCode` is the plain text of one
+   * of its `accessCodes`.
+   */
+  clientOfAdditional(portal: string, accessCode: string): Client<'CONSUMER', Added>
   /** Signs in a consumer, such as `owner@demo.test`. Steps up, unless `mfa.binding` is `purpose`. */
   signInConsumer(email: string): Promise<Client<'CONSUMER', Added>>
   /** Signs in an operator, such as `operator@demo.test`. Steps up, unless `mfa.binding` is `purpose`. */
@@ -145,7 +150,7 @@ export async function startTestGateway<const Added extends readonly object[] = [
   }
   const mailTo = (address: string, matches = /(?:)/): Promise<TestMail> =>
     newestMail(({ to, text }) => to === address && matches.test(text), `to ${address} matches ${matches}`)
-  const clientOf = <const P extends Portal>(portal: P): Client<P, Added> =>
+  const clientOf = <const P extends FixedPortal>(portal: P): Client<P, Added> =>
     createClient({
       baseUrl: url,
       portal,
@@ -154,6 +159,12 @@ export async function startTestGateway<const Added extends readonly object[] = [
       now: () => clock.now(),
       ...(contract && { contract }),
     })
+  const clientOfAdditional = (portal: string, accessCode: string): Client<'CONSUMER', Added> => {
+    const mount = portalMounts(configuration.portals).find((each) => each.portal === portal)
+    if (!mount) throw new TypeError(`the configuration declares no portal ${portal}`)
+    const options = { baseUrl: url, edgeHeaders: true, now: () => clock.now(), ...(contract && { contract }) }
+    return createClient({ ...options, portal: 'CONSUMER', mount, accessCode })
+  }
   const codeFor = async (
     email: string,
     wanted: 'login-code' | 'step-up-code' | 'registration-code',
@@ -166,7 +177,7 @@ export async function startTestGateway<const Added extends readonly object[] = [
     await client.sendStepUpCode({ body: { mfaMethod: 'EMAIL', ...named } })
     await client.stepUp({ body: { mfaMethod: 'EMAIL', code: await codeFor(email, 'step-up-code'), ...named } })
   }
-  const enter = async (client: StepUpClient & Pick<Client<Portal>, 'signIn'>, email: string) => {
+  const enter = async (client: StepUpClient & Pick<Client<FixedPortal>, 'signIn'>, email: string) => {
     await client.signIn({ email, password: developmentPassword, code: () => codeFor(email, 'login-code') })
     if (configuration.mfa.binding === 'session') await stepUp(client, email)
   }
@@ -190,6 +201,7 @@ export async function startTestGateway<const Added extends readonly object[] = [
     runJob: (name, payload = {}) => running.runJob(name, payload),
     mailTo,
     clientOf,
+    clientOfAdditional,
     signInConsumer: async (email) => {
       const client = clientOf('CONSUMER')
       await enter(client, email)

@@ -72,6 +72,11 @@ export class World {
     this.#samples = samples
   }
 
+  /** For suites that need no other account of the development seed. */
+  static of(gateway: Gateway, accounts: Accounts, samples: Samples): World {
+    return new World(gateway, accounts, samples)
+  }
+
   /** `member@demo.test` becomes the viewer. */
   static async open(gateway: Gateway, samples: Samples): Promise<World> {
     const owner = await gateway.signIn('owner@demo.test')

@@ -3,6 +3,7 @@ import { passThroughOf } from '../../src/compose/pass-through.ts'
 import { passThroughSettings } from '../../src/config/backends.ts'
 import { ConfigurationError } from '../../src/config/index.ts'
 import { bankingCatalogue } from '../../src/contract/index.ts'
+import { testSettings } from '../harness/settings.ts'
 
 const policy = {
   caller: 'account',
@@ -12,11 +13,12 @@ const policy = {
   rate: 'general',
 } as const
 const url = 'http://127.0.0.1:9000'
+const { portals } = testSettings({})
 const legacy = { prefix: '/web/v1/consumer/legacy', url, policy }
 
 function errorsOf(prefixes: object[]): readonly string[] {
   try {
-    passThroughOf({ passThrough: passThroughSettings.parse(prefixes), publicUrl: url }, bankingCatalogue)
+    passThroughOf({ passThrough: passThroughSettings.parse(prefixes), publicUrl: url, portals }, bankingCatalogue)
     return []
   } catch (error) {
     if (error instanceof ConfigurationError) return error.errors
@@ -32,7 +34,7 @@ describe('the pass-through prefixes of the configuration', () => {
     const other = { ...legacy, prefix: '/web/v1/system/legacy-reports/v2', policy: { ...policy, workspace: 'none' } }
     const named = { ...legacy, prefix: '/api/v1/consumer/legacy', name: 'machines', methods: ['GET', 'POST'] }
     const passThrough = passThroughSettings.parse([legacy, other, named])
-    const found = passThroughOf({ passThrough, publicUrl: url }, bankingCatalogue)
+    const found = passThroughOf({ passThrough, publicUrl: url, portals }, bankingCatalogue)
     expect(found.map(({ route }) => [route.operation.id, route.chainId, [...route.methods]])).toEqual([
       ['passThrough.legacy', 'consumer', ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']],
       ['passThrough.legacyReportsV2', 'system', ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']],

@@ -1,6 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { listWallets } from '../../src/banking/wallets/contract.ts'
 import { probe } from '../../src/conformance/probe.ts'
+import { chains } from '../../src/kernel/index.ts'
 
 afterEach(() => vi.unstubAllGlobals())
 
@@ -17,6 +18,6 @@ test('a target whose rate limit does not clear is retried for two minutes, then 
     waited += milliseconds
   }
   const target = { url: 'http://limits.test', accessCodes: {}, edgeHeaders: false, requestId: () => 'one', pause }
-  expect(await probe(target, listWallets, 'consumer', {})).toBeNull()
+  expect(await probe(target, listWallets, { chainId: 'consumer', chain: chains.consumer }, {})).toBeNull()
   expect(waited).toBe(100_000)
 })

@@ -3,6 +3,7 @@ import { catalogue } from '../../src/contract/index.ts'
 import { createRouter } from '../../src/gateway/pipeline/router.ts'
 import { type AuditEntry, auditMismatches, type ExpectedAudit, toExpectedAudit } from './audit-entry.ts'
 import type { Answer, Call } from './http.ts'
+import { merchant } from './merchant-portal.ts'
 
 /** Not audited: these only start a flow or return a number. */
 const unaudited = new Set([
@@ -34,7 +35,7 @@ const unaudited = new Set([
   'recharges.quote',
 ])
 
-const route = createRouter(catalogue)
+const route = createRouter(catalogue, [], [{ ...merchant, offers: () => true }])
 
 const lines = `
   SELECT outcome || ' ' || action || ' ' || request_id AS command, actor_biz_id AS actor, client_ip AS "clientIp",

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { Call, type IncomingRequest } from '../../src/gateway/pipeline/call.ts'
 import { Headers } from '../../src/gateway/pipeline/headers.ts'
-import { type Operation, toInstant } from '../../src/kernel/index.ts'
+import { chains, type Operation, toInstant } from '../../src/kernel/index.ts'
 
 export function headersOf(headers: Record<string, string>): Headers {
   return new Headers({ headers, rawHeaders: Object.entries(headers).flat() })
@@ -12,6 +12,7 @@ export function arrivedCall(operation: Operation, logged: Partial<IncomingReques
   return new Call({
     operation,
     chainId: 'consumer',
+    chain: chains[logged.chainId ?? 'consumer'],
     params: {},
     method: operation.method,
     path: operation.path,

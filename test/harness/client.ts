@@ -1,10 +1,10 @@
 import { type Client, type ClientFrame, type ClientOptions, createClient } from '../../src/client/index.ts'
-import type { Portal } from '../../src/kernel/index.ts'
+import type { FixedPortal } from '../../src/kernel/index.ts'
 import type { Portico } from './portico.ts'
 import { recordSealed } from './recording/observe.ts'
 import { codeIn } from './sign-in.ts'
 
-const accessCodes: Record<Portal, string> = { CONSUMER: 'consumer-dev', SYSTEM: 'system-dev' }
+const accessCodes: Record<FixedPortal, string> = { CONSUMER: 'consumer-dev', SYSTEM: 'system-dev' }
 const password = 'Portico-demo-2026'
 
 /** Lets `stop` check the audit entries of each exchange. */
@@ -27,7 +27,7 @@ function watchedFetch(portico: Portico): typeof fetch {
 }
 
 /** Behaves like a browser behind the edge, and records exchanges. */
-export function clientOf<const P extends Portal>(
+export function clientOf<const P extends FixedPortal>(
   portico: Portico,
   portal: P,
   options: Partial<ClientOptions<P>> = {},
@@ -49,7 +49,7 @@ export function clientOf<const P extends Portal>(
 /** Uses the mailed code, and steps up. */
 export async function signInAs(
   portico: Portico,
-  client: ClientFrame & Pick<Client<Portal>, 'sendStepUpCode' | 'stepUp'>,
+  client: ClientFrame & Pick<Client<FixedPortal>, 'sendStepUpCode' | 'stepUp'>,
   email: string,
 ): Promise<void> {
   await client.signIn({ email, password, code: async () => codeIn((await portico.mailTo(email, 'login-code')).text) })

@@ -1,4 +1,5 @@
 import * as kit from '../../src/testing/http.ts'
+import { merchant, merchantCode } from './merchant-portal.ts'
 
 export interface Answer {
   status: number
@@ -31,6 +32,7 @@ export function send(baseUrl: string, method: string, path: string, call: Call =
   return kit.send(baseUrl, method, path, {
     headers: {
       'x-client-hash': clientHash,
+      ...(path.startsWith(`/web/v1/${merchant.prefix}/`) && { 'x-portal-access-code': merchantCode }),
       ...(call.token && { authorization: `Bearer ${call.token}` }),
       ...(call.workspace && { 'x-workspace-id': call.workspace }),
       ...call.headers,

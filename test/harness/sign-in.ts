@@ -35,7 +35,7 @@ export async function signInOnly(
   email = 'owner@demo.test',
   headers: Record<string, string> = {},
   password = developmentPassword,
-  portal = portalOf(email),
+  portal: 'consumer' | 'system' | 'merchant' = portalOf(email),
 ): Promise<Session> {
   const step = (path: string, body: object) => post(portico, `/web/v1/${portal}/auth/login/${path}`, { body, headers })
   const { sessionId } = await step('initiate', { email, password })
@@ -49,7 +49,7 @@ export async function stepUp(
   token: string,
   email = 'owner@demo.test',
   headers: Record<string, string> = {},
-  portal = portalOf(email),
+  portal: 'consumer' | 'system' | 'merchant' = portalOf(email),
 ): Promise<void> {
   const step = (path: string, body: object) =>
     post(portico, `/web/v1/${portal}/security/step-up${path}`, { body, headers, token })

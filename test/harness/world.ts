@@ -18,7 +18,7 @@ function toHarnessCall({ headers = {}, body }: Call) {
   }
 }
 
-function toGateway(portico: Portico): Gateway {
+export function toGateway(portico: Portico): Gateway {
   return {
     get url() {
       return portico.url

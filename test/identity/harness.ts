@@ -7,6 +7,7 @@ import * as auth from '../../src/identity/login/contract.ts'
 import {
   type AccountId,
   type Caller,
+  chains,
   type Instant,
   type Operation,
   type Permission,
@@ -115,6 +116,7 @@ export async function harness(
       memberEmail: async () => undefined,
     },
     findTicketOperation: () => undefined,
+    chainsOf: (operation) => operation.chains.map((id) => chains[id]),
     suspendCredentials: async () => ({}),
     applyProviderRights: async () => undefined,
     holdPayouts: async () => undefined,

@@ -23,7 +23,11 @@ export function rowsOf(node: Node, setting: string, path: string[] | null, defau
   const children = childrenOf(node)
   if (areAlike(children)) {
     const [first] = children
-    return first ? below(`${setting}.<${children.map(([name]) => name).join(' | ')}>`, first[1], first[0]) : []
+    const { additionalProperties: others } = node
+    return [
+      ...(first ? below(`${setting}.<${children.map(([name]) => name).join(' | ')}>`, first[1], first[0]) : []),
+      ...(typeof others === 'object' ? below(`${setting}.<name>`, others, null) : []),
+    ]
   }
   if (children.length > 0) {
     const rows = children.flatMap(([name, child]) => below(`${setting}.${name}`, child, name))

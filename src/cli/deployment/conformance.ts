@@ -1,7 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { catalogueOf, loadConfigured } from '../../compose/extensions.ts'
+import { additionalPortals } from '../../compose/portals/additional.ts'
 import { loadConfiguration } from '../../config/index.ts'
 import { checkDeployment, type Result } from '../../conformance/index.ts'
+import type { AdditionalPortal } from '../../gateway/index.ts'
 import { systemIds } from '../../platform/runtime/index.ts'
 import { type Command, type CommandContext, UsageError } from '../command.ts'
 import { progressBar } from '../progress.ts'
@@ -14,6 +16,7 @@ const targetOptions = {
   target: { type: 'string' },
   'consumer-code': { type: 'string' },
   'system-code': { type: 'string' },
+  'portal-code': { type: 'string', multiple: true },
   'no-edge-headers': { type: 'boolean' },
 } as const
 
@@ -25,6 +28,7 @@ export const conformance: Command = {
     '  --target URL               the portal listener (http://127.0.0.1:8080)',
     '  --consumer-code CODE       access code of the CONSUMER portal (consumer-dev)',
     '  --system-code CODE         access code of the SYSTEM portal (system-dev)',
+    '  --portal-code NAME=CODE    access code of a portal that the configuration declares; repeat it for each',
     '  --no-edge-headers          omit CF-* and X-Forwarded-Proto: an edge in front of the target sets them',
     '',
     'Sends about 2,700 requests that the target must refuse, so nothing changes there. Waits up to two minutes for each',
@@ -62,18 +66,38 @@ async function checkTarget(
   const SYSTEM = text(values['system-code']) ?? 'system-dev'
   const url = text(values.target) ?? 'http://127.0.0.1:8080'
   if (!/^https?:\/\//.test(url) || !URL.canParse(url)) throw new UsageError(`--target must be a URL, not '${url}'`)
-  const { domains: loaded } = await loadConfigured(domains, loadConfiguration(variables, domains))
-  const { operations } = catalogueOf(loaded)
+  const settings = loadConfiguration(variables, domains)
+  const { domains: loaded } = await loadConfigured(domains, settings)
+  const catalogue = catalogueOf(loaded)
+  const additional = additionalPortals(settings, catalogue)
   const target = {
     url,
-    accessCodes: { ...(CONSUMER && { CONSUMER }), ...(SYSTEM && { SYSTEM }) },
+    additional,
+    accessCodes: {
+      ...(CONSUMER && { CONSUMER }),
+      ...(SYSTEM && { SYSTEM }),
+      ...readCodes(values['portal-code'], additional),
+    },
     edgeHeaders: values['no-edge-headers'] !== true,
     requestId: () => systemIds.next(),
     pause,
   }
-  const results = await checkDeployment(target, operations, progressBar(stderr))
+  const results = await checkDeployment(target, catalogue.operations, progressBar(stderr))
   print({ checks: results }, `${'check'.padEnd(width)} count  result\n${results.map(line).join('\n')}\n`)
   return results.every(({ findings }) => findings.length === 0) ? 0 : 1
+}
+
+/** Throws a UsageError for a portal that the configuration does not declare. */
+function readCodes(values: unknown, additional: readonly AdditionalPortal[]): Record<string, string> {
+  const texts = Array.isArray(values) ? values.map(String) : []
+  return Object.fromEntries(
+    texts.map((each) => {
+      const [name = '', code = ''] = each.split(/=(.*)/s)
+      if (!additional.some(({ portal }) => portal === name) || code === '')
+        throw new UsageError(`--portal-code must be NAME=CODE with a portal of the configuration, not '${name}'`)
+      return [name, code]
+    }),
+  )
 }
 
 function text(value: unknown): string | undefined {

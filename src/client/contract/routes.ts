@@ -1,5 +1,5 @@
 import { resources } from '../../contract/resources.ts'
-import { type ChainId, chains, type Operation, operationsIn } from '../../kernel/index.ts'
+import { type ChainId, chains, mountChain, type Operation, operationsIn, type PortalMount } from '../../kernel/index.ts'
 import type { CallableOperation } from '../portal/operation.ts'
 import type { Route } from '../routes.ts'
 
@@ -10,7 +10,11 @@ export interface NamedRoute extends Route {
 }
 
 /** Uses the first chain that serves an operation. Omits WebSockets and SCIM. Throws TypeError for duplicate names. */
-export function listRoutes(preference: readonly ChainId[], added: readonly object[] = []): NamedRoute[] {
+export function listRoutes(
+  preference: readonly ChainId[],
+  added: readonly object[] = [],
+  mount: PortalMount | null = null,
+): NamedRoute[] {
   const all = [...Object.values(resources), ...added].flatMap(operationsIn)
   const names = new Set<string>()
   for (const [name] of all) {
@@ -21,7 +25,7 @@ export function listRoutes(preference: readonly ChainId[], added: readonly objec
     const chainId = preference.find((each) => operation.chains.includes(each))
     // Platforms have their own API for WebSockets.
     const isCallable = operation.reply !== 'socket' && operation.protocol === undefined
-    return chainId && isCallable ? [{ name, operation, chain: chains[chainId] }] : []
+    return chainId && isCallable ? [{ name, operation, chain: mountChain(chains[chainId], mount) }] : []
   })
 }
 

@@ -62,7 +62,13 @@ export function createFrame<M extends SessionMode, Calls extends object>(
   callsOf: (view: FrameView<M>) => Calls,
 ): Framed<M, Calls> {
   const { now = Date.now, onSignedOut = () => undefined } = options
-  const part = session({ portal, clientHash: options.clientHash ?? null, now, onSignedOut, caller: () => caller })
+  const part = session({
+    portal: options.mount?.portal ?? portal,
+    clientHash: options.clientHash ?? null,
+    now,
+    onSignedOut,
+    caller: () => caller,
+  })
   const settings = resolveOptions({ ...options, session: part.mode })
   const ports: CallerPorts = {
     settings,

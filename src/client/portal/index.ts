@@ -3,7 +3,7 @@
  * gives these functions its operations as plain data, so that a bundler omits the operations and parts that a page does not
  * use. Start reading with `frame.ts`.
  */
-import type { Chain, ChainId, Portal } from '../../kernel/index.ts'
+import { type Chain, type ChainId, type FixedPortal, mountChain } from '../../kernel/index.ts'
 import type { ChannelFeature } from '../channel/handshake.ts'
 import { buildSocketProtocols, type SocketOptions } from '../headers.ts'
 import type { AnyArgs } from '../operation-types.ts'
@@ -41,12 +41,12 @@ export type * from './public-types.ts'
 type AnyMethod = (args: never) => Promise<unknown>
 
 /** An operation of a portal. `Method` is the type of its method in the client with all methods. */
-export interface PortalOperation<P extends Portal, Method extends AnyMethod> extends CallableOperation {
+export interface PortalOperation<P extends FixedPortal, Method extends AnyMethod> extends CallableOperation {
   /** Only a type. */
   readonly types?: { portal: P; method: Method }
 }
 
-export interface PortalCalls<P extends Portal> {
+export interface PortalCalls<P extends FixedPortal> {
   /** Calls an operation. Resolves with its data. */
   call<Method extends AnyMethod>(operation: PortalOperation<P, Method>, ...args: Parameters<Method>): ReturnType<Method>
 }
@@ -58,7 +58,7 @@ interface Viewed<M extends SessionMode> {
   readonly [viewOf]: FrameView<M>
 }
 
-export type PortalClient<P extends Portal, M extends SessionMode> = Framed<M, PortalCalls<P> & Viewed<M>>
+export type PortalClient<P extends FixedPortal, M extends SessionMode> = Framed<M, PortalCalls<P> & Viewed<M>>
 
 /** With `secureChannel()`. A page that seals no call omits its code, and must say so. */
 type Sealing = { seal: 'none'; secureChannel?: undefined } | { seal?: SealRule; secureChannel: ChannelFeature }
@@ -74,16 +74,16 @@ export type PortalClientOptions<M extends SessionMode> = Omit<PortalOptions, 'se
   }
 
 /** @internal */
-export function createPortalClient<P extends Portal, M extends SessionMode>(
+export function createPortalClient<P extends FixedPortal, M extends SessionMode>(
   portal: P,
   chains: Partial<Record<ChainId, Chain>>,
   options: PortalClientOptions<M>,
 ): PortalClient<P, M> {
-  const { session, secureChannel = null, onStepUp: stepUp = null, passkeys = null } = options
+  const { session, secureChannel = null, onStepUp: stepUp = null, passkeys = null, mount = null } = options
   if (!secureChannel && options.seal !== 'none') throw new TypeError("pass secureChannel, or seal: 'none'")
   const routeOf = (operation: CallableOperation): Route | undefined => {
     const chain = chains[operation.chains[0]]
-    return chain && { operation, chain }
+    return chain && { operation, chain: mountChain(chain, mount) }
   }
   const frame = { portal, options, routeOf, session, secureChannel, stepUp, passkeys, parts: {} }
   return createFrame(frame, (view) => ({

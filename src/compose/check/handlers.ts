@@ -8,7 +8,7 @@ import { countryPorts } from '../../platform/countries.ts'
 import { systemClock, systemIds, systemRandomness } from '../../platform/runtime/index.ts'
 import { createLogger } from '../../platform/telemetry/index.ts'
 import { declarationPorts } from '../catalogue.ts'
-import { linksOf } from '../identity.ts'
+import { signInUrlOf } from '../identity.ts'
 import { partErrors } from './parts.ts'
 
 /** A port was used that exists only in a running process, or whose part of the configuration is invalid. */
@@ -92,7 +92,7 @@ function portsFor(domain: LoadedDomain, { configuration, catalogue, words, setti
     randomness: systemRandomness,
     logger: createLogger('silent').child({ domain: name }),
     ...countryPorts,
-    signInUrl: (portal: Portal) => linksOf(configuration, portal).signIn,
+    signInUrl: (portal: Portal) => signInUrlOf(configuration, portal),
     use: (used: string) => unavailablePort(`use(${used})`),
   }
   // The proxy returns a value for every port, so the cast holds.

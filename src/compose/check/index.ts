@@ -19,6 +19,7 @@ import {
   withDomainLimits,
 } from '../extensions.ts'
 import { operationsBelow, passThroughOf } from '../pass-through.ts'
+import { additionalPortals, withPortals } from '../portals/additional.ts'
 import { checkHandlers } from './handlers.ts'
 import { inOrderOfUse } from './parts.ts'
 
@@ -54,7 +55,8 @@ export async function checkConfiguration(
   // Domains that cannot be off are missing in the enabled ones.
   const domains = (await attempt(() => enabledDomains(all, settings))) ?? all
   if (isComplete) await attempt(() => inOrderOfUse(domains))
-  const { catalogue, errors: catalogueErrors } = joinDomains(domains)
+  const { catalogue: joined, errors: catalogueErrors } = joinDomains(domains)
+  const catalogue = withPortals(joined, settings)
   errors.push(...catalogueErrors)
   const limited = isComplete ? await attempt(() => withDomainLimits(settings, catalogue)) : undefined
   await attempt(() => assertBackends(domains, catalogue, settings))
@@ -63,7 +65,8 @@ export async function checkConfiguration(
   const passThrough = (await attempt(() => passThroughOf(settings, catalogue))) ?? []
   await attempt(() => assertPresent(domains, settings, operationsBelow(passThrough)))
   await attempt(() => mailTextsOf(domains))
-  const words = await attempt(() => wordsOf(catalogue, domains))
+  await attempt(() => additionalPortals(settings, catalogue))
+  const words = await attempt(() => wordsOf(catalogue, domains, settings))
   const parsed = readSettings(domains, settings)
   const handlers = await checkHandlers(domains, {
     configuration: settings,

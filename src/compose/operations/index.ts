@@ -1,8 +1,9 @@
 import type { TrialState } from '../../backends/index.ts'
 import { packageVersion } from '../../config/env.ts'
-import { hasAppCode, portalNames } from '../../config/index.ts'
+import { portalNames } from '../../config/index.ts'
 import {
-  appFolders,
+  appNameOf,
+  appUrls,
   buildSecurityHeaders,
   createOperationsApp,
   type ExplainLog,
@@ -19,15 +20,7 @@ import {
   type Traffic,
 } from '../../gateway/index.ts'
 import { countOpenSessions } from '../../identity/index.ts'
-import {
-  type HandlerTable,
-  type Instant,
-  isRecord,
-  type Portal,
-  portals,
-  toIso,
-  toIsoOrNull,
-} from '../../kernel/index.ts'
+import { type HandlerTable, type Instant, isRecord, toIso, toIsoOrNull } from '../../kernel/index.ts'
 import type { OrderType } from '../../ledger/contract.ts'
 import { countWaitingOrders } from '../../ledger/index.ts'
 import { formatHead, readHead } from '../../platform/audit/index.ts'
@@ -115,20 +108,13 @@ function readStatus(parts: Pick<Parts, 'infrastructure' | 'domains' | 'metrics'>
   return gatherStatus(replicas, () => readShared(parts))
 }
 
-function linksOf({ publicUrl, portals: byPortal, reference }: Parts['settings']) {
-  const apps = portals.filter((portal) => hasAppCode(byPortal[portal]))
+function linksOf({ publicUrl, portals, reference }: Parts['settings']) {
+  const apps = appUrls({ publicUrl, portals })
   return [
-    ...apps.map((portal) => {
-      const url = new URL(`/${appFolders[portal]}`, publicUrl)
-      const [host] = byPortal[portal].hosts
-      if (host !== undefined) url.hostname = host
-      return { href: url.href, text: appNames[portal] }
-    }),
+    ...[...apps].map(([portal, href]) => ({ href, text: appNameOf(portals, portal) })),
     ...(reference.enabled ? [{ href: `${publicUrl.replace(/\/$/, '')}/docs`, text: 'API reference' }] : []),
   ]
 }
-
-const appNames: Readonly<Record<Portal, string>> = { CONSUMER: 'Consumer portal', SYSTEM: 'Operator console' }
 
 function answerQuestions(parts: OperationsParts, startedAt: Instant): void {
   const { replicas, infrastructure, metrics, isGateway, domains, probes, isDraining, explain } = parts

@@ -5,7 +5,7 @@ import type { Configuration } from '../schema.ts'
 import { Secret } from '../values.ts'
 
 /** A reload applies these settings. */
-const reloaded = /^(backends|limits|portals\.(CONSUMER|SYSTEM)\.limits)(\.|$)/
+const reloaded = /^(backends|limits|portals\.\w+\.limits)(\.|$)/
 
 /** Values that come from variables, or from the files that they name. */
 const variables: Readonly<Record<string, VariableName>> = {

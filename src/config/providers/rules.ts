@@ -1,7 +1,8 @@
-import type { PortalConfiguration } from '../portals.ts'
+import { hasWorkspaces } from '../../kernel/index.ts'
+import type { PortalConfiguration } from '../portals/settings.ts'
 import type { ProviderConfiguration } from './settings.ts'
 
-type Portals = Readonly<Record<'CONSUMER' | 'SYSTEM', Pick<PortalConfiguration, 'identityProviders' | 'links'>>>
+type Portals = Readonly<Record<string, Pick<PortalConfiguration, 'identityProviders' | 'links'>>>
 
 export function providerErrors({
   portals,
@@ -19,7 +20,7 @@ export function providerErrors({
       ...identityProviders.flatMap((provider, index) => [
         ...duplicateErrors(`${path}.${index}`, provider, identityProviders.slice(0, index)),
         ...errorsOf(`${path}.${index}`, provider),
-        ...(portal !== 'SYSTEM' && provider.groups !== undefined
+        ...(hasWorkspaces(portal) && provider.groups !== undefined
           ? [`${path}.${index}.groups: only operators have roles; remove it`]
           : []),
         // They propose new permissions.

@@ -1,6 +1,6 @@
 import cors from 'cors'
 import { headers } from '../../contract/headers.ts'
-import { chains, findChain, portalOfChain } from '../../kernel/index.ts'
+import { type FindChain, portalOfChain } from '../../kernel/index.ts'
 import type { IncomingMessage, ServerResponse } from '../../platform/runtime/index.ts'
 import type { AllowedOrigins } from '../pipeline/origins.ts'
 
@@ -36,12 +36,12 @@ export interface Cors {
  * Cross-Origin Resource Sharing (WHATWG Fetch) for the pages in `portals.<portal>.origins`. Only portals have pages. A request
  * with a token is sent without credentials, so only cookie mode gets `Access-Control-Allow-Credentials`.
  */
-export function createCors(origins: Pick<AllowedOrigins, 'allows'>): Cors {
+export function createCors(origins: Pick<AllowedOrigins, 'allows'>, findChain: FindChain): Cors {
   const isAllowed = (request: IncomingMessage): boolean => {
     const { origin } = request.headers
     if (origin === undefined) return false
     const [path = ''] = (request.url ?? '').split('?', 1)
-    const chain = chains[findChain(path)]
+    const { chain } = findChain(path)
     return chain.perimeter !== 'machine' && origins.allows(origin, portalOfChain(chain))
   }
   // The middleware compares nothing, because `isAllowed` has.

@@ -1,6 +1,6 @@
 import type { ErrorRequestHandler } from 'express'
 import type { Logger } from 'pino'
-import { fallbackLocale, findChain, Refusal } from '../../kernel/index.ts'
+import { type FindChain, fallbackLocale, Refusal } from '../../kernel/index.ts'
 import { closeIfBodyUnread } from './connection.ts'
 import type { ResponseWriter } from './response-writer.ts'
 
@@ -12,7 +12,11 @@ export function toRefusal(error: unknown, isUnavailable: (error: unknown) => boo
 }
 
 /** The response contains no detail of the error. */
-export function createErrorHandler(responses: ResponseWriter, logger: Logger): ErrorRequestHandler {
+export function createErrorHandler(
+  responses: ResponseWriter,
+  logger: Logger,
+  findChain: FindChain,
+): ErrorRequestHandler {
   return (error, request, response, _next) => {
     logger.error({ err: error }, 'error outside the pipeline')
     if (response.headersSent) {
@@ -21,7 +25,12 @@ export function createErrorHandler(responses: ResponseWriter, logger: Logger): E
     }
     closeIfBodyUnread(request, response)
     const refusal = new Refusal('SYSTEM.INTERNAL_ERROR', { cause: error })
-    const context = { chainId: findChain(request.path), locale: fallbackLocale, limit: null, idempotencyKey: null }
+    const context = {
+      chainId: findChain(request.path).chainId,
+      locale: fallbackLocale,
+      limit: null,
+      idempotencyKey: null,
+    }
     responses.write(response, '', responses.renderRefusal(refusal, context))
   }
 }

@@ -5,7 +5,7 @@ import { headers as knownHeaders } from '../../contract/headers.ts'
 import {
   type Clock,
   chains,
-  findChain,
+  type FindChain,
   type Ids,
   parseLocale,
   type Refusal,
@@ -37,6 +37,7 @@ import type { UpgradeHandler } from './server.ts'
 
 export interface RequestHandlerPorts {
   router: Router
+  findChain: FindChain
   stages: readonly Stage[]
   limitUncounted: LimitUncounted
   responses: ResponseWriter
@@ -82,7 +83,7 @@ async function handlePreflight(
   response: HttpResponse,
 ): Promise<void> {
   const stopTimer = ports.metrics.startRequest()
-  const [context, requestId] = [toUnmatched(request), requestIdOf(request, ports.ids)]
+  const [context, requestId] = [toUnmatched(ports, request), requestIdOf(request, ports.ids)]
   const exceeded = await limitRefusal(ports, context, null)
   const refusal = exceeded && sendRefusal(ports, request, response, { context, requestId, refusal: exceeded })
   if (!refusal) cors.respond(request, response)
@@ -122,7 +123,7 @@ async function handleRequest(
     isAbandoned = client.isGone
     if (!isAbandoned) await sendReply(ports, response, call, upgrade)
   } catch (error) {
-    const context = call ?? toUnmatched(request)
+    const context = call ?? toUnmatched(ports, request)
     refusal = toRefusal(error, ports.isUnavailable)
     if (!(context instanceof Call && context.isCounted)) refusal = await limitRefusal(ports, context, refusal)
     if (!(context instanceof Call)) unmatched = { ...toUnmatchedFacts(request, context), receivedAt: ports.clock.now() }
@@ -162,9 +163,9 @@ function toCall({ router, clock }: RequestHandlerPorts, request: IncomingMessage
   const peer = request.socket.remoteAddress
   // A reset socket has no remote address, and nobody would receive the response.
   if (peer === undefined) throw clientDisconnected()
-  const { operation, chainId, params, below = null } = router(method, path)
+  const { operation, chainId, chain, params, below = null } = router(method, path)
   const [body, receivedAt] = [request, clock.now()]
-  const facts = { operation, chainId, params, below, method, path, query, headers, peer }
+  const facts = { operation, chainId, chain, params, below, method, path, query, headers, peer }
   return new Call({ ...facts, requestId, client, body, receivedAt, handshake })
 }
 
@@ -193,15 +194,18 @@ async function sendReply(
 
 const scimPrefix = `${chains.systemApi.prefix}/scim/`
 
-function toUnmatched(request: IncomingMessage): UnmatchedRequest & RefusalContext {
+function toUnmatched(
+  { findChain }: Pick<RequestHandlerPorts, 'findChain'>,
+  request: IncomingMessage,
+): UnmatchedRequest & RefusalContext {
   const { path } = splitUrl(request.url ?? '')
-  const chainId = findChain(path)
+  const { chainId, chain } = findChain(path)
   const isScim = path.startsWith(scimPrefix)
   const headers = new Headers(request)
-  const locale = parseLocale(headers.informative(localeHeaderOf(chains[chainId])))
+  const locale = parseLocale(headers.informative(localeHeaderOf(chain)))
   const peer = request.socket.remoteAddress ?? ''
   const client = { headers, peer, edgeTrusted: false, clientIp: peer }
-  return { chainId, isScim, locale, limit: null, idempotencyKey: null, ...client }
+  return { chainId, chain, isScim, locale, limit: null, idempotencyKey: null, ...client }
 }
 
 /** The refusal of the address limit takes precedence. */
@@ -300,7 +304,7 @@ async function admitToPage(
   response: ServerResponse,
   limit = ports.limitUncounted,
 ): Promise<boolean> {
-  const context = toUnmatched(request)
+  const context = toUnmatched(ports, request)
   const refusal = await limitRefusal(ports, context, null, limit)
   if (refusal) sendRefusal(ports, request, response, { context, requestId: requestIdOf(request, ports.ids), refusal })
   return refusal === null

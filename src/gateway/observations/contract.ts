@@ -3,7 +3,7 @@ import { bizId, id, text, timestamp } from '../../contract/fields.ts'
 import { interval, isForward, page } from '../../contract/lists.ts'
 import type { Permissions } from '../../contract/permissions.ts'
 import { operator } from '../../contract/policies.ts'
-import { cursorPattern, operation, portals } from '../../kernel/index.ts'
+import { cursorPattern, operation } from '../../kernel/index.ts'
 
 export const summary = 'The gateway’s decisions about requests, and the state of the deployment, for operators.'
 
@@ -242,7 +242,7 @@ export const readOverview = operation({
     ledger: LedgerState.nullable().meta({ description: 'Null without a check, and if the store did not answer.' }),
     audit: AuditState,
     sessions: z
-      .array(z.object({ portal: z.enum(portals), open: z.int() }))
+      .array(z.object({ portal: z.string(), open: z.int() }))
       .meta({ description: 'Open sessions by portal.' }),
     queues: z.array(Queue).meta({ description: 'Only those that the caller can list.' }),
   }),

@@ -1,5 +1,5 @@
 import type { Request, RequestHandler, Response } from 'express'
-import { type Portal, portals, Refusal } from '../../kernel/index.ts'
+import { type Portal, Refusal } from '../../kernel/index.ts'
 import { readUpTo } from '../../platform/http-client.ts'
 import { closeIfBodyUnread } from '../http/connection.ts'
 import { buildSecurityHeaders } from '../http/security-headers.ts'
@@ -14,6 +14,7 @@ interface LogoutNotice {
 }
 
 export interface ProviderPages {
+  portals: readonly Portal[]
   /** The pages to which sign-ins can return. Undefined for an unknown provider. */
   pagesOf(portal: Portal, providerId: string): readonly string[] | undefined
   /** Ends sessions. Rejects with a Refusal. */
@@ -23,7 +24,7 @@ export interface ProviderPages {
   admit(request: Request, response: Response): Promise<boolean>
 }
 
-const path = /^\/identity-providers\/([a-z]+)\/([a-z0-9][a-z0-9-]{0,31})\/(callback|logout)$/
+const path = /^\/identity-providers\/([a-z][a-z0-9_]*)\/([a-z0-9][a-z0-9-]{0,31})\/(callback|logout)$/
 
 /** The parameters of RFC 6749, 4.1.2 and RFC 9207. The front end needs no other ones, and texts could deceive a person. */
 const forwarded = ['code', 'state', 'iss', 'error'] as const
@@ -39,7 +40,7 @@ export function createProviderPages(ports: ProviderPages): RequestHandler {
   const serve = async (request: Request, response: Response): Promise<boolean> => {
     const [pathname = '', query = ''] = request.url.split('?', 2)
     const [, name = '', providerId = '', page] = path.exec(pathname) ?? []
-    const portal = portals.find((each) => each.toLowerCase() === name)
+    const portal = ports.portals.find((each) => each.toLowerCase() === name)
     const pages = portal && ports.pagesOf(portal, providerId)
     if (!portal || !pages) return false
     if (!(await ports.admit(request, response))) return true

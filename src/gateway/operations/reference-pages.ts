@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { Request, RequestHandler, Response } from 'express'
-import { matchesIfNoneMatch } from '../../kernel/index.ts'
+import { matchesIfNoneMatch, type Portal } from '../../kernel/index.ts'
 import { type JsonObject, type PageFile, referencePageFiles, referencePolicy } from '../../openapi/index.ts'
 import { closeIfBodyUnread } from '../http/connection.ts'
 import { buildSecurityHeaders } from '../http/security-headers.ts'
@@ -11,14 +11,19 @@ import { createDemoCodes, type DemoSignIn, demoCodesPath } from './demo-sign-in.
 const compress = promisify(gzip)
 
 const documentPath = '/openapi.json'
-const sealedPath = '/openapi.json?channel=sealed'
 
-/** Builds the document of the request. `isSealed`: it describes the sealed bodies of the secure channel, too. */
-export type BuildDocument = (isSealed: boolean) => Promise<JsonObject>
+/**
+ * Builds a document. `isSealed`: it describes the sealed bodies of the secure channel, too. Without a portal, it describes
+ * CONSUMER and SYSTEM.
+ */
+export type BuildDocument = (isSealed: boolean, portal: Portal | null) => Promise<JsonObject>
 
 type Send = (request: Request, response: Response) => void | Promise<void>
 
 export interface PageOptions {
+  /** The only portal that is described. Null describes all. */
+  portal?: Portal | null
+  portals?: readonly Portal[]
   /** Returns false if it has refused the request. */
   admit?: (request: Request, response: Response) => Promise<boolean>
   /** Whether `/` leads to the reference page, in development. */
@@ -30,28 +35,32 @@ export interface PageOptions {
 /** The first request builds the pages in memory, so express.static, which reads files, cannot serve them. */
 export function createReferencePages(
   build: BuildDocument,
-  { admit = async () => true, redirectsRoot = false, demo = null }: PageOptions = {},
+  { admit = async () => true, redirectsRoot = false, demo = null, portal = null, portals = [] }: PageOptions = {},
 ): RequestHandler {
   const headers = pageHeaders()
   const serveDemoCodes = demo && createDemoCodes(demo)
-  const pages = retryable(() => buildPages(build, demo))
-  const sealedPage = retryable(() => buildSealedPage(build))
+  const pages = retryable(() => buildPages(() => build(false, portal), demo))
+  const others = new Map(
+    documentsOf(portal, portals).map(({ path, ...of }) => [path, retryable(() => buildOther(build, path, of))]),
+  )
   const redirect: Send = (_request, response) => {
     response.writeHead(302, { ...headers, location: '/docs', 'content-length': 0 }).end()
   }
-  const refuseChannel: Send = (_request, response) => {
-    response.writeHead(400, { ...headers, 'content-type': 'text/plain; charset=utf-8' })
-    response.end('channel: must be sealed\n')
-  }
+  const refuseWith =
+    (reason: string): Send =>
+    (_request, response) => {
+      response.writeHead(400, { ...headers, 'content-type': 'text/plain; charset=utf-8' })
+      response.end(`${reason}\n`)
+    }
   const findResponse = async ({ method, url }: Request): Promise<Send | null> => {
     const [path = '', query] = url.split('?', 2)
     if (method !== 'GET' && method !== 'HEAD') return null
     if (redirectsRoot && path === '/') return redirect
     if (!isPagePath(path)) return null
     if (serveDemoCodes && path === demoCodesPath) return serveDemoCodes
-    const name = pageOf(path, query)
-    if (name === null) return refuseChannel
-    const page = (await (name === sealedPath ? sealedPage() : pages())).get(name)
+    const document = path === documentPath ? readDocumentQuery(query, portal, portals) : { path }
+    if ('reason' in document) return refuseWith(document.reason)
+    const page = (await (others.get(document.path) ?? pages)()).get(document.path)
     return page ? (request, response) => sendPage(page, headers, request, response) : null
   }
   const serve = async (request: Request, response: Response): Promise<boolean> => {
@@ -95,8 +104,8 @@ interface Page extends PageFile {
   compressed?: Promise<Uint8Array>
 }
 
-async function buildPages(build: BuildDocument, demo: DemoSignIn | null): Promise<Map<string, Page>> {
-  const files = [toJsonFile(documentPath, await build(false)), ...referencePageFiles(demo !== null)]
+async function buildPages(build: () => Promise<JsonObject>, demo: DemoSignIn | null): Promise<Map<string, Page>> {
+  const files = [toJsonFile(documentPath, await build()), ...referencePageFiles(demo !== null)]
   if (demo) files.push(toJsonFile('/docs/demo.json', { accounts: demo.accounts, password: demo.password }))
   return toPages(files)
 }
@@ -117,19 +126,51 @@ function toPage(file: PageFile): Page {
   return { ...file, etag: hash('sha256', file.bytes, 'base64url').slice(0, 27) }
 }
 
-async function buildSealedPage(build: BuildDocument): Promise<Map<string, Page>> {
-  return toPages([toJsonFile(sealedPath, await build(true))])
+interface Described {
+  isSealed: boolean
+  portal: Portal | null
+}
+
+/** The documents besides the one without a query. */
+function documentsOf(portal: Portal | null, portals: readonly Portal[]): (Described & { path: string })[] {
+  const named = portal === null ? portals : [portal]
+  return [portal, ...named]
+    .flatMap((each, index) =>
+      [false, true].map((isSealed) => {
+        const isNamed = index > 0
+        return { path: pathOf(isNamed ? each : null, isSealed), isSealed, portal: each }
+      }),
+    )
+    .filter(({ path }) => path !== documentPath)
+}
+
+function pathOf(portal: Portal | null, isSealed: boolean): string {
+  const query = [...(isSealed ? ['channel=sealed'] : []), ...(portal === null ? [] : [`portal=${portal}`])].join('&')
+  return query === '' ? documentPath : `${documentPath}?${query}`
+}
+
+async function buildOther(build: BuildDocument, path: string, of: Described): Promise<Map<string, Page>> {
+  return toPages([toJsonFile(path, await build(of.isSealed, of.portal))])
 }
 
 function isPagePath(path: string): boolean {
   return path === documentPath || path === '/docs' || path.startsWith('/docs/')
 }
 
-/** Returns null for a channel that no document describes. */
-function pageOf(path: string, query: string | undefined): string | null {
-  const channels = path === documentPath ? new URLSearchParams(query).getAll('channel') : []
-  if (channels.length === 0) return path
-  return channels.every((channel) => channel === 'sealed') ? sealedPath : null
+/** Returns the reason for a channel or a portal that no document describes. */
+function readDocumentQuery(
+  query: string | undefined,
+  only: Portal | null,
+  portals: readonly Portal[],
+): { path: string } | { reason: string } {
+  const parameters = new URLSearchParams(query)
+  const [channels, named] = [parameters.getAll('channel'), parameters.getAll('portal')]
+  if (!channels.every((channel) => channel === 'sealed')) return { reason: 'channel: must be sealed' }
+  const known = only === null ? portals : [only]
+  const [portal = null] = named
+  if (named.length > 1 || (portal !== null && !known.includes(portal)))
+    return { reason: `portal: must be one of ${known.join(', ')}` }
+  return { path: pathOf(portal, channels.length > 0) }
 }
 
 async function sendPage(

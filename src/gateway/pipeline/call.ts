@@ -5,7 +5,6 @@ import {
   type Caller,
   type Chain,
   type ChainId,
-  chains,
   type ExceededLimit,
   fallbackLocale,
   type HookRun,
@@ -25,6 +24,12 @@ import type { KeyProof } from '../../platform/proofs/index.ts'
 import type { Handshake } from '../sockets/handshake.ts'
 import { type Headers, readIdempotencyKey } from './headers.ts'
 import type { OpenedChannel, Ticket } from './ports.ts'
+
+/** Throws unless a stage has determined the portal: no default may stand for it. */
+export function portalOfCall({ portal }: Pick<Call, 'portal'>): Portal {
+  if (portal === null) throw new Refusal('SYSTEM.INTERNAL_ERROR', { internal: 'the portal of the call is unknown' })
+  return portal
+}
 
 /** The connection to the client. */
 export interface Client {
@@ -46,6 +51,7 @@ export function isCommand({ method }: Pick<Call, 'method'>): boolean {
 export interface IncomingRequest {
   operation: Operation
   chainId: ChainId
+  chain: Chain
   /** Percent-decoded. */
   params: Record<string, string>
   below?: BelowPrefix | null
@@ -238,7 +244,7 @@ export class Call implements IncomingRequest {
   constructor(request: IncomingRequest) {
     this.operation = request.operation
     this.chainId = request.chainId
-    this.chain = chains[request.chainId]
+    this.chain = request.chain
     this.params = request.params
     this.below = request.below ?? null
     this.method = request.method

@@ -2,7 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { LRUCache } from 'lru-cache'
-import type { PortalConfiguration } from '../../config/index.ts'
+import { type PortalConfiguration, type Portals, settingsOfPortal } from '../../config/index.ts'
 import type { Portal } from '../../kernel/index.ts'
 import { containsAddress, parseRange } from '../../platform/ip-ranges.ts'
 import type { Call } from './call.ts'
@@ -37,18 +37,18 @@ export type ResolveClient = (request: ClientFacts, portal: Portal) => void
 const maxCachedPeers = 10_000
 
 /** Headers of the edge (CF-Connecting-IP, or X-Forwarded-For without Cloudflare) count only from a trusted proxy. */
-export function createClientResolver(portals: Record<Portal, PortalConfiguration>): ResolveClient {
-  const isTrusted = {
-    CONSUMER: createTrustCheck(portals.CONSUMER.edge.trustedProxies),
-    SYSTEM: createTrustCheck(portals.SYSTEM.edge.trustedProxies),
-  }
-  const isFromEdge = { CONSUMER: createEdgeCheck(portals.CONSUMER.edge), SYSTEM: createEdgeCheck(portals.SYSTEM.edge) }
+export function createClientResolver(portals: Portals): ResolveClient {
+  const edges = Object.fromEntries(
+    Object.entries(portals).map(([portal, { edge }]) => {
+      const { kind, trustedProxies } = edge
+      return [portal, { kind, isTrusted: createTrustCheck(trustedProxies), isFromEdge: createEdgeCheck(edge) }]
+    }),
+  )
   return (request, portal) => {
+    const { kind, isTrusted, isFromEdge } = settingsOfPortal(edges, portal)
     const peer = normalizeAddress(request.peer)
-    request.edgeTrusted = isTrusted[portal](peer) && isFromEdge[portal](request.headers)
-    request.clientIp = request.edgeTrusted
-      ? clientAddress(portals[portal].edge.kind, request.headers, peer, isTrusted[portal])
-      : peer
+    request.edgeTrusted = isTrusted(peer) && isFromEdge(request.headers)
+    request.clientIp = request.edgeTrusted ? clientAddress(kind, request.headers, peer, isTrusted) : peer
   }
 }
 

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { PortalConfiguration } from '../../config/index.ts'
+import { type PortalConfiguration, type Portals, settingsOfPortal } from '../../config/index.ts'
 import type { Portal } from '../../kernel/index.ts'
 import type { Call } from './call.ts'
 
@@ -12,9 +12,9 @@ export type ReadClientCertificate = (request: Pick<Call, 'headers' | 'edgeTruste
  * The gateway does not end TLS connections, so the certificate is known from a header of the edge. From a peer that is
  * not a trusted proxy, it is ignored.
  */
-export function createCertificateReader(portals: Record<Portal, PortalConfiguration>): ReadClientCertificate {
+export function createCertificateReader(portals: Portals): ReadClientCertificate {
   return ({ headers, edgeTrusted }, portal) => {
-    const setting = portals[portal].edge.clientCertificate
+    const setting = settingsOfPortal(portals, portal).edge.clientCertificate
     if (!setting || !edgeTrusted || headers.isRepeated(setting.header)) return null
     const value = headers.optional(setting.header)
     return value ? (digestReaders[setting.format](value)?.toString('base64url') ?? null) : null

@@ -1,9 +1,9 @@
-import type { Configuration } from '../../config/index.ts'
-import { type Portal, portals, Refusal } from '../../kernel/index.ts'
+import { type Configuration, type Portals, portalNames, settingsOfPortal } from '../../config/index.ts'
+import { type Portal, Refusal } from '../../kernel/index.ts'
 import type { Call } from './call.ts'
 
 export interface AllowedOrigins {
-  /** Whether a page of the origin may call the portal. Null means either portal. */
+  /** Whether a page of the origin may call the portal. Null means any portal. */
   allows(origin: string, portal: Portal | null): boolean
   /**
    * For a request that a cookie authenticates, or that sets one. Browsers send `Sec-Fetch-Site` with every request, and
@@ -13,32 +13,23 @@ export interface AllowedOrigins {
 }
 
 export function createAllowedOrigins(settings: Pick<Configuration, 'publicUrl' | 'portals'>): AllowedOrigins {
-  const hostsOf = (portal: Portal) => settings.portals[portal].hosts
   const own = new URL(settings.publicUrl)
-  const foreignHosts: Record<Portal, readonly string[]> = { CONSUMER: hostsOf('SYSTEM'), SYSTEM: hostsOf('CONSUMER') }
-  const originsOf = (portal: Portal) =>
-    new Set([
-      ...(foreignHosts[portal].includes(own.hostname) ? [] : [own.origin]),
-      ...hostOrigins(settings, portal),
-      ...settings.portals[portal].origins,
-    ])
-  const allowed: Record<Portal, ReadonlySet<string>> = {
-    CONSUMER: originsOf('CONSUMER'),
-    SYSTEM: originsOf('SYSTEM'),
-  }
+  const names = portalNames(settings.portals)
+  const allowed = new Map(names.map((portal) => [portal, originsOf(settings, portal, own)]))
+  const foreignHosts = new Map(names.map((portal) => [portal, hostsOfOthers(settings.portals, portal)]))
   const allows = (origin: string, portal: Portal | null): boolean =>
-    (portal === null ? portals : [portal]).some((each) => allowed[each].has(origin))
+    (portal === null ? names : [portal]).some((each) => allowed.get(each)?.has(origin))
   const hasOthers = (portal: Portal | null): boolean =>
-    (portal === null ? portals : [portal]).some((each) =>
-      settings.portals[each].origins.some((it) => it !== own.origin),
+    (portal === null ? names : [portal]).some((each) =>
+      settingsOfPortal(settings.portals, each).origins.some((it) => it !== own.origin),
     )
   return {
     allows,
     assertOwnPage: ({ headers, portal, handshake, ticket }) => {
       const [site, origin] = [headers.optional('sec-fetch-site'), headers.optional('origin')]
-      // A GET of a page under the other portal's name has no Origin.
+      // A GET of a page under another portal's name has no Origin.
       const name = hostNameOf(headers.optional('host'))
-      if (portal !== null && foreignHosts[portal].includes(name)) throw notAllowed(`host ${name}`)
+      if (portal !== null && foreignHosts.get(portal)?.includes(name)) throw notAllowed(`host ${name}`)
       if (origin !== undefined && !allows(origin, portal)) throw notAllowed(`origin ${origin}`)
       // Not all browsers send Sec-Fetch-Site with a WebSocket handshake, but all send Origin.
       if (site === 'same-origin' || (handshake && site === undefined && origin !== undefined)) return
@@ -51,7 +42,7 @@ export function createAllowedOrigins(settings: Pick<Configuration, 'publicUrl' |
 
 /** The origins of `hosts`. They have the scheme and the port of `publicUrl`. */
 export function hostOrigins({ publicUrl, portals }: Pick<Configuration, 'publicUrl' | 'portals'>, portal: Portal) {
-  return portals[portal].hosts.map((name) => {
+  return settingsOfPortal(portals, portal).hosts.map((name) => {
     const url = new URL(publicUrl)
     url.hostname = name
     return url.origin
@@ -65,14 +56,34 @@ export function publicUrlsOf(
   const urlsOf = (portal: Portal): string[] => [
     ...new Set([settings.publicUrl.replace(/\/$/, ''), ...hostOrigins(settings, portal)]),
   ]
-  const byPortal = { CONSUMER: urlsOf('CONSUMER'), SYSTEM: urlsOf('SYSTEM') }
-  const all = [...new Set([...byPortal.CONSUMER, ...byPortal.SYSTEM])]
-  return (portal) => (portal === null ? all : byPortal[portal])
+  const byPortal = new Map(portalNames(settings.portals).map((portal) => [portal, urlsOf(portal)]))
+  const all = [...new Set([...byPortal.values()].flat())]
+  return (portal) => (portal === null ? all : (byPortal.get(portal) ?? []))
+}
+
+/** The `hosts` of all other portals. */
+export function hostsOfOthers(portals: Portals, portal: Portal): string[] {
+  return portalNames(portals)
+    .filter((each) => each !== portal)
+    .flatMap((each) => settingsOfPortal(portals, each).hosts)
 }
 
 /** Without the port, in lower case. */
 export function hostNameOf(host = ''): string {
   return host.replace(/:\d*$/, '').toLowerCase()
+}
+
+function originsOf(
+  settings: Pick<Configuration, 'publicUrl' | 'portals'>,
+  portal: Portal,
+  own: URL,
+): ReadonlySet<string> {
+  const isForeign = hostsOfOthers(settings.portals, portal).includes(own.hostname)
+  return new Set([
+    ...(isForeign ? [] : [own.origin]),
+    ...hostOrigins(settings, portal),
+    ...settingsOfPortal(settings.portals, portal).origins,
+  ])
 }
 
 function notAllowed(internal: string): Refusal {

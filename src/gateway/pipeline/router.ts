@@ -1,20 +1,33 @@
 import findMyWay from 'find-my-way'
-import { type ChainId, chains, invalid, type Method, methods, type Operation, Refusal } from '../../kernel/index.ts'
+import {
+  chains,
+  invalid,
+  type Method,
+  methods,
+  mountChain,
+  type Operation,
+  type PortalMount,
+  Refusal,
+  type ServedChain,
+} from '../../kernel/index.ts'
 import type { BelowPrefix } from './call.ts'
 import { hasUnsafeSegment } from './paths.ts'
 
-export interface RouteMatch {
+export interface RouteMatch extends ServedChain {
   operation: Operation
-  chainId: ChainId
   params: Record<string, string>
   below?: BelowPrefix
 }
 
-export interface PrefixRoute extends Omit<BelowPrefix, 'rest'> {
+export interface PrefixRoute extends Omit<BelowPrefix, 'rest'>, ServedChain {
   /** Stands for every request below the prefix. */
   operation: Operation
-  chainId: ChainId
   methods: ReadonlySet<string>
+}
+
+/** A portal that the configuration declares, and the operations that it offers. */
+export interface AdditionalPortal extends PortalMount {
+  offers(operation: Operation): boolean
 }
 
 /** Throws ROUTE.NOT_FOUND, ROUTE.METHOD_NOT_ALLOWED, or a validation refusal. */
@@ -31,18 +44,25 @@ const uncanonical = /\/\/|\/\.{1,2}(\/|$)|\\|#|[^\x21-\x7e]/
 const needlessEscape = /%(?:2[DE]|3\d|[46][1-9A-F]|[57][\dA]|5F|7E)/i
 
 /** HEAD matches the operation of GET. No prefix contains the path of an operation. */
-export function createRouter(operations: readonly Operation[], prefixes: readonly PrefixRoute[] = []): Router {
+export function createRouter(
+  operations: readonly Operation[],
+  prefixes: readonly PrefixRoute[] = [],
+  additional: readonly AdditionalPortal[] = [],
+): Router {
+  const offered = prefixes.filter(({ chain, operation }) =>
+    additional.every((portal) => portal.portal !== chain.portal || portal.offers(operation)),
+  )
   // A map is faster for paths without parameters.
   const staticRoutes = new Map<string, RouteMatch>()
   // The operation rejects ids that are too long, and Node limits the request line.
   const routes = findMyWay({ caseSensitive: true, ignoreTrailingSlash: false, maxParamLength: Number.MAX_SAFE_INTEGER })
-  for (const operation of operations) {
-    for (const chainId of operation.chains) {
-      const path = chains[chainId].prefix + operation.path.replace(/\{(\w+)\}/g, ':$1')
-      routes.on(operation.method, path, () => undefined, { operation, chainId })
-      if (!path.includes(':')) staticRoutes.set(`${operation.method} ${path}`, { operation, chainId, params: noParams })
+  for (const operation of operations)
+    for (const served of listChains(operation, additional)) {
+      const path = served.chain.prefix + operation.path.replace(/\{(\w+)\}/g, ':$1')
+      routes.on(operation.method, path, () => undefined, { operation, ...served })
+      if (!path.includes(':'))
+        staticRoutes.set(`${operation.method} ${path}`, { operation, ...served, params: noParams })
     }
-  }
   return (method, path) => {
     const fixed = staticRoutes.get(`${method} ${path}`)
     if (fixed) return fixed
@@ -52,11 +72,21 @@ export function createRouter(operations: readonly Operation[], prefixes: readonl
     const known = methods.find((each) => each === wanted)
     const match = known && find(routes, known, path)
     if (match) return match
-    const below = findPrefix(prefixes, method, path)
+    const below = findPrefix(offered, method, path)
     if (below) return below
     assertMethodAllowed(routes, method, path)
     throw new Refusal('ROUTE.NOT_FOUND')
   }
+}
+
+function listChains(operation: Operation, additional: readonly AdditionalPortal[]): ServedChain[] {
+  const mounts = additional.filter((portal) => portal.offers(operation))
+  return operation.chains.flatMap((chainId): ServedChain[] => [
+    { chainId, chain: chains[chainId] },
+    ...mounts
+      .map((mount) => ({ chainId, chain: mountChain(chains[chainId], mount) }))
+      .filter(({ chain }) => chain.prefix !== chains[chainId].prefix),
+  ])
 }
 
 /** Uses the result, because the bundler drops a call whose result is unused, even if it can throw. */
@@ -73,27 +103,27 @@ type Routes = findMyWay.Instance<findMyWay.HTTPVersion.V1>
 function find(routes: Routes, method: Method, path: string): RouteMatch | undefined {
   const found = routes.find(method, path)
   if (!found) return undefined
-  const { operation, chainId }: { operation: Operation; chainId: ChainId } = found.store
+  const { operation, chainId, chain }: ServedChain & { operation: Operation } = found.store
   const params: Record<string, string> = {}
   for (const [name, value] of Object.entries(found.params)) {
     // find-my-way also matches an empty parameter, for example with a trailing slash.
     if (!value) return undefined
     params[name] = value
   }
-  return { operation, chainId, params }
+  return { operation, chainId, chain, params }
 }
 
 function findPrefix(prefixes: readonly PrefixRoute[], method: string, path: string): RouteMatch | undefined {
   const route = prefixes.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`))
   if (!route) return undefined
   if (hasUnsafeSegment(path)) throw new Refusal('ROUTE.NOT_FOUND')
-  const { operation, chainId, methods, prefix, requestHeaders, responseHeaders, publicHost } = route
+  const { operation, chainId, chain, methods, prefix, requestHeaders, responseHeaders, publicHost } = route
   if (!methods.has(method)) {
     const headers = { allow: [...methods].join(', ') }
     throw new Refusal('ROUTE.METHOD_NOT_ALLOWED', { headers, internal: `${method} not allowed` })
   }
   const below = { prefix, rest: path.slice(prefix.length), requestHeaders, responseHeaders, publicHost }
-  return { operation, chainId, params: noParams, below }
+  return { operation, chainId, chain, params: noParams, below }
 }
 
 function assertMethodAllowed(routes: Routes, method: string, path: string): void {

@@ -1,6 +1,6 @@
-import type { Configuration } from '../../config/index.ts'
+import { type Configuration, portalNames, settingsOfPortal } from '../../config/index.ts'
 import { sessionCookieName } from '../../contract/headers.ts'
-import { type Portal, portals, Refusal } from '../../kernel/index.ts'
+import { type Portal, Refusal } from '../../kernel/index.ts'
 import type { Call } from './call.ts'
 
 export interface SessionCookie {
@@ -25,17 +25,15 @@ export function createSessionCookies(
   settings: Pick<Configuration, 'publicUrl' | 'portals' | 'sessions'>,
 ): SessionCookies {
   const isSecure = new URL(settings.publicUrl).protocol === 'https:'
-  const names: Record<Portal, string> = {
-    CONSUMER: sessionCookieName('CONSUMER', isSecure),
-    SYSTEM: sessionCookieName('SYSTEM', isSecure),
-  }
+  const portals = portalNames(settings.portals)
+  const names = new Map(portals.map((portal) => [portal, sessionCookieName(portal, isSecure)]))
   return {
     read: ({ headers, portal }) => {
       if (!headers.has('cookie')) return undefined
       const pairs = parsePairs(headers.cookies())
       const possible = portal === null ? portals : [portal]
       const found = possible.flatMap((each) =>
-        pairs.filter(([name]) => name === names[each]).map(([, value]) => ({ portal: each, value })),
+        pairs.filter(([name]) => name === names.get(each)).map(([, value]) => ({ portal: each, value })),
       )
       const [cookie] = found
       if (!cookie) return undefined
@@ -45,10 +43,10 @@ export function createSessionCookies(
       return cookie
     },
     format: (portal, value) => {
-      const { sameSite, persistent } = settings.portals[portal].cookie
+      const { sameSite, persistent } = settingsOfPortal(settings.portals, portal).cookie
       const maxAge = value === null ? 0 : persistent ? Math.floor(settings.sessions.absoluteMs / 1_000) : null
       return [
-        `${names[portal]}=${value ?? ''}`,
+        `${sessionCookieName(portal, isSecure)}=${value ?? ''}`,
         'Path=/',
         'HttpOnly',
         `SameSite=${sameSite === 'lax' ? 'Lax' : 'Strict'}`,

@@ -4,13 +4,21 @@
  * policies, `send-file.ts` responds. Depends on the configuration and on http/.
  */
 import type { Request, RequestHandler, Response } from 'express'
-import { type Configuration, ConfigurationError, hasAppCode, inPackage } from '../../config/index.ts'
-import { messageOf, type Portal, portals } from '../../kernel/index.ts'
+import {
+  type Configuration,
+  ConfigurationError,
+  hasAppCode,
+  inPackage,
+  type Portals,
+  portalNames,
+  settingsOfPortal,
+} from '../../config/index.ts'
+import { hasWorkspaces, messageOf, type Portal } from '../../kernel/index.ts'
 import { closeIfBodyUnread } from '../http/connection.ts'
 import { buildSecurityHeaders } from '../http/security-headers.ts'
 import type { UpgradeHandler } from '../http/server.ts'
 import { createHostCheck } from '../operations/allowed-hosts.ts'
-import { hostNameOf, hostOrigins } from '../pipeline/origins.ts'
+import { hostNameOf, hostOrigins, hostsOfOthers } from '../pipeline/origins.ts'
 import { isHandshake } from '../sockets/handshake.ts'
 import type { PagePolicy } from './content-policy.ts'
 import { createDevelopmentServer, type DevelopmentServer } from './development-server.ts'
@@ -41,8 +49,28 @@ export interface BlockedParts {
   blocked: readonly string[]
 }
 
-/** The folders of dist/apps, and the first segments of the paths below which they are served. */
-export const appFolders: Readonly<Record<Portal, string>> = { CONSUMER: 'portal', SYSTEM: 'console' }
+/** The folder in dist/apps of a portal's application, and the first segment of the paths below which it is served. */
+export function appFolderOf(portal: Portal): string {
+  return hasWorkspaces(portal) ? 'portal' : 'console'
+}
+
+/** The URL of each application that the gateway serves. */
+export function appUrls({ publicUrl, portals }: Pick<Configuration, 'publicUrl' | 'portals'>): Map<Portal, string> {
+  const served = portalNames(portals).filter((portal) => hasAppCode(settingsOfPortal(portals, portal)))
+  return new Map(
+    served.map((portal) => {
+      const url = new URL(`/${appFolderOf(portal)}`, publicUrl)
+      const [host] = settingsOfPortal(portals, portal).hosts
+      if (host !== undefined) url.hostname = host
+      return [portal, url.href]
+    }),
+  )
+}
+
+export function appNameOf(portals: Portals, portal: Portal): string {
+  if (!hasWorkspaces(portal)) return 'Operator console'
+  return portal === 'CONSUMER' ? 'Consumer portal' : (settingsOfPortal(portals, portal).name ?? portal)
+}
 
 /** The origin of the CAPTCHA: developers.cloudflare.com/turnstile/reference/content-security-policy. */
 const captchaOrigin = 'https://challenges.cloudflare.com'
@@ -60,7 +88,7 @@ export function openSites(
 ): Sites {
   const errors: string[] = []
   const open = (portal: Portal): Site[] => {
-    const { site, hosts } = settings.portals[portal]
+    const { site, hosts } = settingsOfPortal(settings.portals, portal)
     if (site === undefined) return []
     const setting = `portals.${portal}.site.${'url' in site ? 'url' : 'directory'}`
     try {
@@ -79,16 +107,18 @@ export function openSites(
     }
   }
   const openApp = (portal: Portal): Site[] => {
-    const { app, passkeys, selfRegistration } = settings.portals[portal]
-    if (app === null || !hasAppCode(settings.portals[portal])) return []
-    const folder = appFolders[portal]
+    const own = settingsOfPortal(settings.portals, portal)
+    const { app, passkeys, selfRegistration, prefix } = own
+    if (app === null || !hasAppCode(own)) return []
+    const folder = appFolderOf(portal)
     const captchaKey = settings.turnstile.secret === null ? null : settings.turnstile.siteKey
     const page = {
       accessCode: app.accessCode,
       edgeHeaders: settings.profile === 'development',
       passkeys: passkeys !== undefined,
-      selfRegistration: portal === 'CONSUMER' && selfRegistration !== 'closed',
+      selfRegistration: hasWorkspaces(portal) && selfRegistration !== 'closed',
       captchaKey,
+      mount: prefix === undefined ? null : { portal, prefix },
     }
     try {
       const policy = appPolicy(portal, captchaKey !== null)
@@ -103,6 +133,7 @@ export function openSites(
       return []
     }
   }
+  const portals = portalNames(settings.portals)
   const sites = [...portals.flatMap(openApp), ...portals.flatMap(open)]
   if (errors.length > 0) throw new ConfigurationError(errors)
   let isClosed = false
@@ -172,7 +203,7 @@ function appPolicy(portal: Portal, hasCaptcha: boolean): PagePolicy {
     trustedTypes: true,
     trustedTypePolicies: hasCaptcha ? ['default'] : [],
     script: captcha,
-    frame: portal === 'SYSTEM' ? ['blob:', ...captcha] : captcha,
+    frame: hasWorkspaces(portal) ? captcha : ['blob:', ...captcha],
   }
 }
 
@@ -190,11 +221,11 @@ function hostCheckOf(
   return createHostCheck([...listen.operationsAllowedHosts, new URL(publicUrl).hostname])
 }
 
-/** Without names, an application has all hosts except those of the other portal. */
+/** Without names, an application has all hosts except those of other portals. */
 function appHostCheckOf(settings: Pick<Configuration, 'publicUrl' | 'listen' | 'portals'>, portal: Portal) {
-  const { hosts } = settings.portals[portal]
+  const { hosts } = settingsOfPortal(settings.portals, portal)
   if (hosts.length > 0) return hostCheckOf(settings, hosts, false)
-  const others = portals.filter((each) => each !== portal).flatMap((each) => settings.portals[each].hosts)
+  const others = hostsOfOthers(settings.portals, portal)
   return (header: string | undefined) => !others.includes(hostNameOf(header))
 }
 

@@ -7,16 +7,17 @@ import {
   denied,
   formatMoney,
   invalid,
+  isChainOf,
   isCurrency,
   type Locale,
   type Money,
   notFound,
   type Operation,
   type OrderId,
+  type Portal,
   type Purpose,
   parseMoney,
   passkeyRequired,
-  portalOfChain,
   type RoleId,
   type WalletId,
   type Words,
@@ -27,7 +28,8 @@ import { digestOfPurpose } from '../step-ups/digest.ts'
 import type { StepUpPurpose } from './contract.ts'
 
 export interface PurposePorts {
-  findOperation(id: string): Operation | undefined
+  /** Undefined for an operation that the portal does not offer. */
+  findOperation(id: string, portal: Portal): Operation | undefined
   /** Null means the default workspace. Throws ACCESS.PERMISSION_DENIED for a stranger. */
   enter(caller: Caller, workspace: WorkspaceId | null, operation: Operation): Promise<WorkspaceAccess>
   readWallet(wallet: WalletId): Promise<{ workspaceBizId: WorkspaceId; currency: string } | undefined>
@@ -94,8 +96,8 @@ export async function describePurpose(
 
 /** Only operations that can demand a step-up. */
 function findOperation({ findOperation: find }: PurposePorts, id: string, { portal }: Caller): Operation {
-  const operation = find(id)
-  const isOffered = operation?.chains.some((chain) => (portalOfChain(chains[chain]) ?? portal) === portal)
+  const operation = find(id, portal)
+  const isOffered = operation?.chains.some((chain) => isChainOf(chains[chain], portal))
   if (!operation || !isOffered || !canDemandStepUp(operation)) throw invalid('purpose', `not an operation: ${id}`)
   return operation
 }

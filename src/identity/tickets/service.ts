@@ -5,8 +5,6 @@ import type { SpentTicket, TicketUse } from '../../gateway/pipeline/ports.ts'
 import {
   addMs,
   type Caller,
-  type Chain,
-  chains,
   type Locale,
   type Operation,
   pathOn,
@@ -29,7 +27,7 @@ const maxUnused = 100
 
 export type OpenedByTicket = Omit<Ticket, 'digest' | 'expiresAt'>
 
-type TicketPorts = Pick<IdentityPorts, 'clock' | 'database' | 'digest' | 'randomness'>
+type TicketPorts = Pick<IdentityPorts, 'clock' | 'database' | 'digest' | 'randomness' | 'chainsOf'>
 
 /**
  * Returns a URL that opens the path once, with the session cookie and no other header. Throws ACCESS.COOKIE_INVALID for a
@@ -67,8 +65,9 @@ export function createLink(
   operation: Operation,
   params: Readonly<Record<string, string>>,
 ): Promise<Link> {
-  const possible: Chain[] = operation.chains.map((id) => chains[id])
-  const chain = possible.find((each) => takesTicket(operation, each) && portalOfChain(each) === caller.portal)
+  const chain = ports
+    .chainsOf(operation, caller.portal)
+    .find((each) => takesTicket(operation, each) && portalOfChain(each) === caller.portal)
   if (!chain) throw new TypeError(`${operation.id}: no GET operation for a link`)
   const path = pathOn(chain, operation).replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(params[name] ?? ''))
   return createTicket(ports, caller, { operationId: operation.id, path, workspaceId: workspace?.id ?? null, locale })

@@ -49,7 +49,7 @@ export function postmanCollection(document: JsonObject, options: CollectionOptio
       name,
       item: each.map((request) => toItem(document, request, options)),
     }))
-    return domains.length === 0 ? [] : [{ name: folderNames[chainId], item: domains }]
+    return domains.length === 0 ? [] : [{ name: folderNameOf(chainId, ofChain), item: domains }]
   })
   const { title = 'Portico', version = '' } = isJsonObject(document.info) ? document.info : {}
   const used = new Set([...JSON.stringify(item).matchAll(/\{\{(\w+)\}\}/g)].map(([, name = '']) => name))
@@ -60,6 +60,12 @@ export function postmanCollection(document: JsonObject, options: CollectionOptio
     event: [toEvent('prerequest', createClientHash)],
     variable: [...used].sort().map((key) => ({ key, value: values[key] ?? '' })),
   }
+}
+
+/** A portal that the configuration declares has the chains of CONSUMER under other prefixes. */
+function folderNameOf(chainId: ChainId, requests: readonly DocumentedRequest[]): string {
+  const isOwn = requests.every(({ path }) => path.startsWith(`${chains[chainId].prefix}/`))
+  return isOwn || chainId !== 'consumer' ? folderNames[chainId] : 'Portal'
 }
 
 interface DocumentedRequest {

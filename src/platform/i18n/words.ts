@@ -48,6 +48,8 @@ export interface WordsOptions {
   codes: readonly Code[]
   families: ReadonlyMap<string, CodedFamily>
   codedOverrides?: CodedOverrides
+  /** Texts of the configuration, for every language. */
+  addedTexts?: Readonly<Record<string, string>>
 }
 
 /** No text contains this character. */
@@ -116,8 +118,12 @@ function loadTranslations(options: WordsOptions): I18n {
   return i18n
 }
 
-function joinTexts({ directories, extensions = [] }: WordsOptions, locale: Locale, errors: DeclarationError[]): Texts {
-  const all: Texts = Object.assign({}, ...directories.map((directory) => readTexts(directory, locale)))
+function joinTexts(
+  { directories, extensions = [], addedTexts }: WordsOptions,
+  locale: Locale,
+  errors: DeclarationError[],
+): Texts {
+  const all: Texts = Object.assign({}, ...directories.map((directory) => readTexts(directory, locale)), addedTexts)
   for (const extension of extensions) {
     const { own, place } = readExtension(extension, locale)
     // Gateways can exchange their texts in documents, so a text can be declared twice if it is the same.

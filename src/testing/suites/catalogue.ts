@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { createClient } from '../../client/index.ts'
-import { type CodeTable, pathOn } from '../../kernel/index.ts'
+import { type CodeTable, hasWorkspaces, type PortalMount, pathOn } from '../../kernel/index.ts'
 import { accessCodes } from '../http.ts'
 import type { Route } from '../routes.ts'
 import type { Suite } from './suite.ts'
@@ -11,12 +11,14 @@ const Document = z.object({ paths: z.record(z.string(), z.record(z.string(), Ent
 export function registerCatalogue(
   routes: readonly Route[],
   { runner, world }: Suite,
-  { codes, contract }: { codes: CodeTable; contract: readonly object[] },
+  { codes, contract, mount }: { codes: CodeTable; contract: readonly object[]; mount?: PortalMount },
 ): void {
   const { test, beforeAll, assertEqual } = runner
   let paths: z.output<typeof Document>['paths'] = {}
   beforeAll(async () => {
-    paths = Document.parse(await (await fetch(`${world().gateway.url}/openapi.json`)).json()).paths
+    paths = Document.parse(
+      await (await fetch(`${world().gateway.url}/openapi.json${mount ? `?portal=${mount.portal}` : ''}`)).json(),
+    ).paths
   })
   for (const { name, exportName, operation, chain, method } of routes)
     test(`${name} is in the OpenAPI document with its refusals, and in the typed client as ${exportName}`, async () => {
@@ -27,8 +29,14 @@ export function registerCatalogue(
       const missing = declared.filter((status) => !statuses.includes(String(status)))
       assertEqual(missing, [], 'statuses of declared refusals')
       if (chain.perimeter === 'machine') return
-      const portal = chain.portal === 'SYSTEM' ? 'SYSTEM' : 'CONSUMER'
-      const client = createClient({ baseUrl: world().gateway.url, portal, accessCode: accessCodes[portal], contract })
+      const portal = hasWorkspaces(chain.portal) ? 'CONSUMER' : 'SYSTEM'
+      const client = createClient({
+        baseUrl: world().gateway.url,
+        portal,
+        accessCode: accessCodes[portal],
+        contract,
+        ...(mount && { mount }),
+      })
       assertEqual(exportName in client, operation.reply !== 'socket', `the client has ${exportName}`)
     })
 }

@@ -3,7 +3,7 @@
  * a gateway with signed-in accounts. Start reading with `perimeter.ts`.
  */
 export type { Call } from '../http.ts'
-export { isWrite } from '../routes.ts'
+export { isWrite, routesOn } from '../routes.ts'
 export { toRunner } from '../runner.ts'
 export { type Gateway, World } from '../world.ts'
 export { registerAudit } from './audit.ts'

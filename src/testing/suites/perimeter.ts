@@ -1,12 +1,12 @@
 import { everySessionCookie } from '../../contract/headers.ts'
-import { isRecord } from '../../kernel/index.ts'
-import type { Call } from '../http.ts'
+import { fixedPortals, isRecord, portalOfChain } from '../../kernel/index.ts'
+import { accessCodes, type Call } from '../http.ts'
 import { isBehindPortal, isInWorkspace, needsAccount, type Route, unknownId } from '../routes.ts'
 import { bearer, type World } from '../world.ts'
 import { outcomeOf, type Suite } from './suite.ts'
 
 /** Well-formed. No gateway has issued it. */
-const unknownCookie = everySessionCookie('A'.repeat(43))
+const unknownValue = 'A'.repeat(43)
 
 type Request = Pick<Call, 'headers' | 'body'>
 
@@ -59,6 +59,9 @@ export function registerPerimeter(routes: readonly Route[], { runner, world }: S
   for (const route of routes) {
     const { chain, chainId, method, operation } = route
     const isPosted = method !== 'GET'
+    const own = portalOfChain(chain)
+    const portals = own === null ? fixedPortals : [own]
+    const unknownCookie = everySessionCookie(unknownValue, portals)
     if (chain.perimeter === 'machine')
       testRefused(route, [401, 'ACCESS.TOKEN_MISSING', 'without a token, and without the headers of a portal'], () => ({
         'no header': {
@@ -74,11 +77,12 @@ export function registerPerimeter(routes: readonly Route[], { runner, world }: S
           { headers: { 'x-portal-access-code': value, 'x-request-id': null, 'x-client-hash': null } },
         ]),
       ),
-      ...(chainId !== 'shared' && {
-        'of the other portal': {
-          headers: { 'x-portal-access-code': chainId === 'system' ? 'consumer-dev' : 'system-dev' },
-        },
-      }),
+      ...(own !== null &&
+        Object.fromEntries(
+          fixedPortals
+            .filter((portal) => portal !== own)
+            .map((portal) => [`of ${portal}`, { headers: { 'x-portal-access-code': accessCodes[portal] } }]),
+        )),
     }))
 
     testRefused(route, [400, 'VALIDATION.INVALID_PARAMETER', 'without a required header'], () =>
@@ -114,7 +118,7 @@ export function registerPerimeter(routes: readonly Route[], { runner, world }: S
       [400, 'ACCESS.COOKIE_INVALID', 'with an ambiguous or malformed session cookie'],
       ({ owner }) => ({
         'two cookies': { headers: { cookie: `${unknownCookie}; ${unknownCookie}` } },
-        malformed: { headers: { cookie: everySessionCookie('x') } },
+        malformed: { headers: { cookie: everySessionCookie('x', portals) } },
         'with a token': { headers: { ...bearer(owner), cookie: unknownCookie } },
       }),
     )

@@ -14,7 +14,14 @@ import {
   type FinishedRequest,
 } from '../../../src/gateway/index.ts'
 import type { Call } from '../../../src/gateway/pipeline/call.ts'
-import { type Code, Refusal, SocketReply, StreamReply, toInstant } from '../../../src/kernel/index.ts'
+import {
+  type Code,
+  createChainFinder,
+  Refusal,
+  SocketReply,
+  StreamReply,
+  toInstant,
+} from '../../../src/kernel/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { createMetrics } from '../../../src/platform/telemetry/index.ts'
 import { captureLog } from '../../harness/log.ts'
@@ -47,9 +54,11 @@ beforeEach(() => {
   released = 0
 })
 
+const findChain = createChainFinder([])
 const handler = createRequestHandler({
   cors: null,
   router: createRouter(catalogue),
+  findChain,
   stages: [
     (call) => {
       call.onFinished = () => {
@@ -68,7 +77,9 @@ const handler = createRequestHandler({
   isUnavailable: () => false,
 })
 const faults = captureLog()
-const app = express().use(handler.chains).use(createErrorHandler(writer, faults.logger))
+const app = express()
+  .use(handler.chains)
+  .use(createErrorHandler(writer, faults.logger, findChain))
 const file = '/web/v1/consumer/files/01990000-0000-7000-8000-000000000001/download'
 const times = 100
 

@@ -17,7 +17,14 @@ import {
   type LimitUncounted,
 } from '../../../src/gateway/index.ts'
 import type { Call } from '../../../src/gateway/pipeline/call.ts'
-import { type Code, Refusal, rateLimited, StreamReply, toInstant } from '../../../src/kernel/index.ts'
+import {
+  type Code,
+  createChainFinder,
+  Refusal,
+  rateLimited,
+  StreamReply,
+  toInstant,
+} from '../../../src/kernel/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { createMetrics } from '../../../src/platform/telemetry/index.ts'
 import { captureLog } from '../../harness/log.ts'
@@ -51,9 +58,11 @@ const responses = createResponseWriter({
   includesField: false,
   downloadPace: null,
 })
+const findChain = createChainFinder([])
 const handler = createRequestHandler({
   cors: null,
   router: createRouter(catalogue),
+  findChain,
   stages: [(call) => behave(call)],
   limitUncounted: (request) => limitUncounted(request),
   responses,
@@ -80,7 +89,7 @@ const app = express()
     throw new Error('a secret')
   })
   .use(handler.notFoundHandler)
-  .use(createErrorHandler(responses, faults.logger))
+  .use(createErrorHandler(responses, faults.logger, findChain))
 
 const file = '/web/v1/consumer/files/01990000-0000-7000-8000-000000000001/download'
 function reply(status: number) {

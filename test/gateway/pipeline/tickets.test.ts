@@ -8,6 +8,7 @@ import {
   addressGuardStage,
   clientHashStage,
   edgeStage,
+  offerCheck,
   requiredHeadersStage,
 } from '../../../src/gateway/pipeline/stages/index.ts'
 import { pathOf } from '../../../src/gateway/pipeline/tickets.ts'
@@ -36,7 +37,7 @@ async function runPerimeter(call: Call, configured = settings): Promise<void> {
   const origins = createAllowedOrigins(configured)
   const stages = [
     edgeStage(resolveClient),
-    accessCodeStage(configured.portals, resolveClient),
+    accessCodeStage(configured.portals, resolveClient, offerCheck([])),
     requiredHeadersStage(configured, origins),
     clientHashStage,
   ]

@@ -34,11 +34,17 @@ function unused() {
 const identity = await composeIdentity(settings, beyond, {
   openWorkspace: unused,
   findTicketOperation: () => undefined,
+  chainsOf: () => [],
   suspendCredentials: unused,
   applyProviderRights: unused,
   holdPayouts: unused,
   permissionsOfRole: () => [],
-  purposes: purposePorts(bankingCatalogue.operations, opened.database, () => domains),
+  purposes: purposePorts(
+    bankingCatalogue.operations,
+    opened.database,
+    () => [],
+    () => domains,
+  ),
 })
 const domains = await composeDomains(loadedDomains, {
   catalogue: bankingCatalogue,

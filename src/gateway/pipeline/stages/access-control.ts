@@ -26,6 +26,7 @@ import type { AllowedOrigins } from '../origins.ts'
 import type { AuthenticationPort, Credential, Ticket } from '../ports.ts'
 import type { SessionCookie, SessionCookies } from '../session-cookie.ts'
 import { pathOf } from '../tickets.ts'
+import type { AssertOffered } from './access-code.ts'
 
 /** RFC 6750, section 2.1, and RFC 9449, section 7.1. */
 const tokenPattern = /^(bearer|dpop) +(.+)$/i
@@ -41,6 +42,7 @@ export interface AuthenticationParts {
   /** See `publicUrlsOf`. */
   baseUrlsOf(portal: Portal | null): readonly string[]
   readCertificate: ReadClientCertificate
+  assertOffered: AssertOffered
 }
 
 export function authenticateStage(parts: AuthenticationParts, source: SessionSource = 'cache'): Stage {
@@ -60,9 +62,9 @@ export function authenticateStage(parts: AuthenticationParts, source: SessionSou
     // An API key has no access token, to which a DPoP proof could belong.
     const acceptsKeys = call.chain.perimeter === 'machine' && dpopProof === undefined
     const byKey = acceptsKeys ? authentication.apiKey(credential) : undefined
-    if (byKey) return byKey.then(({ caller, workspace }) => setCaller(call, caller, workspace))
+    if (byKey) return byKey.then(({ caller, workspace }) => setCaller(parts, call, caller, workspace))
     if (needsApiKey(call.chain)) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'not an API key' })
-    return thenSync(authentication.accessToken(credential), (caller) => setCaller(call, caller, null))
+    return thenSync(authentication.accessToken(credential), (caller) => setCaller(parts, call, caller, null))
   }
 }
 
@@ -174,7 +176,7 @@ function authenticateCookie(
   const caller = authentication.sessionCookie({ ...credential, ...request, ...(ticket && byTicket) })
   return thenSync(caller, (found) =>
     thenSync(ticket && !ticket.spent ? spendTicket(authentication, call, ticket, found) : undefined, () =>
-      setCaller(call, found, null),
+      setCaller(parts, call, found, null),
     ),
   )
 }
@@ -259,7 +261,13 @@ function readToken({ headers: received }: Call): { token: string; dpopProof?: st
 }
 
 /** A step-up that was spent for this call remains, however often the caller is checked. */
-function setCaller(call: Call, caller: Caller, workspace: WorkspaceAccess | null): void {
+function setCaller(
+  { assertOffered }: Pick<AuthenticationParts, 'assertOffered'>,
+  call: Call,
+  caller: Caller,
+  workspace: WorkspaceAccess | null,
+): void {
+  assertOffered(caller.portal, call)
   call.caller = call.steppedUpAt === null ? caller : { ...caller, steppedUpAt: call.steppedUpAt }
   call.portal = caller.portal
   if (!call.isStreamOpen || workspace) call.workspace = workspace

@@ -2,7 +2,7 @@
  * The stages of the pipeline. A stage reads the operation's policy, sets properties of the Call, or throws a Refusal.
  * app.ts puts them in order.
  */
-export { accessCodeStage } from './access-code.ts'
+export { type AssertOffered, accessCodeStage, offerCheck } from './access-code.ts'
 export {
   authenticateStage,
   checkCallerBy,

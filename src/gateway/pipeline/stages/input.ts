@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { z } from 'zod'
-import type { Configuration } from '../../../config/index.ts'
+import { type Configuration, settingsOfPortal } from '../../../config/index.ts'
 import { pathParameterSchema } from '../../../contract/fields.ts'
 import { headers } from '../../../contract/headers.ts'
 import { maxListDepth } from '../../../contract/lists.ts'
@@ -113,7 +113,7 @@ function assertVisible(query: string): void {
 function assertNoObservedError(call: Call, settings: Configuration): void {
   const observed = observedErrors.get(call.operation.id)
   if (!observed || call.chain.perimeter !== 'portal' || !isMet(observed.condition, call)) return
-  const { observedErrors: isCompatible } = settings.portals[call.portal ?? 'CONSUMER'].compatibility
+  const { observedErrors: isCompatible } = settingsOfPortal(settings.portals, call.portal ?? 'CONSUMER').compatibility
   if (!isCompatible) throw invalid(observed.condition === 'no-query' ? 'query' : headers.channelSession.field)
   throw new Refusal(observed.code, { internal: `observed error: ${observed.condition}`, documented: true })
 }

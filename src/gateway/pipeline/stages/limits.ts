@@ -1,10 +1,14 @@
-import { type Configuration, limitsOf, type PortalLimits } from '../../../config/index.ts'
+import {
+  type Configuration,
+  limitsOf,
+  type PortalLimits,
+  portalNames,
+  settingsOfPortal,
+} from '../../../config/index.ts'
 import {
   type Caller,
   type Chain,
-  chains,
   type MaybePromise,
-  portals as names,
   type Portal,
   portalOfChain,
   type RateGroup,
@@ -55,7 +59,7 @@ export function limitsStage(limits: LimitPort, settings: Settings): Stage {
 }
 
 /** A request with a 404, a 405 or a malformed path, or for a page. */
-export type UnmatchedRequest = ClientFacts & Pick<Call, 'chainId' | 'limit'>
+export type UnmatchedRequest = ClientFacts & Pick<Call, 'chain' | 'chainId' | 'limit'>
 
 /** Counts a request that the stage `limits` has not counted. Throws ACCESS.RATE_LIMITED. */
 export type LimitUncounted = (request: UnmatchedRequest | Call) => MaybePromise<void>
@@ -68,7 +72,10 @@ export function createUncountedLimit(
 ): LimitUncounted {
   const addressOf = addressSpends(limits, settings)
   const ofAddress = groupSpends(limits, settings)
-  const withOwnLimit = () => names.filter((portal) => settings.portals[portal].limits?.address !== undefined)
+  const withOwnLimit = () =>
+    portalNames(settings.portals).filter(
+      (portal) => settingsOfPortal(settings.portals, portal).limits?.address !== undefined,
+    )
   /**
    * A wrong code counts towards every address limit that a valid code could count towards. Otherwise, a client that
    * exceeds only some of them could recognize a valid code.
@@ -84,7 +91,7 @@ export function createUncountedLimit(
   return async (request) => {
     if (request instanceof Call && hasPassedAccessCode(request)) return spendAll(limits, request, ofAddress(request))
     let refusal: unknown
-    for (const portal of possiblePortals(chains[request.chainId])) {
+    for (const portal of possiblePortals(request.chain)) {
       try {
         await spendAddress(request, portal)
       } catch (error) {
@@ -180,19 +187,20 @@ function hasPassedAccessCode({ chain, portal }: Call): boolean {
   return chain.perimeter !== 'portal' || portal !== null
 }
 
-/** While the portal is unknown, only the limits that both portals share apply. */
+/** While the portal is unknown, only the limits that all portals share apply. */
 function limitsByPortal(settings: Settings): (portal: Portal | null) => PortalLimits {
   const read = () => ({
     limits: settings.limits,
     common: limitsOf(settings, null),
-    CONSUMER: limitsOf(settings, 'CONSUMER'),
-    SYSTEM: limitsOf(settings, 'SYSTEM'),
+    byPortal: Object.fromEntries(
+      portalNames(settings.portals).map((portal) => [portal, limitsOf(settings, portal)] as const),
+    ),
   })
   let known = read()
   return (portal) => {
     // A reload replaces the limits.
     if (known.limits !== settings.limits) known = read()
-    return known[portal ?? 'common']
+    return portal === null ? known.common : settingsOfPortal(known.byPortal, portal)
   }
 }
 

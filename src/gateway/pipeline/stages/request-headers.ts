@@ -1,4 +1,4 @@
-import type { Configuration } from '../../../config/index.ts'
+import { type Configuration, settingsOfPortal } from '../../../config/index.ts'
 import { type HeaderDefinition, headers } from '../../../contract/headers.ts'
 import { type Chain, invalid, parseLocale, portalOfChain, Refusal } from '../../../kernel/index.ts'
 import type { Call, Stage } from '../call.ts'
@@ -22,7 +22,7 @@ export function readUserAgent(received: Headers): string {
   return received.informative('user-agent').slice(0, maxUserAgentLength).replace(control, ' ')
 }
 
-/** Chains that serve both portals use the edge of CONSUMER until a later stage determines the portal. */
+/** Chains that serve several portals use the edge of CONSUMER until a later stage determines the portal. */
 export function edgeStage(resolveClient: ResolveClient): Stage {
   return (call) => {
     resolveClient(call, portalOfChain(call.chain) ?? 'CONSUMER')
@@ -43,7 +43,7 @@ export function requiredHeadersStage(
       assertHeader(call, headers.requestId)
       assertHeader(call, headers.locale)
     }
-    const isCloudflare = portals[call.portal ?? 'CONSUMER'].edge.kind === 'cloudflare'
+    const isCloudflare = settingsOfPortal(portals, call.portal ?? 'CONSUMER').edge.kind === 'cloudflare'
     // Development has no edge. Clients add its headers there, which a link cannot.
     const mayLackEdge = call.ticket !== null && profile === 'development'
     assertEdgeHeader(call, headers.forwardedProto, mayLackEdge, call.edgeTrusted || !isCloudflare)

@@ -1,4 +1,4 @@
-import type { Configuration } from '../../../config/index.ts'
+import { type Configuration, settingsOfPortal } from '../../../config/index.ts'
 import { headers } from '../../../contract/headers.ts'
 import { SealedBody } from '../../../contract/policies.ts'
 import {
@@ -22,7 +22,7 @@ const replyField = headers.channelReply.field
  */
 export function secureChannelStage(channel: ChannelPort, settings: Configuration): Stage {
   const isMandatory = (portal: Portal, call: Call) =>
-    settings.portals[portal].channelMandatory.includes(call.operation.policy.rate)
+    settingsOfPortal(settings.portals, portal).channelMandatory.includes(call.operation.policy.rate)
   return (call) => {
     const { operation, portal, clientHash } = call
     // The session header is allowed here: the operation that closes a session has no channel but uses this header.

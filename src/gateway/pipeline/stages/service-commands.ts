@@ -1,7 +1,7 @@
 import { isBizId, type Operation, Refusal, StreamReply } from '../../../kernel/index.ts'
 import type { AuditContext } from '../../../platform/audit/index.ts'
 import type { CommandKey, SentCommand, ServiceCommands } from '../../../platform/service-commands/index.ts'
-import { type Call, isCommand, type Stage } from '../call.ts'
+import { type Call, isCommand, portalOfCall, type Stage } from '../call.ts'
 
 export function auditSubjectOf({ workspace, params }: Call): SentCommand['subject'] {
   return {
@@ -11,12 +11,12 @@ export function auditSubjectOf({ workspace, params }: Call): SentCommand['subjec
 }
 
 export function auditContextOfCall(call: Call) {
-  const { operation, caller, portal, receivedAt, requestId, idempotencyKey, clientIp } = call
+  const { operation, caller, receivedAt, requestId, idempotencyKey, clientIp } = call
   return {
     operationId: operation.id,
     accountId: caller?.accountId ?? null,
     apiKeyId: caller?.apiKeyId ?? null,
-    portal: caller?.portal ?? portal ?? 'CONSUMER',
+    portal: caller?.portal ?? portalOfCall(call),
     at: receivedAt,
     requestId,
     idempotencyKey,

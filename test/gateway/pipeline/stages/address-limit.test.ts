@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { uncountedLimit } from '../../../../src/app.ts'
 import { listTransfers } from '../../../../src/banking/transfers/contract.ts'
 import { createClientResolver } from '../../../../src/gateway/pipeline/client-address.ts'
-import { accessCodeStage } from '../../../../src/gateway/pipeline/stages/index.ts'
-import type { ChainId } from '../../../../src/kernel/index.ts'
+import { accessCodeStage, offerCheck } from '../../../../src/gateway/pipeline/stages/index.ts'
+import { type ChainId, chains } from '../../../../src/kernel/index.ts'
 import { refusalOf } from '../../../banking/world.ts'
 import { arrivedCall, headersOf } from '../../../harness/call.ts'
 import { limitPort } from '../../../harness/limit-port.ts'
@@ -27,7 +27,7 @@ describe('a wrong access code', () => {
     })
     const headers = headersOf({ 'x-portal-access-code': code, 'x-forwarded-for': '192.0.2.1' })
     const call = arrivedCall(listTransfers, { chainId, headers, peer: '10.0.0.1' })
-    const refusal = await refusalOf((async () => accessCodeStage(portals, resolveClient)(call))())
+    const refusal = await refusalOf((async () => accessCodeStage(portals, resolveClient, offerCheck([]))(call))())
     if (refusal === 'none') return [refusal, spent]
     const limited = await refusalOf((async () => uncountedLimit({ settings, limits })(call))())
     return [limited === 'none' ? refusal : limited, spent]
@@ -75,7 +75,8 @@ describe('a request that matches no operation', () => {
       settings,
       limits: limitPort(spend),
     })
-    const request = { chainId, peer, headers: headersOf(headers), edgeTrusted: false, clientIp: '', limit: null }
+    const chain = chains[chainId]
+    const request = { chainId, chain, peer, headers: headersOf(headers), edgeTrusted: false, clientIp: '', limit: null }
     expect(await refusalOf((async () => limit(request))())).toBe('ACCESS.RATE_LIMITED')
     expect(spent).toEqual([bucket])
     expect(request.limit).toMatchObject({ name: 'address', remaining: 0 })

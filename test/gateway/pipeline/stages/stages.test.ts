@@ -18,6 +18,7 @@ import {
   clientHashStage,
   edgeStage,
   idempotencyStage,
+  offerCheck,
   requiredHeadersStage,
   workspaceStage,
 } from '../../../../src/gateway/pipeline/stages/index.ts'
@@ -57,11 +58,13 @@ const browserParts = {
   origins: createAllowedOrigins(testSettings({})),
   baseUrlsOf: publicUrlsOf(testSettings({})),
   readCertificate: () => null,
+  assertOffered: offerCheck([]),
 }
 
 test('stages run in order: authentication and permission precede the body', () => {
   const pipeline = gatewayPipeline({
     settings: testSettings({}),
+    assertOffered: never,
     limits: { spendAll: never, admit: never, addressKey: never, networkKey: never },
     channel: { open: never, sealer: never },
     authentication: { accessToken: never, sessionCookie: never, ticket: never, keyProof: never, apiKey: never },
@@ -157,7 +160,7 @@ describe('repeated headers, of which readers may use different values', () => {
   test('403 ACCESS.PORTAL_MISMATCH for two access codes', async () => {
     const { portals } = testSettings({})
     portals.CONSUMER.accessCodes = [hash('sha256', 'good')]
-    const stage = accessCodeStage(portals, () => undefined)
+    const stage = accessCodeStage(portals, () => undefined, offerCheck([]))
     const run = async (call: Call) => stage(call)
     const name = 'x-portal-access-code'
     expect(await refusalOf(run(callOf(listTransfers, 'consumer', { [name]: 'good' })))).toBe('none')

@@ -1,10 +1,10 @@
 import { hash, X509Certificate } from 'node:crypto'
 import { z } from 'zod'
-import type { Portal, RateGroup, RateGroups } from '../kernel/index.ts'
-import { links } from './identity.ts'
-import { identityProviders } from './providers/settings.ts'
-import { appSettings, siteSettings } from './site.ts'
-import { cidr, coverInternet, hostName, httpUrl, isOrigin, lifetimeMs, mailDomain } from './values.ts'
+import type { Portal } from '../../kernel/index.ts'
+import { links } from '../identity.ts'
+import { identityProviders } from '../providers/settings.ts'
+import { appSettings, siteSettings } from '../site.ts'
+import { cidr, coverInternet, hostName, httpUrl, isOrigin, lifetimeMs, mailDomain } from '../values.ts'
 
 /** The digest of an empty text would match requests without an access code. */
 const codeDigest = z
@@ -12,11 +12,11 @@ const codeDigest = z
   .regex(/^[0-9a-f]{64}$/, 'a SHA-256 in lower-case hex')
   .refine((hex) => hex !== hash('sha256', ''), 'not the SHA-256 of an empty text')
 
-const limitRule = z.strictObject({
+export const limitRule = z.strictObject({
   limit: z.int().min(1).describe('Maximum number of requests within `windowMs`. Further requests get 429.'),
   windowMs: lifetimeMs(1_000).describe('Length in milliseconds of the window in which requests are counted.'),
 })
-const groupRules = z.strictObject({
+export const groupRules = z.strictObject({
   address: limitRule.optional().describe('Limit for each client address.'),
   account: limitRule
     .optional()
@@ -35,7 +35,7 @@ const groupRules = z.strictObject({
     ),
 })
 
-const anyAddress = limitRule.describe(
+export const anyAddress = limitRule.describe(
   'Limit for each client address in total, over all operations. Requests with an unknown path or a wrong access code are counted, too.',
 )
 
@@ -231,38 +231,46 @@ const portal = z.strictObject({
     .describe('The cookie of browser sessions. It is always `HttpOnly`, and `Secure` unless `publicUrl` is http.'),
 })
 
-export const portalSettings = z
-  .strictObject({ CONSUMER: portal, SYSTEM: portal })
-  .refine(
-    ({ CONSUMER, SYSTEM }) => !CONSUMER.accessCodes.some((code) => SYSTEM.accessCodes.includes(code)),
-    'access codes that differ between the portals',
-  )
+const domainName = z.string().regex(/^[a-zA-Z][a-zA-Z0-9]*$/, 'the name of a domain')
 
-export const limitSettings = z.strictObject({
-  scale: z
-    .number()
-    .positive()
-    .describe('Factor by which every rate limit is multiplied, for load tests. In production, it must be at most 1.'),
-  address: anyAddress,
-  groups: z
-    .record(z.string(), groupRules)
+const additionalPortal = portal.extend({
+  prefix: z
+    .string()
+    .regex(/^[a-z][a-z0-9-]{0,31}$/, 'one segment of a path, such as merchant')
     .describe(
-      'Rate limits by operation group. Domains declare the defaults of their own groups. A group without an `account` limit uses the `account` limit of `general`.',
+      'Segment of the paths of an additional portal. With `merchant`, its operations are below `/web/v1/merchant` and `/api/v1/merchant`. No other portal and no operation can have it.',
+    ),
+  code: z
+    .int()
+    .min(1)
+    .describe('Number of an additional portal in the coded value `accountPortal`. No other portal has it.'),
+  name: z
+    .string()
+    .min(1)
+    .max(64)
+    .optional()
+    .describe('Label of an additional portal in `accountPortal`. Default: its key.'),
+  domains: z
+    .union([z.literal('all'), z.array(domainName)], { error: '`all`, or a list of domains' })
+    .describe(
+      'Domains whose consumer operations an additional portal offers. All other operations get 404. Sign-in, security and registration are always offered. `passThrough` in the list stands for the prefixes of `passThrough`.',
     ),
 })
 
-export type PortalConfiguration = z.output<typeof portal>
-export type LimitRule = z.output<typeof limitRule>
-type GroupRules = z.output<typeof groupRules>
+export type PortalConfiguration = z.output<typeof portal> &
+  Partial<Pick<z.output<typeof additionalPortal>, 'prefix' | 'code' | 'name' | 'domains'>>
 
-export interface PortalLimits {
-  address: LimitRule
-  /** The portal's own address limit is counted separately. */
-  isAddressOwn: boolean
-  groups: ReadonlyMap<RateGroup, GroupRules>
+/** By name. CONSUMER and SYSTEM have neither a prefix nor a code. */
+export interface Portals {
+  readonly [name: string]: PortalConfiguration
+  readonly CONSUMER: PortalConfiguration
+  readonly SYSTEM: PortalConfiguration
 }
 
-type Limits = { limits: z.output<typeof limitSettings>; portals: z.output<typeof portalSettings> }
+export const portalSettings: z.ZodType<Portals> = z
+  .object({ CONSUMER: portal, SYSTEM: portal })
+  .catchall(additionalPortal)
+  .refine(haveDistinctCodes, 'access codes that differ between the portals')
 
 /** The portals of a configuration. */
 export function portalNames(portals: Readonly<Record<Portal, unknown>>): readonly Portal[] {
@@ -274,68 +282,16 @@ export function hasAppCode({ app, accessCodes }: Pick<PortalConfiguration, 'app'
   return app !== null && accessCodes.includes(hash('sha256', app.accessCode))
 }
 
-export function rateGroupErrors({ limits, portals }: Limits, known: ReadonlySet<string>): string[] {
-  const places: [path: string, groups: readonly string[]][] = [
-    ['limits.groups', Object.keys(limits.groups)],
-    ...Object.entries(portals).flatMap(([name, { limits: own, channelMandatory }]): [string, readonly string[]][] => [
-      [`portals.${name}.limits.groups`, Object.keys(own?.groups ?? {})],
-      [`portals.${name}.channelMandatory`, channelMandatory],
-    ]),
-  ]
-  return places.flatMap(([path, groups]) =>
-    groups
-      .filter((group) => !known.has(group))
-      .map((group) => `${path}: no rate limit group has the name ${group}; correct it or remove it`),
-  )
+/** Throws for a portal that the deployment does not have. */
+export function settingsOfPortal<Settings>(portals: Readonly<Record<string, Settings>>, portal: Portal): Settings {
+  const settings = Object.hasOwn(portals, portal) ? portals[portal] : undefined
+  if (settings === undefined) throw new Error(`the deployment has no portal ${portal}`)
+  return settings
 }
 
-/** `known` are the permissions of workspace roles and of operators. */
-export function requiredPasskeyErrors(
-  { portals }: Pick<Limits, 'portals'>,
-  known: { workspacePermissions: readonly string[]; operatorPermissions: readonly string[] },
-): string[] {
-  const unknownOf = (portal: Portal, codes: readonly string[], owners: string) => {
-    const { passkey } = portals[portal].mfa.required
-    const unknown = typeof passkey === 'string' ? [] : passkey.filter((code) => !codes.includes(code))
-    const field = `portals.${portal}.mfa.required.passkey`
-    return unknown.map((code) => `${field}: no permission of ${owners} has the code ${code}; correct it`)
-  }
-  return [
-    ...unknownOf('CONSUMER', known.workspacePermissions, 'workspace roles'),
-    ...unknownOf('SYSTEM', known.operatorPermissions, 'operators'),
-  ]
-}
-
-export function withRateGroups<Settings extends Pick<Limits, 'limits'>>(
-  settings: Settings,
-  declared: RateGroups,
-): Settings {
-  const { groups } = settings.limits
-  const merged = Object.entries(declared).map(([name, rules]) => [name, { ...rules, ...groups[name] }] as const)
-  return { ...settings, limits: { ...settings.limits, groups: { ...groups, ...Object.fromEntries(merged) } } }
-}
-
-/** Puts the limits of `changed` in force. Everything else reads them from `settings` for each request. */
-export function replaceLimits(settings: Limits, { limits, portals }: Limits): void {
-  const withLimits = ({ limits: _, ...rest }: PortalConfiguration, name: Portal): PortalConfiguration => {
-    const own = portals[name].limits
-    return own ? { ...rest, limits: own } : rest
-  }
-  settings.limits = limits
-  settings.portals = {
-    CONSUMER: withLimits(settings.portals.CONSUMER, 'CONSUMER'),
-    SYSTEM: withLimits(settings.portals.SYSTEM, 'SYSTEM'),
-  }
-}
-
-export function limitsOf({ limits, portals }: Limits, portal: Portal | null): PortalLimits {
-  const own = portal === null ? undefined : portals[portal].limits
-  const rules = (group: RateGroup): GroupRules => ({ ...limits.groups[group], ...own?.groups?.[group] })
-  return {
-    address: own?.address ?? limits.address,
-    isAddressOwn: own?.address !== undefined,
-    groups: new Map(Object.keys(limits.groups).map((group) => [group, rules(group)])),
-  }
+function haveDistinctCodes(portals: Portals): boolean {
+  const codes = Object.values(portals).flatMap(({ accessCodes }) => [...new Set(accessCodes)])
+  return new Set(codes).size === codes.length
 }
 
 function isCertificate(pem: string): boolean {
