@@ -17,6 +17,7 @@ import {
   type JobSettings,
   queueFailureKind,
 } from '../platform/jobs/index.ts'
+import { partitionJob } from '../platform/partitions/index.ts'
 import { expiredCommandCleanup } from '../platform/service-commands/index.ts'
 import { createJobMetrics } from '../platform/telemetry/index.ts'
 import type { ClientSpans } from '../platform/tracing/index.ts'
@@ -137,6 +138,7 @@ function kindsOf({ settings, infrastructure, logger, isGateway, identity, domain
   return [
     { name: 'audit.seal', attempts: 1, everyMs: sealEveryMs, work: seal },
     ...(isGateway ? auditExportJobs(settings, infrastructure, logger) : []),
+    partitionJob(infrastructure),
     failedJobCleanup({ ...infrastructure, ...settings.jobs }),
     expiredEventCleanup({
       ...infrastructure,

@@ -9,9 +9,11 @@ import { migrations as outbox } from '../platform/events/schema.ts'
 import { migrations as jobs } from '../platform/jobs/schema.ts'
 import { assertSecretKey } from '../platform/key-rotation/index.ts'
 import { migrations as mail } from '../platform/mail/schema.ts'
+import { migrations as partitions } from '../platform/partitions/schema.ts'
 import { migrations as serviceCommands } from '../platform/service-commands/schema.ts'
 
 const platformOwners: readonly SchemaOwner[] = [
+  { owner: 'partitions', migrations: partitions },
   { owner: 'audit', migrations: audit },
   { owner: 'blobs', migrations: blobs },
   { owner: 'outbox', migrations: outbox },

@@ -13,7 +13,7 @@ export { isDatabaseUnavailable, isServerAway, isServerFailure, isUnreachable, sq
 export type { TraceStatement } from './lease.ts'
 export { assertNumbered, hasSchema, type Migration, type SchemaOwner, sqlMigration } from './migrator/migration.ts'
 export { assertWritable, type DatabaseTarget, openDatabase } from './open-database.ts'
-export type { OpenDatabase } from './port.ts'
+export type { OpenDatabase, WithoutTimeouts } from './port.ts'
 export { serverOf } from './postgres/open-postgres.ts'
 export { acquireSingletonLock } from './postgres/singleton-lock.ts'
 export {

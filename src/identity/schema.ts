@@ -9,7 +9,15 @@ import { formerFactors, issuedFactors, mfa, shownSecrets } from './mfa/schema.ts
 import { enrollments, passwords, undoLinks } from './passwords/schema.ts'
 import { providers } from './providers/schema.ts'
 import { secureChannel } from './secure-channel/schema.ts'
-import { cookies, loginHistory, sessionEvents, sessionKeys, sessions, signInMethods } from './sessions/schema.ts'
+import {
+  cookies,
+  loginHistory,
+  loginPartitions,
+  sessionEvents,
+  sessionKeys,
+  sessions,
+  signInMethods,
+} from './sessions/schema.ts'
 import { stepUps } from './step-ups/schema.ts'
 import { tickets } from './tickets/schema.ts'
 import { tokens } from './tokens/schema.ts'
@@ -46,4 +54,5 @@ export const migrations = [
   sqlMigration('014-enrolled-passkeys', enrolledPasskeys),
   sqlMigration('015-account-totals', accountTotals),
   sqlMigration('016-portals', accountPortals),
+  sqlMigration('017-partitions', loginPartitions),
 ]

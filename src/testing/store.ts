@@ -13,7 +13,10 @@ const volatile = new Set([
 
 export async function listTables(store: Database | Tx): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
-    SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() ORDER BY 1`.execute(store)
+    SELECT relname AS name FROM pg_class
+     WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition ORDER BY 1`.execute(
+    store,
+  )
   return rows.map(({ name }) => name)
 }
 

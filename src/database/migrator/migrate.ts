@@ -17,6 +17,7 @@ import { thisRelease } from './release.ts'
 /** The lock belongs to the transaction, so it also works behind a pooler in transaction mode. */
 const lockKey = 7_095_213_844_126
 const lockNotAvailable = '55P03'
+const deadlockDetected = '40P01'
 const insufficientPrivilege = '42501'
 const maxAttempts = 30
 const pauseMs = 500
@@ -29,7 +30,7 @@ interface Progress {
 
 /**
  * All pending migrations share one transaction. Replicas that start at the same time migrate one after another. If a
- * table stays busy for 2 s, rolls back and retries for about a minute.
+ * table stays busy for 2 s, or a request waits for a table as well, rolls back and retries for about a minute.
  */
 export async function migrate(database: Database, owners: readonly SchemaOwner[]): Promise<string[]> {
   for (let attempt = 1; ; attempt++) {
@@ -43,7 +44,7 @@ export async function migrate(database: Database, owners: readonly SchemaOwner[]
     } catch (cause) {
       // A role that only serves cannot add the checksums. `portico migrate` does it later.
       if (!isPending && sqlState(cause) === insufficientPrivilege) return []
-      if (attempt >= maxAttempts || sqlState(cause) !== lockNotAvailable)
+      if (attempt >= maxAttempts || ![lockNotAvailable, deadlockDetected].some((state) => state === sqlState(cause)))
         throw new Error(describeFailure(progress), { cause })
       await pause(pauseMs)
     }

@@ -2,6 +2,7 @@ import type { Generated } from 'kysely'
 import type { NullableTimestamp, Timestamp } from '../../database/index.ts'
 import type { AccountId, Portal, SessionId } from '../../kernel/index.ts'
 import { recordChanges } from '../../platform/events/index.ts'
+import { partitionBy } from '../../platform/partitions/index.ts'
 
 export type SessionEndReason =
   | 'LOGOUT'
@@ -131,6 +132,21 @@ export const loginHistory = [
     CHECK ((login_result = 1) = (failure_reason IS NULL))
   )`,
   `CREATE INDEX login_history_account ON login_history (account_biz_id, login_at DESC)`,
+]
+
+/** A unique index covers one partition. The lock lets the check see a concurrent insert of the same id. */
+export const loginPartitions = [
+  `CREATE FUNCTION login_history_unique() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    PERFORM pg_advisory_xact_lock(hashtextextended(NEW.biz_id::text, 0));
+    IF EXISTS (SELECT FROM login_history WHERE biz_id = NEW.biz_id) THEN
+      RAISE EXCEPTION 'the sign-in % is in the history', NEW.biz_id USING ERRCODE = 'unique_violation';
+    END IF;
+    RETURN NEW;
+  END $$`,
+  `CREATE TRIGGER login_history_unique BEFORE INSERT ON login_history
+    FOR EACH ROW EXECUTE FUNCTION login_history_unique()`,
+  ...partitionBy('login_history', 'login_at'),
 ]
 
 /** Not for the deletion of old sessions. */

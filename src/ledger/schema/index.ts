@@ -1,5 +1,6 @@
 import { sqlMigration } from '../../database/index.ts'
 import { recordChanges } from '../../platform/events/index.ts'
+import { partitionBy } from '../../platform/partitions/index.ts'
 import { accounts } from './accounts.ts'
 import { duties, formerDeciders, formerMembers } from './duties.ts'
 import { entries } from './entries.ts'
@@ -141,4 +142,6 @@ export const migrations = [
   sqlMigration('015-one-instant-per-transaction', [oneInstantPerTransaction]),
   sqlMigration('016-order-totals', orderTotals),
   sqlMigration('017-flow-totals', flowTotals),
+  // The trigger on entries counts under the lock of the account, which no other statement can change.
+  sqlMigration('018-partitions', partitionBy('ledger_entries', 'created_at')),
 ]

@@ -2,6 +2,7 @@ import type { Generated } from 'kysely'
 import { type Json, sqlMigration, type Timestamp } from '../../database/index.ts'
 
 import type { AuditOutcome, Portal } from '../../kernel/index.ts'
+import { partitionBy } from '../partitions/index.ts'
 
 interface AuditLogTable {
   bizId: Generated<string>
@@ -117,6 +118,51 @@ const chain = [
     FOR EACH STATEMENT EXECUTE FUNCTION audit_chain_guard()`,
 ]
 
+/**
+ * A unique index covers one partition. Over all of them, ids are random, and the head of the chain only passes entries
+ * whose numbers it has not passed before, each number once.
+ */
+const partitions = [
+  `CREATE FUNCTION audit_log_assign_id() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    NEW.biz_id := gen_random_uuid();
+    RETURN NEW;
+  END $$`,
+  `CREATE TRIGGER audit_log_assign_id BEFORE INSERT ON audit_log
+    FOR EACH ROW EXECUTE FUNCTION audit_log_assign_id()`,
+  `CREATE OR REPLACE FUNCTION audit_log_guard() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    IF TG_OP = 'UPDATE' THEN
+      IF OLD.sequence IS NULL AND NEW.sequence > (SELECT sequence FROM audit_chain)
+         AND (OLD.biz_id, OLD.at, OLD.portal, OLD.actor_biz_id, OLD.workspace_biz_id, OLD.action, OLD.target_biz_id,
+              OLD.outcome, OLD.request_id, OLD.client_ip, OLD.detail)
+         IS NOT DISTINCT FROM
+             (NEW.biz_id, NEW.at, NEW.portal, NEW.actor_biz_id, NEW.workspace_biz_id, NEW.action, NEW.target_biz_id,
+              NEW.outcome, NEW.request_id, NEW.client_ip, NEW.detail)
+      THEN
+        RETURN NEW;
+      END IF;
+    END IF;
+    RAISE EXCEPTION 'the audit log is append-only: % refused', TG_OP USING ERRCODE = 'insufficient_privilege';
+  END $$`,
+  `CREATE OR REPLACE FUNCTION audit_chain_guard() RETURNS trigger LANGUAGE plpgsql AS $$
+  DECLARE
+    v_sealed record;
+  BEGIN
+    IF TG_OP = 'UPDATE' THEN
+      SELECT count(*) AS rows, count(DISTINCT sequence) AS numbers INTO v_sealed
+        FROM audit_log WHERE sequence > OLD.sequence AND sequence <= NEW.sequence;
+      IF NEW.sequence > OLD.sequence AND v_sealed.rows = NEW.sequence - OLD.sequence
+         AND v_sealed.numbers = v_sealed.rows THEN
+        RETURN NEW;
+      END IF;
+    END IF;
+    RAISE EXCEPTION 'the audit log is append-only: % of its head refused', TG_OP
+      USING ERRCODE = 'insufficient_privilege';
+  END $$`,
+  ...partitionBy('audit_log', 'at'),
+]
+
 export const migrations = [
   sqlMigration('001-baseline', [...log, ...chain]),
   sqlMigration('002-lists', [
@@ -133,4 +179,5 @@ export const migrations = [
     `INSERT INTO audit_export (sequence) VALUES (0)`,
   ]),
   sqlMigration('005-addresses', [`CREATE INDEX IF NOT EXISTS audit_log_client ON audit_log (client_ip, at)`]),
+  sqlMigration('006-partitions', partitions),
 ]

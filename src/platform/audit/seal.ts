@@ -37,7 +37,7 @@ function sealBatch(database: Database): Promise<number> {
       const previousHash = hash
       sequence += 1
       hash = hashEntry(previousHash, sequence, entry)
-      seals.push({ bizId: entry.bizId, sequence, previousHash, hash })
+      seals.push({ bizId: entry.bizId, atMicros: entry.atMicros, sequence, previousHash, hash })
     }
     if (seals.length > 0) await writeSeals(tx, seals, { sequence, hash })
     return seals.length

@@ -134,6 +134,7 @@ export function unsealedEntries(tx: Tx, limit: number): Promise<EntryContent[]> 
 
 export interface Seal {
   bizId: string
+  atMicros: string
   sequence: number
   previousHash: Uint8Array
   hash: Uint8Array
@@ -142,14 +143,17 @@ export interface Seal {
 export async function writeSeals(tx: Tx, seals: readonly Seal[], head: Head): Promise<void> {
   const rows = seals.map((seal) => ({
     id: seal.bizId,
+    micros: seal.atMicros,
     sequence: seal.sequence,
     previous: hex(seal.previousHash),
     hash: hex(seal.hash),
   }))
   await sql`
     UPDATE audit_log SET sequence = s.sequence, previous_hash = decode(s.previous, 'hex'), hash = decode(s.hash, 'hex')
-      FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS s (id uuid, sequence bigint, previous text, hash text)
-     WHERE audit_log.biz_id = s.id`.execute(tx)
+      FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS s (id uuid, micros bigint, sequence bigint, previous text, hash text)
+     WHERE audit_log.biz_id = s.id AND audit_log.at = timestamptz 'epoch' + s.micros * interval '1 microsecond'`.execute(
+    tx,
+  )
   await tx
     .updateTable('audit_chain')
     .set({ sequence: head.sequence, hash: Buffer.from(head.hash) })

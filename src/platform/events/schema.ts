@@ -1,6 +1,7 @@
 import type { Generated } from 'kysely'
 import { type Json, sqlMigration, type Timestamp } from '../../database/index.ts'
 import type { BizId, WorkspaceId } from '../../kernel/index.ts'
+import { partitionBy } from '../partitions/index.ts'
 
 /** Committed changes that have no position yet. */
 interface EventOutboxTable {
@@ -102,6 +103,22 @@ export const migrations = [
         clock_timestamp()), v_old, v_new);
       RETURN NULL;
     END $$`,
+  ]),
+  // Ranges of positions keep a position unique. The other keys hold across partitions by this trigger: writers of events
+  // hold the lock of event_head.
+  sqlMigration('002-partitions', [
+    `CREATE FUNCTION events_unique() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      IF EXISTS (SELECT FROM inserted i JOIN events e ON e.biz_id = i.biz_id AND e.position <> i.position)
+         OR EXISTS (SELECT FROM inserted i JOIN events e ON e.workspace_biz_id = i.workspace_biz_id
+           AND e.workspace_position = i.workspace_position AND e.position <> i.position) THEN
+        RAISE EXCEPTION 'an event has an id or a position in its workspace twice' USING ERRCODE = 'unique_violation';
+      END IF;
+      RETURN NULL;
+    END $$`,
+    `CREATE TRIGGER events_unique AFTER INSERT ON events
+      REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION events_unique()`,
+    ...partitionBy('events', 'position'),
   ]),
 ]
 

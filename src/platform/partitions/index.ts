@@ -1,0 +1,8 @@
+/**
+ * Tables in native partitions: ledger entries, the sign-in history and the audit log by month, and events by position.
+ * Start with schema.ts. A job adds partitions ahead (job.ts). Depends on the kernel, the database and jobs.
+ */
+
+export { partitionJob } from './job.ts'
+export { partitionBy, partitionedTables } from './schema.ts'
+export { extendPartitions, listPartitions } from './store.ts'
