@@ -8,6 +8,7 @@ import {
   formatHead,
   type HeadPlace,
   parseHead,
+  readStart,
   verifyAuditLog,
 } from '../platform/audit/index.ts'
 import { type Command, parseOptions } from './command.ts'
@@ -42,13 +43,22 @@ export const auditVerify: Command = {
       const { entriesChecked, broken, head } = await verifyAuditLog(database, ({ sequence }, total) =>
         showProgress(sequence, total),
       )
+      const start = await readStart(database)
       const expectedHead = !broken && expected ? await findHead(database, expected, head) : null
       const isIntact = !broken && (expectedHead ?? 'FOUND') === 'FOUND'
       const lines = broken
         ? [`BROKEN: ${describeBreak(broken)}; the ${entriesChecked} entries before it are intact`]
         : [describeVerdict(expectedHead, expected?.sequence, entriesChecked), `head: ${formatHead(head)}`]
+      if (start.sequence > 0) lines.push(`entries up to ${formatHead(start)} are archived`)
       print(
-        { intact: isIntact, entriesChecked, broken, head: broken ? null : formatHead(head), expectedHead },
+        {
+          intact: isIntact,
+          archived: start.sequence > 0 ? formatHead(start) : null,
+          entriesChecked,
+          broken,
+          head: broken ? null : formatHead(head),
+          expectedHead,
+        },
         `${!isIntact && stderr.isTTY ? '\n' : ''}${lines.join('\n')}\n`,
       )
       return isIntact ? 0 : 1
@@ -86,6 +96,8 @@ function describeBreak({ sequence, bizId, reason }: ChainBreak): string {
 }
 
 function describeVerdict(place: HeadPlace | null, expected: number | undefined, entries: number): string {
+  if (place === 'MISSING' && expected !== undefined && expected <= entries)
+    return `ARCHIVED: entry ${expected} left the store; compare its hash with the archive`
   if (place === 'MISSING') return `INCOMPLETE: the log ends at ${entries}, but the head is ${expected}`
   if (place === 'DIFFERENT') return `REPLACED: entry ${expected} has another hash than the head`
   return `intact: ${entries} entries`

@@ -3,6 +3,8 @@
  * and `schema/` has the tables and the SQL function that executes a command. Domains with orders also use order.ts,
  * order-view.ts and tariff.ts. The ledger depends on the kernel, the database and the platform.
  */
+
+export { ledgerArchiveRules } from './archive-store.ts'
 export * from './commands/command.ts'
 export type { LedgerPorts } from './commands/execute-store.ts'
 export { type Discrepancy, verifyLedger } from './integrity-store.ts'

@@ -9,30 +9,48 @@ export interface InvariantCheck {
   first: string | null
 }
 
+/** Archived entries count by the balances that they left. The partition of the last ones may still exist. */
+const storedEntries = `(SELECT * FROM ledger_entries
+  WHERE created_at >= coalesce((SELECT until FROM ledger_archive), '-infinity'))`
+
+/** The invariants that also hold for the entries of a partition, which follow the archived ones. */
+export function entryInvariants(entries: string): Record<string, string> {
+  return {
+    'entries of a transaction sum to zero': `
+    SELECT transaction_biz_id || ' ' || currency AS subject FROM ${entries} AS e
+     GROUP BY transaction_biz_id, currency HAVING sum(amount) <> 0`,
+    'entries of an account are consecutive': `
+    SELECT account_biz_id || ' ' || e.sequence AS subject FROM (
+      SELECT account_biz_id, sequence, balance_after, created_at,
+             row_number() OVER w AS place, sum(amount) OVER w AS running, lag(created_at) OVER w AS before
+        FROM ${entries} AS stored WINDOW w AS (PARTITION BY account_biz_id ORDER BY sequence)) AS e
+      LEFT JOIN ledger_archived_balances b USING (account_biz_id)
+     WHERE e.sequence <> place + coalesce(b.sequence, 0) OR balance_after <> running + coalesce(b.balance, 0)
+        OR created_at < coalesce(before, b.last_entry_at)`,
+  }
+}
+
 /**
  * Each query selects the subjects that violate the invariant. The query on consecutive entries compares each balance
  * with a running sum, which finds an account's first wrong entry.
  */
 const invariants: Record<string, string> = {
   'entries of a currency sum to zero': `
-    SELECT currency AS subject FROM ledger_entries GROUP BY currency HAVING sum(amount) <> 0`,
-  'entries of a transaction sum to zero': `
-    SELECT transaction_biz_id || ' ' || currency AS subject FROM ledger_entries
-     GROUP BY transaction_biz_id, currency HAVING sum(amount) <> 0`,
-  'entries of an account are consecutive': `
-    SELECT account_biz_id || ' ' || sequence AS subject FROM (
-      SELECT account_biz_id, sequence, balance_after, created_at,
-             row_number() OVER w AS place, sum(amount) OVER w AS running, lag(created_at) OVER w AS before
-        FROM ledger_entries WINDOW w AS (PARTITION BY account_biz_id ORDER BY sequence)) AS e
-     WHERE sequence <> place OR balance_after <> running OR created_at < before`,
+    SELECT currency AS subject FROM (SELECT currency, amount FROM ${storedEntries} AS e
+      UNION ALL SELECT currency, balance FROM ledger_archived_balances) AS amounts
+     GROUP BY currency HAVING sum(amount) <> 0`,
+  ...entryInvariants(storedEntries),
   'balance equals the sum of entries': `
     SELECT a.biz_id::text AS subject FROM ledger_accounts a LEFT JOIN (
       SELECT account_biz_id, sum(amount) AS amount, max(sequence) AS sequence, count(DISTINCT currency) AS currencies,
-             min(currency) AS currency FROM ledger_entries GROUP BY account_biz_id) AS e ON e.account_biz_id = a.biz_id
-     WHERE a.balance <> coalesce(e.amount, 0) OR a.sequence <> coalesce(e.sequence, 0)
-        OR e.currencies > 1 OR e.currency <> a.currency`,
+             min(currency) AS currency FROM ${storedEntries} AS stored GROUP BY account_biz_id) AS e
+        ON e.account_biz_id = a.biz_id
+      LEFT JOIN ledger_archived_balances b ON b.account_biz_id = a.biz_id
+     WHERE a.balance <> coalesce(e.amount, 0) + coalesce(b.balance, 0)
+        OR a.sequence <> coalesce(e.sequence, b.sequence, 0)
+        OR e.currencies > 1 OR e.currency <> a.currency OR b.currency <> a.currency`,
   'every entry has an account': `
-    SELECT e.account_biz_id::text AS subject FROM ledger_entries e
+    SELECT e.account_biz_id::text AS subject FROM ${storedEntries} AS e
      WHERE NOT EXISTS (SELECT FROM ledger_accounts a WHERE a.biz_id = e.account_biz_id)`,
   'held amount equals the open holds': `
     SELECT a.biz_id::text AS subject FROM ledger_accounts a LEFT JOIN (
@@ -59,13 +77,15 @@ const invariants: Record<string, string> = {
  */
 export async function checkInvariants(database: Database): Promise<InvariantCheck[]> {
   const checks: InvariantCheck[] = []
-  for (const [name, query] of Object.entries(invariants)) {
-    const { rows } = await sql<InvariantCheck>`
-      SELECT ${name}::text AS name, count(*) AS violations, min(subject) AS first
-        FROM (${sql.raw(query)}) AS broken`.execute(database)
-    checks.push(...rows)
-  }
+  for (const [name, query] of Object.entries(invariants)) checks.push(await checkInvariant(database, name, query))
   return checks
+}
+
+export async function checkInvariant(database: Database, name: string, query: string): Promise<InvariantCheck> {
+  const { rows } = await sql<InvariantCheck>`
+    SELECT ${name}::text AS name, count(*) AS violations, min(subject) AS first
+      FROM (${sql.raw(query)}) AS broken`.execute(database)
+  return rows[0] ?? { name, violations: 0, first: null }
 }
 
 export interface Discrepancy {

@@ -17,14 +17,18 @@ const invariants: Record<string, (since: RawBuilder<Instant>) => RawBuilder<unkn
   'entries of an account are consecutive': (since) => sql`
     SELECT e.account_biz_id || ' ' || e.sequence AS subject FROM ${recentEntries(since)} AS e
       LEFT JOIN ledger_entries p ON p.account_biz_id = e.account_biz_id AND p.sequence = e.sequence - 1
-     WHERE (p.sequence IS NULL AND e.sequence <> 1) OR e.balance_after <> coalesce(p.balance_after, 0) + e.amount
-        OR e.created_at < p.created_at`,
+      LEFT JOIN ledger_archived_balances b ON b.account_biz_id = e.account_biz_id AND b.sequence = e.sequence - 1
+     WHERE (p.sequence IS NULL AND b.sequence IS NULL AND e.sequence <> 1)
+        OR e.balance_after <> coalesce(p.balance_after, b.balance, 0) + e.amount
+        OR e.created_at < coalesce(p.created_at, b.last_entry_at)`,
   'balance equals the sum of entries': (since) => sql`
     SELECT a.biz_id::text AS subject FROM ${changedAccounts(since)} AS c
       JOIN ledger_accounts a ON a.biz_id = c.account_biz_id
       LEFT JOIN LATERAL (SELECT balance_after, sequence, currency FROM ledger_entries
         WHERE account_biz_id = a.biz_id ORDER BY sequence DESC LIMIT 1) AS e ON true
-     WHERE a.balance <> coalesce(e.balance_after, 0) OR a.sequence <> coalesce(e.sequence, 0) OR e.currency <> a.currency`,
+      LEFT JOIN ledger_archived_balances b ON b.account_biz_id = a.biz_id
+     WHERE a.balance <> coalesce(e.balance_after, b.balance, 0) OR a.sequence <> coalesce(e.sequence, b.sequence, 0)
+        OR e.currency <> a.currency`,
   'every entry has an account': (since) => sql`
     SELECT e.account_biz_id::text AS subject FROM ${recentEntries(since)} AS e
      WHERE NOT EXISTS (SELECT FROM ledger_accounts a WHERE a.biz_id = e.account_biz_id)`,

@@ -9,8 +9,11 @@ interface Plan {
   Plans?: Plan[]
 }
 
+/** Of partitions. */
+const suffix = /_(first|\d{4}_\d{2}|\d+)$/
+
 function countIn(plan: Plan, rows: Map<string, number>): void {
-  const table = plan['Relation Name']
+  const table = plan['Relation Name']?.replace(suffix, '')
   const read = (plan['Actual Rows'] + (plan['Rows Removed by Filter'] ?? 0)) * plan['Actual Loops']
   if (table !== undefined) rows.set(table, (rows.get(table) ?? 0) + read)
   for (const part of plan.Plans ?? []) countIn(part, rows)

@@ -2,6 +2,9 @@
 export const portalTables: ReadonlySet<string> = new Set([
   'accounts',
   'api_keys',
+  'archived_partitions',
+  'audit_archive',
+  'audit_archive_links',
   'audit_chain',
   'audit_export',
   'audit_log',
@@ -29,6 +32,8 @@ export const portalTables: ReadonlySet<string> = new Set([
   'jobs',
   'known_devices',
   'ledger_accounts',
+  'ledger_archive',
+  'ledger_archived_balances',
   'ledger_check',
   'ledger_entries',
   'ledger_holds',

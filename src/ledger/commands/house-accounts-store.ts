@@ -116,7 +116,12 @@ async function lockOpeningFunds(tx: Database, kind: FundedAccount, currency: str
     .selectFrom('ledger_entries')
     .where('accountBizId', '=', account.bizId)
     .where('flowType', '=', sql.lit('OPENING'))
-    .select(sql<bigint>`coalesce(sum(amount), 0)`.as('provided'))
+    .select(
+      sql<bigint>`coalesce(sum(amount), 0)
+        + coalesce((SELECT opening FROM ledger_archived_balances WHERE account_biz_id = ${account.bizId}), 0)`.as(
+        'provided',
+      ),
+    )
     .executeTakeFirstOrThrow()
   return provided
 }

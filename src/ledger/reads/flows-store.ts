@@ -146,11 +146,12 @@ function toFlow({ currency, amount, balanceAfter, ...row }: FlowRow): Flow {
   }
 }
 
-/** The entries of an account have the numbers 1 to `sequence`, so each page is a range of numbers. */
+/** The entries of an account have consecutive numbers, so each page is a range of numbers. */
 async function listAllFlows(database: Database, query: FlowQuery): Promise<Page<Flow>> {
-  const records = await lastSequence(database, query)
+  const { last, archived } = await sequencesOf(database, query)
+  const records = last - archived
   const before = offsetOf(query)
-  const first = query.sortOrder === 'asc' ? before + 1 : records - before - query.pageSize + 1
+  const first = query.sortOrder === 'asc' ? archived + before + 1 : last - before - query.pageSize + 1
   const page = selectFlows(matchingEntries(database, query))
     .where('e.sequence', '>=', first)
     .where('e.sequence', '<', first + query.pageSize)
@@ -170,12 +171,17 @@ async function listFlowsBehind(database: Database, query: FlowQuery, before: str
   return toCursorPage(items, end ? `0_${end.sequence}` : null, query)
 }
 
-async function lastSequence(database: Database, { wallet, workspace }: FlowQuery): Promise<number> {
+/** The numbers of the last entry and of the last archived one. */
+async function sequencesOf(
+  database: Database,
+  { wallet, workspace }: FlowQuery,
+): Promise<{ last: number; archived: number }> {
   const row = await database
-    .selectFrom('ledger_accounts')
-    .where('bizId', '=', wallet)
-    .where('workspaceBizId', '=', workspace)
-    .select('sequence')
+    .selectFrom('ledger_accounts as a')
+    .leftJoin('ledger_archived_balances as b', 'b.accountBizId', 'a.bizId')
+    .where('a.bizId', '=', wallet)
+    .where('a.workspaceBizId', '=', workspace)
+    .select(['a.sequence as last', 'b.sequence as archived'])
     .executeTakeFirst()
-  return row?.sequence ?? 0
+  return { last: row?.last ?? 0, archived: row?.archived ?? 0 }
 }

@@ -1,6 +1,14 @@
 import { sql } from 'kysely'
 import { type Database, type Param, statement } from '../../database/index.ts'
-import { type Clock, type Instant, type Money, toDate, type WalletId, type WorkspaceId } from '../../kernel/index.ts'
+import {
+  type Clock,
+  type Instant,
+  invalid,
+  type Money,
+  toDate,
+  type WalletId,
+  type WorkspaceId,
+} from '../../kernel/index.ts'
 import type { WalletStatus } from '../contract.ts'
 
 export interface Wallet {
@@ -125,9 +133,10 @@ export async function readBalanceAt(
   const settled = usesDatabaseClock ? await readSettled(database, { wallet, workspace }) : clock.now()
   const asOf = settled < instant ? settled : instant
   const at = toDate(asOf)
-  const { rows } = await sql<Row>`
-    SELECT a.currency, coalesce(e.balance_after, 0) AS balance, h.held, coalesce(e.sequence, 0) + h.changes AS version
-      FROM ledger_accounts a
+  const { rows } = await sql<Row & { isArchived: boolean }>`
+    SELECT a.currency, coalesce(e.balance_after, b.balance, 0) AS balance, h.held,
+           coalesce(e.sequence, b.sequence, 0) + h.changes AS version, coalesce(b.last_entry_at > ${at}, false) AS "isArchived"
+      FROM ledger_accounts a LEFT JOIN ledger_archived_balances b ON b.account_biz_id = a.biz_id
       LEFT JOIN LATERAL (
         SELECT balance_after, sequence FROM ledger_entries
          WHERE account_biz_id = a.biz_id AND created_at <= ${at} ORDER BY created_at DESC, sequence DESC LIMIT 1) e ON true
@@ -136,6 +145,7 @@ export async function readBalanceAt(
                count(*) + count(ended_at) FILTER (WHERE ended_at <= ${at}) AS changes
           FROM ledger_holds WHERE account_biz_id = a.biz_id AND created_at <= ${at}) h
      WHERE a.biz_id = ${wallet} AND a.workspace_biz_id = ${workspace} AND a.kind = 'WALLET'`.execute(database)
+  if (rows[0]?.isArchived) throw invalid('at', 'the entries of that time are archived')
   return rows[0] && { balance: toBalance(wallet, rows[0]), asOf }
 }
 

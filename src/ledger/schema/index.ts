@@ -144,4 +144,17 @@ export const migrations = [
   sqlMigration('017-flow-totals', flowTotals),
   // The trigger on entries counts under the lock of the account, which no other statement can change.
   sqlMigration('018-partitions', partitionBy('ledger_entries', 'created_at')),
+  sqlMigration('019-archive', [
+    `CREATE TABLE ledger_archive (is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only), until timestamptz NOT NULL)`,
+    `CREATE TABLE ledger_archived_balances (
+      account_biz_id uuid PRIMARY KEY REFERENCES ledger_accounts,
+      currency text NOT NULL,
+      sequence bigint NOT NULL,
+      balance minor_units NOT NULL,
+      last_entry_at timestamptz NOT NULL,
+      opening minor_units NOT NULL
+    )`,
+    `CREATE TRIGGER ledger_archived_balances_append_only BEFORE DELETE OR TRUNCATE ON ledger_archived_balances
+      FOR EACH STATEMENT EXECUTE FUNCTION ledger_reject()`,
+  ]),
 ]

@@ -112,8 +112,27 @@ interface LedgerCheckTable {
   violations: number
 }
 
+/** The state of each account after its last archived entry. */
+interface LedgerArchivedBalancesTable {
+  accountBizId: WalletId
+  currency: string
+  sequence: number
+  balance: Minor
+  lastEntryAt: Timestamp
+  /** Sum of the archived OPENING entries. */
+  opening: Minor
+}
+
+/** Earlier entries are archived. */
+interface LedgerArchiveTable {
+  isOnly: Generated<boolean>
+  until: Timestamp
+}
+
 declare module '../../database/tables.ts' {
   interface Tables {
+    ledger_archive: LedgerArchiveTable
+    ledger_archived_balances: LedgerArchivedBalancesTable
     ledger_accounts: LedgerAccountsTable
     wallets: WalletsTable
     ledger_entries: LedgerEntriesTable

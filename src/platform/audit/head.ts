@@ -1,6 +1,7 @@
 import type { Database } from '../../database/index.ts'
 import { auditHeadPattern } from '../../kernel/index.ts'
-import { type Head, sealedEntries, start } from './store.ts'
+import { readStart } from './archive-store.ts'
+import { type Head, sealedEntries } from './store.ts'
 
 /** Where a log has the entry of a head that was noted elsewhere. A restored copy can lack it, or have another one. */
 export type HeadPlace = 'FOUND' | 'MISSING' | 'DIFFERENT'
@@ -19,6 +20,9 @@ export function parseHead(text: string): Head {
 /** `verified` is the last entry of an intact log. */
 export async function findHead(database: Database, expected: Head, verified: Head): Promise<HeadPlace> {
   if (expected.sequence > verified.sequence) return 'MISSING'
-  const [entry] = expected.sequence === 0 ? [start] : await sealedEntries(database, expected.sequence - 1, 1)
+  const first = await readStart(database)
+  if (expected.sequence < first.sequence) return 'MISSING'
+  const [entry] =
+    expected.sequence === first.sequence ? [first] : await sealedEntries(database, expected.sequence - 1, 1)
   return entry && formatHead(entry) === formatHead(expected) ? 'FOUND' : 'DIFFERENT'
 }

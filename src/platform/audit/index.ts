@@ -4,6 +4,8 @@
  * Depends on the kernel and the database.
  */
 
+export { auditArchiveRules } from './archive.ts'
+export { readStart } from './archive-store.ts'
 export { auditExportJob, exportAuditLog, type SendEntries, sendToWebhook, toLines } from './export.ts'
 export { findHead, formatHead, type HeadPlace, parseHead } from './head.ts'
 export {

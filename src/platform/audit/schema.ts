@@ -33,8 +33,24 @@ interface AuditExportTable {
   sequence: number
 }
 
+/** The last entry before those of the store. Verification starts behind it. */
+interface AuditArchiveTable {
+  isOnly: Generated<boolean>
+  sequence: number
+  hash: Uint8Array
+}
+
+/** Archived entries behind an entry that is still in the store. */
+interface AuditArchiveLinksTable {
+  sequence: number
+  previousHash: Uint8Array
+  hash: Uint8Array
+}
+
 declare module '../../database/tables.ts' {
   interface Tables {
+    audit_archive: AuditArchiveTable
+    audit_archive_links: AuditArchiveLinksTable
     audit_log: AuditLogTable
     audit_chain: AuditChainTable
     audit_export: AuditExportTable
@@ -180,4 +196,22 @@ export const migrations = [
   ]),
   sqlMigration('005-addresses', [`CREATE INDEX IF NOT EXISTS audit_log_client ON audit_log (client_ip, at)`]),
   sqlMigration('006-partitions', partitions),
+  sqlMigration('007-archive', [
+    `CREATE TABLE audit_archive (
+      is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
+      sequence bigint NOT NULL,
+      hash bytea NOT NULL
+    )`,
+    `CREATE FUNCTION audit_archive_guard() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      IF TG_OP = 'UPDATE' THEN
+        IF NEW.sequence >= OLD.sequence THEN RETURN NEW; END IF;
+      END IF;
+      RAISE EXCEPTION 'the archive of the audit log only grows: % refused', TG_OP
+        USING ERRCODE = 'insufficient_privilege';
+    END $$`,
+    `CREATE TRIGGER audit_archive_guard BEFORE UPDATE OR DELETE ON audit_archive
+      FOR EACH ROW EXECUTE FUNCTION audit_archive_guard()`,
+    `CREATE TABLE audit_archive_links (sequence bigint PRIMARY KEY, previous_hash bytea NOT NULL, hash bytea NOT NULL)`,
+  ]),
 ]

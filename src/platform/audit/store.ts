@@ -99,16 +99,33 @@ export function lockHead(tx: Tx): Promise<Head> {
   return tx.selectFrom('audit_chain').select(['sequence', 'hash']).forUpdate().executeTakeFirstOrThrow()
 }
 
+/** The head, and the last entry that is archived, behind which verification starts. */
+export async function readEnds(database: Database): Promise<{ head: Head; archived: Head } | undefined> {
+  const found = await database
+    .selectFrom('audit_chain as c')
+    .leftJoin('audit_archive as a', 'a.isOnly', 'c.isOnly')
+    .select(['c.sequence', 'c.hash', 'a.sequence as lastSequence', 'a.hash as lastHash'])
+    .executeTakeFirst()
+  if (!found) return undefined
+  const { lastSequence, lastHash, ...head } = found
+  return { head, archived: lastSequence === null || !lastHash ? start : { sequence: lastSequence, hash: lastHash } }
+}
+
 export function readHead(database: Database): Promise<Head | undefined> {
   return database.selectFrom('audit_chain').select(['sequence', 'hash']).executeTakeFirst()
 }
 
 /**
- * Reads the first sealed entry before the chain or after its head. Uses one statement, because sealing changes entries
+ * Reads the first sealed entry before the start of the chain or after its head. A partition that is about to be dropped
+ * has entries before the start. Uses one statement, because sealing changes entries
  * and head together, and two index scans, because OR would read the whole chain.
  */
 export function unlinkedEntry(database: Database): Promise<{ sequence: number; bizId: string } | undefined> {
-  const before = firstSealed(database).where('sequence', '<', 1)
+  const before = firstSealed(database)
+    .where('sequence', '<=', sql<number>`coalesce((SELECT sequence FROM audit_archive), 0)`)
+    .where(({ not, exists, selectFrom }) =>
+      not(exists(selectFrom('archived_partitions').select('tableName').where('droppedAt', 'is', null))),
+    )
   const after = firstSealed(database).where('sequence', '>', (head) =>
     head.selectFrom('audit_chain').select('sequence'),
   )

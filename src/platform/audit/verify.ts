@@ -1,9 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Database } from '../../database/index.ts'
 import { addMs, type Clock, type Instant } from '../../kernel/index.ts'
+import { archivedLinks } from './archive-store.ts'
 import { findHead, formatHead, type HeadPlace, parseHead } from './head.ts'
 import { hashEntry } from './seal.ts'
-import { type Head, readHead, type SealedEntry, sealedEntries, start, unlinkedEntry } from './store.ts'
+import { type Head, readEnds, type SealedEntry, sealedEntries, unlinkedEntry } from './store.ts'
 
 export interface ChainBreak {
   /** 0 if the head is missing. */
@@ -22,15 +23,18 @@ type OnProgress = (verified: Head, total: number) => void
 /** Parsing and hashing this many entries takes about two milliseconds, in which no request is served. */
 const batchSize = 100
 
-/** Ignores entries that are not sealed yet. Reads only the entries behind `after`, which counts as intact. */
+/**
+ * Ignores entries that are not sealed yet. Reads only the entries behind `after`, which counts as intact. Default: behind
+ * the archived ones.
+ */
 export async function verifyAuditLog(
   database: Database,
   onProgress: OnProgress = () => undefined,
-  after: Head = start,
+  after?: Head,
 ): Promise<ChainVerdict> {
-  const head = await readHead(database)
-  if (!head) return { entriesChecked: 0, broken: { sequence: 0, bizId: null, reason: 'missing' } }
-  return verifyChain(database, head, after, onProgress)
+  const ends = await readEnds(database)
+  if (!ends) return { entriesChecked: 0, broken: { sequence: 0, bizId: null, reason: 'missing' } }
+  return verifyChain(database, ends.head, after ?? ends.archived, onProgress)
 }
 
 /** `NEW` reads only the entries behind those that this process has verified within a day. */
@@ -82,21 +86,23 @@ export class AuditVerifier {
     const { database, clock } = this.#ports
     const checkedAt = clock.now()
     const resumed = scope === 'NEW' ? this.#verifiedAt(checkedAt) : null
-    const { last: after, since } = resumed ?? { last: start, since: checkedAt }
+    const since = resumed?.since ?? checkedAt
+    let firstSequence: number | null = null
     // A run that fails leaves what it has verified to the next one.
     const verdict = await verifyAuditLog(
       database,
       (last) => {
+        firstSequence ??= last.sequence + 1
         this.#verified = { last, since }
       },
-      after,
+      resumed?.last,
     )
     const { entriesChecked, broken, head } = verdict
     this.#lastResult = {
       entriesChecked,
       broken,
       head: head ? formatHead(head) : null,
-      firstSequence: after.sequence + 1,
+      firstSequence: firstSequence ?? 1,
       checkedAt,
     }
     return this.#lastResult
@@ -127,13 +133,20 @@ export class AuditVerifier {
   }
 }
 
-async function verifyChain(database: Database, head: Head, after: Head, onProgress: OnProgress): Promise<ChainVerdict> {
+/** Verifies the entries up to `head`, which is an entry of the log. */
+export async function verifyChain(
+  database: Database,
+  head: Head,
+  after: Head,
+  onProgress: OnProgress = () => undefined,
+): Promise<ChainVerdict> {
   let { sequence, hash } = after
   onProgress(after, head.sequence)
   while (sequence < head.sequence) {
     const entries = await sealedEntries(database, sequence, batchSize)
     for (const entry of entries) {
       if (sequence === head.sequence) break
+      if (entry.sequence !== sequence + 1) ({ sequence, hash } = await followArchived(database, { sequence, hash }))
       const broken = checkEntry(entry, sequence + 1, hash)
       if (broken) return { entriesChecked: sequence, broken }
       sequence += 1
@@ -148,6 +161,19 @@ async function verifyChain(database: Database, head: Head, after: Head, onProgre
     ? await findUnlinkedEntry(database)
     : ({ sequence, bizId: null, reason: 'unlinked' } as const)
   return broken ? { entriesChecked: sequence, broken } : { entriesChecked: sequence, broken, head }
+}
+
+/** Returns the last of the archived entries that follow. */
+async function followArchived(database: Database, from: Head): Promise<Head> {
+  let last = from
+  for (;;) {
+    const links = await archivedLinks(database, last.sequence, batchSize)
+    for (const { sequence, previousHash, hash } of links) {
+      if (sequence !== last.sequence + 1 || !areEqual(previousHash, last.hash)) return last
+      last = { sequence, hash }
+    }
+    if (links.length < batchSize) return last
+  }
 }
 
 function checkEntry(entry: SealedEntry, sequence: number, previous: Uint8Array): ChainBreak | null {

@@ -1,6 +1,7 @@
 import type { Database } from '../../database/index.ts'
 import { addMs, type Clock, hours, minutes, untilNotFull } from '../../kernel/index.ts'
 import type { JobKind } from '../jobs/index.ts'
+import { dropExpiredPartitions } from './partition-store.ts'
 import { deleteEvents, deleteFailed, retryFailed, setAsideUnknown } from './store.ts'
 
 interface Ports {
@@ -28,6 +29,7 @@ export function expiredEventCleanup({ database, clock, retentionMs, sources, onL
     everyMs: minutes(10),
     work: async (_, { signal }) => {
       const before = addMs(clock.now(), -retentionMs)
+      await dropExpiredPartitions(database, before)
       await untilNotFull(batchSize, signal, (limit) => deleteEvents(database, before, limit))
       let lost = 0
       await untilNotFull(batchSize, signal, async (limit) => {

@@ -3,6 +3,8 @@
  * Start with schema.ts. A job adds partitions ahead (job.ts). Depends on the kernel, the database and jobs.
  */
 
+export { type ArchiveRules, archiveOldest, findArchivable, minimumAgeDays } from './archive.ts'
+export { type ArchivedTable, detachPartition, withShortLocks } from './archive-store.ts'
 export { partitionJob } from './job.ts'
 export { partitionBy, partitionedTables } from './schema.ts'
 export { extendPartitions, listPartitions } from './store.ts'

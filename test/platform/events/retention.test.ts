@@ -1,6 +1,9 @@
+import { sql } from 'kysely'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { timestamptz } from '../../../src/database/index.ts'
 import { addMs, days, hours } from '../../../src/kernel/index.ts'
 import { endsOfFeed, expiredEventCleanup } from '../../../src/platform/events/index.ts'
+import { listPartitions } from '../../../src/platform/partitions/index.ts'
 import { everyStore } from '../../ledger/stores.ts'
 import { addNote, clearEvents, clock, createSequencer, noteMapper, notesIn } from './fixture.ts'
 
@@ -63,5 +66,27 @@ describe.each(stores)('retention of events on $name', ({ database }) => {
     await clean()
     expect(await sequencer.sequenceAll()).toBe(1)
     expect(await notesIn(database)).toEqual(['one'])
+  })
+
+  test('a partition whose events are all old is dropped, but not before the head has passed its end', async () => {
+    const at = addMs(clock.now(), -days(31))
+    const insert = (position: number, instant = at) =>
+      sql`INSERT INTO events VALUES (${position}, gen_random_uuid(), 'x', ${timestamptz(instant)}, 's', NULL, NULL, true, '{}')`.execute(
+        database,
+      )
+    const names = async () => (await listPartitions(database, 'events')).map(({ name }) => name).sort()
+    await insert(1)
+    await insert(99_999)
+    await database.updateTable('event_head').set({ position: 99_999 }).execute()
+    await clean()
+    expect(await names()).toEqual(['events_100000', 'events_first'])
+    await insert(2, clock.now())
+    await insert(100_001, at)
+    await database.updateTable('event_head').set({ position: 100_001 }).execute()
+    await clean()
+    expect(await names()).toEqual(['events_100000', 'events_first'])
+    await sql`DELETE FROM events WHERE position = 2`.execute(database)
+    await clean()
+    expect(await names()).toEqual(['events_100000'])
   })
 })
