@@ -28,6 +28,11 @@ export interface OpenDatabase {
    * embedded store checks the signal only at the start.
    */
   withoutTimeouts: WithoutTimeouts
+  /**
+   * Runs work without timeouts on its own connection. There, a statement outside of `transaction` can be one that
+   * PostgreSQL refuses in a transaction. Rejects behind a pooler.
+   */
+  inOwnSession<T>(work: (database: Database) => Promise<T>): Promise<T>
   /** Returns the names of the migrations that it ran. */
   migrate(owners: readonly SchemaOwner[]): Promise<string[]>
   /** Resolves once the embedded store has failed and the process must restart. Never resolves for a server. */

@@ -87,7 +87,7 @@ export const archive: Command = {
       }
       await migrateStore(store, owners, settings)
       const rules = withAudit(rulesOf(table, settings), { command: archive.name, reason })
-      const archived = await store.withoutTimeouts((database) =>
+      const archived = await store.inOwnSession((database) =>
         archiveOldest(table, {
           ...{ database, ...age, rules, folder: out },
           onWritten: (file, rows) => stderr.write(`${rows} rows in ${file}\n`),

@@ -68,6 +68,7 @@ export async function openEmbedded({
         signal?.throwIfAborted()
         return work(unlimited)
       },
+      inOwnSession: (work) => work(unlimited),
       migrate: (owners) => migrate(unlimited, owners),
       fatal: fatal.promise,
       close: async () => {

@@ -82,6 +82,16 @@ export async function openPostgres(target: PostgresTarget): Promise<OpenDatabase
         : null
     },
     withoutTimeouts,
+    inOwnSession: async (work) => {
+      if (!direct) throw new Error('this needs a direct connection to PostgreSQL: DATABASE_URL leads to a pooler')
+      const options = '-c statement_timeout=0 -c lock_timeout=0'
+      const own = openPool({ ...base, options, max: 1 }, null, onConnectionBroken, { limit: null, trace })
+      try {
+        return await work(own.database)
+      } finally {
+        await own.database.destroy()
+      }
+    },
     migrate: (owners) => withoutTimeouts((database) => migrate(database, owners)),
     fatal: new Promise(() => undefined),
     close: () => database.destroy(),

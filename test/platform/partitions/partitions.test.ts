@@ -3,7 +3,7 @@ import { Client } from 'pg'
 import { afterAll, describe, expect, test } from 'vitest'
 import { type Database, openDatabase } from '../../../src/database/index.ts'
 import { addMs, days } from '../../../src/kernel/index.ts'
-import { extendPartitions, listPartitions, partitionedTables } from '../../../src/platform/partitions/index.ts'
+import { detachPartition, extendPartitions, listPartitions, partitionedTables } from '../../../src/platform/partitions/index.ts'
 import { systemClock } from '../../../src/platform/runtime/index.ts'
 import { schemaOwners } from '../../harness/domains.ts'
 import { needsPostgres } from '../../harness/needs.ts'
@@ -117,6 +117,13 @@ describe('an existing store', needsPostgres(server), () => {
     await entry(70).execute(store.database)
     expect(await rowsOf(store.database)).toHaveLength(2)
     await owner.end()
+  })
+  test('the session of an archive can detach concurrently', async () => {
+    const store = await open('detached')
+    await store.migrate(schemaOwners)
+    await store.inOwnSession((database) => detachPartition(database, 'login_history', 'login_history_first'))
+    expect(await listPartitions(store.database, 'login_history')).toHaveLength(3)
+    await store.close()
   })
   test('a busy table delays requests by 200 ms at most, and partitions are added later', async () => {
     const store = await open('busy')
