@@ -20,6 +20,7 @@ import {
   type Identity,
   type IdentityHooks,
   type IdentitySettings,
+  type Lease,
   maskEmail,
   type ProviderSettings,
   type PurposeDetails,
@@ -82,7 +83,7 @@ export function identitySettings(settings: Configuration): IdentitySettings {
   })
   return {
     tokens: { ...fixedSettings.tokens, ...settings.tokens, assertionTtlMs: settings.assertion.ttlMs },
-    sessions: { ...fixedSettings.sessions, ...settings.sessions },
+    sessions: { ...fixedSettings.sessions, ...settings.sessions, lease: leaseOf(settings) },
     secureChannel: { ...fixedSettings.secureChannel, ...settings.secureChannel },
     portals: {
       CONSUMER: portal('CONSUMER'),
@@ -96,6 +97,11 @@ export function identitySettings(settings: Configuration): IdentitySettings {
     suspicionMs: passwords.suspicionWindowMs,
     login: { ...login, failures: scaled(settings, () => login.failures) },
   }
+}
+
+/** Only one process can use the embedded store, so nothing else changes it. */
+export function leaseOf({ databaseUrl, access }: Pick<Configuration, 'databaseUrl' | 'access'>): Lease {
+  return databaseUrl === null ? { ms: 10_000, shared: false } : { ms: access.leaseMs, shared: true }
 }
 
 /** For people of workspaces. A portal that the configuration does not have refuses everybody. */

@@ -60,6 +60,7 @@ import { createSocketMetrics, type Metrics, type PerimeterMetrics } from '../pla
 import type { Process } from '../platform/tracing/index.ts'
 import { buildOpenApiDocument, catalogueOfPortal } from './catalogue.ts'
 import type { Domains } from './domains.ts'
+import { leaseOf } from './identity.ts'
 import type { Infrastructure } from './infrastructure.ts'
 import type { TrialParts } from './operations/trials.ts'
 import type { PassThrough } from './pass-through.ts'
@@ -122,10 +123,7 @@ export function buildPipeline(
           apiKey: authenticateApiKeys(domains, infrastructure),
         },
         stepUps: identity.stepUps,
-        access: createAccessCache(domains.service('members') ?? noWorkspaces, infrastructure.clock, {
-          leaseMs: settings.access.leaseMs,
-          shared: settings.databaseUrl !== null,
-        }),
+        access: createAccessCache(domains.service('members') ?? noWorkspaces, infrastructure.clock, leaseOf(settings)),
         backends,
         recorded: {
           commands: new ServiceCommands(infrastructure),

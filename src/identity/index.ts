@@ -50,6 +50,7 @@ import { sessionEvents } from './sessions/events.ts'
 import { sessionHandlers } from './sessions/handlers.ts'
 import { createSessionCache } from './sessions/session-cache.ts'
 import type { IdentitySettings } from './settings.ts'
+import { createStepUpAbsence } from './step-ups/absence.ts'
 import { createStepUps } from './step-ups/service.ts'
 import { createLink, type LinkRequest, useTicket } from './tickets/service.ts'
 import { AccessTokens, createAssertionSigner } from './tokens/jwt.ts'
@@ -72,7 +73,7 @@ export { type ProviderSettings, providerPaths } from './providers/settings.ts'
 export { permissionsOfPasskey } from './sessions/rules.ts'
 export { assertSessionOpen, endSessions, isSessionByPasskey } from './sessions/service.ts'
 export { countOpenSessions } from './sessions/store.ts'
-export { fixedSettings, type IdentitySettings } from './settings.ts'
+export { fixedSettings, type IdentitySettings, type Lease } from './settings.ts'
 export { createAssertionSigner } from './tokens/jwt.ts'
 export { accessTokenType, assertionType } from './tokens/rules.ts'
 export { SigningKeys } from './tokens/signing-keys.ts'
@@ -115,6 +116,7 @@ export async function createIdentity(ports: IdentityPorts, settings: IdentitySet
   const keys = new SigningKeys(ports, settings.tokens)
   const tokens = new AccessTokens(ports, keys, settings)
   const sessionCache = createSessionCache(ports, settings.sessions)
+  const stepUpAbsence = createStepUpAbsence(ports, settings.sessions)
   const addressGuard = createAddressGuard(ports, settings.sessions)
   const concurrency = createLoginConcurrency({
     concurrency: settings.login.concurrency,
@@ -124,7 +126,7 @@ export async function createIdentity(ports: IdentityPorts, settings: IdentitySet
   const verifiedTokens = new VerifiedTokens(tokens, keys, settings.tokens)
   const networks = new KnownNetworks(clock)
   const proofs = new RequestProofs(ports.cache)
-  const common = { ...ports, settings, tokens, proofs, verifiedTokens, sessionCache }
+  const common = { ...ports, settings, tokens, proofs, verifiedTokens, sessionCache, stepUpAbsence }
   const providers = new Providers(
     ports,
     Object.values(settings.portals).flatMap((portal) => portal.providers),
@@ -156,7 +158,7 @@ export async function createIdentity(ports: IdentityPorts, settings: IdentitySet
       ticket: (use) => useTicket(ports, use),
       keyProof: (proof, request) => authenticator.proveKey(proof, request),
     },
-    stepUps: createStepUps(ports),
+    stepUps: createStepUps({ ...ports, stepUpAbsence }),
     signer: createAssertionSigner(keys, clock, ids, settings.tokens.issuer),
     jwks: () => keys.jwks(),
     rotateSigningKey: () => keys.rotate(),

@@ -20,6 +20,12 @@ export const fixedSettings = {
   secureChannel: { maxClockDifferenceMs: 60_000, windowSize: 256, cacheSize: 10_000 },
 }
 
+/** How long a replica uses what it has read, and whether there are others. A change is confirmed only after that time. */
+export interface Lease {
+  ms: number
+  shared: boolean
+}
+
 export type PasskeySettings = NonNullable<PortalConfiguration['passkeys']>
 
 interface PortalIdentity
@@ -36,7 +42,7 @@ interface PortalIdentity
 export interface IdentitySettings extends Pick<Configuration, 'login' | 'mfa' | 'notices'> {
   /** `assertionTtlMs` is the lifetime of call assertions. The same keys sign tokens and call assertions. */
   tokens: Configuration['tokens'] & typeof fixedSettings.tokens & { assertionTtlMs: number }
-  sessions: Configuration['sessions'] & typeof fixedSettings.sessions
+  sessions: Configuration['sessions'] & typeof fixedSettings.sessions & { lease: Lease }
   /** Every deployment has the first two. */
   portals: Record<'CONSUMER' | 'SYSTEM', PortalIdentity> & Record<Portal, PortalIdentity>
   carrierDomains: readonly string[]

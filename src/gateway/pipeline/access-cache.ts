@@ -14,19 +14,16 @@ export interface AccessCache extends Pick<WorkspacePort, 'identify'> {
 
 const maxEntries = 20_000
 
-/** Matters only after a missed invalidation. */
-const singleProcessTtlMs = 10_000
-
 /**
  * Once the request that changes a role has its response, every replica uses the new role. With `shared`, that response
- * waits for `leaseMs`, until the cached entries of the other replicas have expired.
+ * waits for the lease, until the cached entries of the other replicas have expired.
  */
 export function createAccessCache(
   workspaces: WorkspacePort,
   clock: Clock,
-  { leaseMs, shared }: { leaseMs: number; shared: boolean },
+  lease: { ms: number; shared: boolean },
 ): AccessCache {
-  const entries = createTtlCache<WorkspaceAccess>(clock, { ms: shared ? leaseMs : singleProcessTtlMs, max: maxEntries })
+  const entries = createTtlCache<WorkspaceAccess>(clock, { ms: lease.ms, max: maxEntries })
   return {
     enter: (caller, workspaceId) =>
       entries.read(keyOf(caller, workspaceId), () => workspaces.enter(caller, workspaceId)),
@@ -35,7 +32,7 @@ export function createAccessCache(
     identify: (caller, workspaceId) => workspaces.identify(caller, workspaceId),
     invalidate: async () => {
       entries.clear()
-      if (shared) await pause(leaseMs)
+      if (lease.shared) await pause(lease.ms)
     },
   }
 }

@@ -21,6 +21,7 @@ import { rotateCookie } from '../sessions/cookie.ts'
 import { assertSession, type OwnSession } from '../sessions/rules.ts'
 import type { SessionPorts } from '../sessions/service.ts'
 import { type IdentitySettings, rulesOf } from '../settings.ts'
+import type { StepUpAbsence } from '../step-ups/absence.ts'
 import { recordPurpose } from '../step-ups/service.ts'
 import { createRequestOptions } from '../webauthn/ceremony.ts'
 import { createStepUpChallenge, stepUpBinding } from '../webauthn/challenges.ts'
@@ -45,6 +46,7 @@ import { assertMailAllowed, factorOf, verifyCode } from './verify.ts'
 export interface MfaPorts extends SessionPorts {
   settings: IdentitySettings
   lockout: Lockout
+  stepUpAbsence: StepUpAbsence
 }
 
 export interface MfaEntry {
@@ -159,7 +161,7 @@ export async function stepUp(
   const purpose = await requestedPurpose(ports, requested, context.caller)
   const challenge = stepUpBinding({ ...session, purposeDigest: purpose?.digest ?? null })
   const operation = purpose?.operation ?? null
-  const { cookie } = await verifyCode(ports, session, context, async (tx) => {
+  const verified = verifyCode(ports, session, context, async (tx) => {
     const now = ports.clock.now()
     const account = await ownAccount(tx, context.caller)
     const { portal, id } = account
@@ -172,13 +174,25 @@ export async function stepUp(
     if (!proof) return undefined
     return { cookie: await finishStepUp(ports, tx, purpose, proof, context, now) }
   })
-  ports.sessionCache.invalidate(session.sessionId)
+  const { cookie } = await findStepUpAfter(ports, session, verified)
   return cookie
+}
+
+/** Resolves once every replica finds the step-up that `recorded` has committed. */
+export async function findStepUpAfter<T>(
+  { sessionCache, stepUpAbsence }: Pick<MfaPorts, 'sessionCache' | 'stepUpAbsence'>,
+  { sessionId }: OwnSession,
+  recorded: Promise<T>,
+): Promise<T> {
+  const result = await recorded.finally(() => stepUpAbsence.forget(sessionId))
+  sessionCache.invalidate(sessionId)
+  await stepUpAbsence.settle()
+  return result
 }
 
 /**
  * The end of every step-up: records it, and returns the new cookie of a browser session. `proof` is what the audit log
- * keeps about the factor. Invalidate the session after the commit.
+ * keeps about the factor. Call this within `findStepUpAfter`.
  */
 export async function finishStepUp(
   ports: MfaPorts,

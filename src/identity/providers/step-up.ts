@@ -4,7 +4,7 @@ import { ownAccount } from '../accounts/service.ts'
 import type { StepUpPurpose } from '../mfa/contract.ts'
 import type { ConfirmedCommand } from '../mfa/purpose.ts'
 import { assertStepUpFactor } from '../mfa/rules.ts'
-import { finishStepUp, requestedPurpose } from '../mfa/service.ts'
+import { findStepUpAfter, finishStepUp, requestedPurpose } from '../mfa/service.ts'
 import type { CallerContext } from '../ports.ts'
 import { assertSession } from '../sessions/rules.ts'
 import { assertSessionOpen } from '../sessions/service.ts'
@@ -52,16 +52,16 @@ export async function finishProviderStepUp(
   reply: ProviderReply,
   context: CallerContext,
 ): Promise<string | undefined> {
-  const { clock, database, sessionCache } = ports
+  const { clock, database } = ports
   const session = assertSession(context.caller)
-  const { portal, accountId, sessionId } = session
+  const { portal, accountId } = session
   const { attempt, directory, identity, purpose } = await finishAttempt(ports, 'STEP_UP', reply, session, context)
   const { id, issuer, stepUp } = directory.settings
   if (!stepUp || !isAuthenticatedBy(identity, stepUp.accepts)) throw refused('the provider used no accepted factor')
   const confirmed = await requestedPurpose(ports, purpose, context.caller)
   if ((confirmed?.digest ?? null) !== (attempt.purposeDigest && Buffer.from(attempt.purposeDigest).toString('hex')))
     throw refused('the step-up was started for another purpose')
-  const cookie = await inTransaction(database, async (tx) => {
+  const recorded = inTransaction(database, async (tx) => {
     const now = clock.now()
     await assertSessionOpen(tx, context.caller)
     await assertProviderCounts(ports, tx, confirmed, context)
@@ -75,8 +75,7 @@ export async function finishProviderStepUp(
     }
     return finishStepUp(ports, tx, confirmed, proof, context, now)
   })
-  sessionCache.invalidate(sessionId)
-  return cookie
+  return findStepUpAfter(ports, session, recorded)
 }
 
 /** Throws ACCESS.PASSKEY_REQUIRED: a sign-in at a provider takes the place of no passkey, because another person administers it. */

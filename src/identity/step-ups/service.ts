@@ -1,4 +1,4 @@
-import { type Database, inTransaction, type Tx } from '../../database/index.ts'
+import { inTransaction, type Tx } from '../../database/index.ts'
 import type { StepUpCommand, StepUpPort } from '../../gateway/pipeline/ports.ts'
 import { addMs, type Idempotency, type Instant } from '../../kernel/index.ts'
 import { recordSuccess } from '../../platform/audit/index.ts'
@@ -6,6 +6,7 @@ import { stepUp } from '../mfa/contract.ts'
 import type { IdentityPorts } from '../ports.ts'
 import { assertSession, type OwnSession } from '../sessions/rules.ts'
 import type { IdentitySettings } from '../settings.ts'
+import type { StepUpAbsence } from './absence.ts'
 import { digestOfPurpose } from './digest.ts'
 import { putStepUp, type RecentStepUp, recentStepUps, spendStepUp } from './store.ts'
 
@@ -19,7 +20,11 @@ export function recordPurpose(
   return putStepUp(tx, session, toBytes(purposeDigest), now, addMs(now, stepUpMs))
 }
 
-type StepUpPorts = Pick<IdentityPorts, 'clock' | 'database' | 'ids'>
+interface StepUpPorts extends Pick<IdentityPorts, 'clock' | 'database' | 'ids'> {
+  stepUpAbsence: StepUpAbsence
+}
+
+const noRecentStepUp = { reason: 'no recent step-up' }
 
 /** Spends step-ups that are bound to a purpose, each one in one transaction with its audit entry. */
 export function createStepUps(ports: StepUpPorts): StepUpPort {
@@ -37,19 +42,27 @@ function toBytes(digest: string): Uint8Array {
 
 /** Most commands with the policy `stepUp: 'maybe'` have no step-up, so one read precedes the transaction. */
 async function spend(
-  { clock, database, ids }: StepUpPorts,
+  { clock, database, ids, stepUpAbsence }: StepUpPorts,
   session: OwnSession,
-  { context, workspaceId, purpose, idempotency }: StepUpCommand,
+  command: StepUpCommand,
 ): ReturnType<StepUpPort['spend']> {
+  const recent = await stepUpAbsence.recent(session)
+  // Without any, two digests of the body are not needed.
+  if (recent.length === 0) return noRecentStepUp
+  const { context, workspaceId, idempotency } = command
   const now = clock.now()
-  const digest = digestOfPurpose(purpose)
+  const digest = digestOfPurpose(command.purpose)
   const spentBy = idempotency ? keyOf(idempotency) : ids.next()
-  const spent = await readSpent(database, session, digest, spentBy, now)
+  const spent = findSpent(recent, digest, spentBy)
   if (spent) return spent
   return inTransaction(database, async (tx) => {
     const verifiedAt = await spendStepUp(tx, session, toBytes(digest), spentBy, now)
     if (verifiedAt === undefined)
-      return (await readSpent(tx, session, digest, spentBy, now)) ?? { reason: 'the step-up for this purpose is gone' }
+      return (
+        findSpent(await recentStepUps(tx, session, now), digest, spentBy) ?? {
+          reason: 'the step-up for this purpose is gone',
+        }
+      )
     // The command has a separate entry, which depends on its outcome.
     const detail = { event: 'SPENT', operation: context.operationId, purposeDigest: digest }
     await recordSuccess(
@@ -67,14 +80,11 @@ function keyOf({ key, bodyHash }: Idempotency): string {
 }
 
 /** Undefined if the step-up can be spent. */
-async function readSpent(
-  store: Database | Tx,
-  session: OwnSession,
+function findSpent(
+  recent: readonly RecentStepUp[],
   digest: string,
   spentBy: string,
-  now: Instant,
-): Promise<{ verifiedAt: Instant } | { reason: string } | undefined> {
-  const recent = await recentStepUps(store, session, now)
+): { verifiedAt: Instant } | { reason: string } | undefined {
   const own = recent.find(({ purposeDigest }) => Buffer.from(purposeDigest).equals(toBytes(digest)))
   if (own?.spentBy === null) return undefined
   return own?.spentBy === spentBy ? { verifiedAt: own.verifiedAt } : { reason: reasonOf(recent, own) }
@@ -82,5 +92,5 @@ async function readSpent(
 
 function reasonOf(recent: readonly RecentStepUp[], own: RecentStepUp | undefined): string {
   if (own) return 'the step-up for this purpose is spent'
-  return recent.length === 0 ? 'no recent step-up' : 'the recent step-ups have other purposes'
+  return recent.length === 0 ? noRecentStepUp.reason : 'the recent step-ups have other purposes'
 }

@@ -25,7 +25,7 @@ function createCache() {
   return createAccessCache(
     { enter, stay: enter, identify: enter },
     { now: () => toInstant(0) },
-    { leaseMs: 250, shared: false },
+    { ms: 10_000, shared: false },
   )
 }
 
@@ -54,7 +54,7 @@ test('a session does not get the cached rights of a session from which other per
     return standard
   }
   const ports = { enter, stay: enter, identify: enter }
-  const access = createAccessCache(ports, { now: () => toInstant(0) }, { leaseMs: 250, shared: false })
+  const access = createAccessCache(ports, { now: () => toInstant(0) }, { ms: 10_000, shared: false })
   const withheld = ['all', new Set(['wallet:read']), new Set(['transfer:create'])] as const
   const callers = [caller, ...withheld.map((withheldByWorkspaces) => ({ ...caller, withheldByWorkspaces }))]
   for (const each of [...callers, ...callers])
@@ -74,7 +74,7 @@ describe('cached rights', () => {
       access: createAccessCache(
         { enter, stay: enter, identify: enter },
         { now: () => toInstant(at.ms) },
-        { leaseMs, shared },
+        { ms: leaseMs, shared },
       ),
     }
   }

@@ -38,7 +38,10 @@ export function spendStepUpBy(stepUps: StepUpPort): FindStepUp {
       caller,
       context: { operationId: operation.id, accountId, apiKeyId, portal, ...request },
       workspaceId,
-      purpose: canonicalPurpose(operation, workspaceId, fieldsOf(call)),
+      // Read only for a session that has a recent step-up.
+      get purpose() {
+        return canonicalPurpose(operation, workspaceId, fieldsOf(call))
+      },
       idempotency,
     })
     if ('reason' in spent) return { isFound: false, reason: spent.reason }
