@@ -1,6 +1,13 @@
 import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import { AbstractConnector, Cluster, Redis, type RedisOptions, type StandaloneConnectionOptions } from 'ioredis'
+import {
+  AbstractConnector,
+  Cluster,
+  Command,
+  Redis,
+  type RedisOptions,
+  type StandaloneConnectionOptions,
+} from 'ioredis'
 import { maxTimerMs } from '../../kernel/index.ts'
 import { lookup } from '../runtime/index.ts'
 
@@ -108,6 +115,18 @@ export function createClient(target: RedisTarget): Redis | Cluster {
       ...(protocol === 'rediss:' && { tls: { lookup } }),
     },
   })
+}
+
+/** One system call sends the commands of one turn of the event loop, which can belong to many requests. */
+export function joinWrites({ stream }: Pick<Redis, 'stream'>): void {
+  if (!stream || stream.writableCorked > 0) return
+  stream.cork()
+  setImmediate(() => stream.uncork())
+}
+
+/** Unlike `call`, copies no arguments. */
+export function commandOf(name: string, values: (string | number)[]): Command {
+  return new Command(name, values, { replyEncoding: 'utf8' })
 }
 
 const closedEarly =

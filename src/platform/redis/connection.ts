@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
-import type { Cluster, Redis } from 'ioredis'
+import type { Cluster, Command, Redis } from 'ioredis'
 import { isUnreachable } from '../../database/index.ts'
 import { DependencyFailure } from '../../kernel/index.ts'
-import { withTimeout } from '../runtime/index.ts'
+import { setDeadline, withTimeout } from '../runtime/index.ts'
 import type { RedisTarget } from './client.ts'
 
 /** Unreachable, too slow, out of memory, or failing over. */
@@ -66,36 +66,53 @@ const pubSub = 'redis pub/sub'
 
 /** Opens two connections, because a subscribed one cannot run other commands. */
 export async function openRedis(target: RedisTarget): Promise<RedisConnection> {
-  const { connectOnce, createClient, replaceSilentConnections } = await import('./client.ts')
+  const { commandOf, connectOnce, createClient, joinWrites, replaceSilentConnections } = await import('./client.ts')
   const client = createClient(target)
   const subscriber = createClient(target)
   const listeners = new Map<string, (text: string) => void>()
-  const send = (...[name, ...values]: CommandParts): Promise<unknown> => {
-    const sentAt = performance.now()
-    const run = (): Promise<unknown> =>
-      withTimeout(client.call(name, ...values), target.commandTimeoutMs, () => {
-        replaceSilentConnections(client, sentAt)
-        checkSubscriber()
-      })
-    return target.trace ? target.trace(name, name === 'EVALSHA' ? String(values[0]) : undefined, run) : run()
+  const deadlines = new CommandDeadlines(target.commandTimeoutMs, (sentAt) => {
+    replaceSilentConnections(client, sentAt)
+    checkSubscriber()
+  })
+  const send: Send = async (name, values) => {
+    const command = commandOf(name, values)
+    deadlines.start(command)
+    if ('stream' in client) joinWrites(client)
+    try {
+      if (!target.trace) return await client.sendCommand(command)
+      const run = async (): Promise<unknown> => client.sendCommand(command)
+      return await target.trace(name, name === 'EVALSHA' ? String(values[0]) : undefined, run)
+    } finally {
+      deadlines.end(command)
+    }
   }
   // The errors of `connect` and of commands state only that the connection is closed.
   let lastError: Error | undefined
   let isOpen = false
-  const track = async <T>(sent: Promise<T>): Promise<T> => {
+  const succeed = <T>(reply: T): T => {
+    lastError = undefined
+    target.onReady('redis')
+    return reply
+  }
+  const failureOf = (error: unknown): RedisUnavailable => {
+    const reason = isReply(error) ? withoutArguments(error) : (lastError ?? toError(error))
+    target.onError(reason, 'redis')
+    return new RedisUnavailable(reason)
+  }
+  const command: RedisConnection['command'] = async (name, ...values) => {
     try {
-      const reply = await sent
-      lastError = undefined
-      target.onReady('redis')
-      return reply
+      return succeed(await send(name, values))
     } catch (error) {
-      const reason = isReply(error) ? withoutArguments(error) : (lastError ?? toError(error))
-      target.onError(reason, 'redis')
-      throw new RedisUnavailable(reason)
+      throw failureOf(error)
     }
   }
-  const command = (...parts: CommandParts): Promise<unknown> => track(send(...parts))
-  const script: RedisConnection['script'] = (text, keys, values) => track(runScript(send, text, keys, values))
+  const script: RedisConnection['script'] = async (text, keys, values) => {
+    try {
+      return succeed(await runScript(send, text, keys, values))
+    } catch (error) {
+      throw failureOf(error)
+    }
+  }
   client.on('error', (error) => {
     // A cluster reports only that no node responded as expected.
     lastError = withoutArguments('lastNodeError' in error && isError(error.lastNodeError) ? error.lastNodeError : error)
@@ -183,7 +200,47 @@ function withoutArguments(error: Error): Error {
   return error
 }
 
-type Send = (...parts: [string, ...(string | number)[]]) => Promise<unknown>
+/** The list of values is not used again. */
+type Send = (name: string, values: (string | number)[]) => Promise<unknown>
+
+/** All commands have the same time limit, so they expire in order, and one timer serves all of them. */
+class CommandDeadlines {
+  readonly #timeoutMs: number
+  readonly #onExpired: (sentAt: number) => void
+  /** When each command without a reply was sent, the oldest first. */
+  readonly #pending = new Map<Command, number>()
+  #isWaiting = false
+
+  constructor(timeoutMs: number, onExpired: (sentAt: number) => void) {
+    this.#timeoutMs = timeoutMs
+    this.#onExpired = onExpired
+  }
+
+  start(command: Command): void {
+    this.#pending.set(command, performance.now())
+    if (!this.#isWaiting) this.#wait(this.#timeoutMs)
+  }
+
+  end(command: Command): void {
+    this.#pending.delete(command)
+  }
+
+  #wait(ms: number): void {
+    this.#isWaiting = true
+    setDeadline(() => this.#expire(), ms).unref()
+  }
+
+  #expire(): void {
+    this.#isWaiting = false
+    for (const [command, sentAt] of this.#pending) {
+      const leftMs = sentAt + this.#timeoutMs - performance.now()
+      if (leftMs > 0) return this.#wait(Math.ceil(leftMs))
+      this.#pending.delete(command)
+      command.reject(new Error(`no answer within ${this.#timeoutMs} ms`))
+      this.#onExpired(sentAt)
+    }
+  }
+}
 
 /**
  * Sends the text only if Redis does not know the SHA-1: the first time on each node, and after a restart, a failover or
@@ -195,12 +252,11 @@ async function runScript(
   keys: readonly string[],
   values: readonly (string | number)[],
 ): Promise<unknown> {
-  const rest = [keys.length, ...keys, ...values]
   try {
-    return await send('EVALSHA', sha, ...rest)
+    return await send('EVALSHA', [sha, keys.length, ...keys, ...values])
   } catch (error) {
     if (!isUnknown(error)) throw error
-    return send('EVAL', text, ...rest)
+    return send('EVAL', [text, keys.length, ...keys, ...values])
   }
 }
 
@@ -209,8 +265,8 @@ function isUnknown(error: unknown): boolean {
 }
 
 /** Null if Redis rejects writes when it is full, has no memory limit, or does not report its policy. */
-async function readEvictionPolicy(send: RedisConnection['command']): Promise<string | null> {
-  const info = await send('INFO', 'memory').catch(() => null)
+async function readEvictionPolicy(send: Send): Promise<string | null> {
+  const info = await send('INFO', ['memory']).catch(() => null)
   if (typeof info !== 'string') return null
   const policy = infoField(info, 'maxmemory_policy') ?? 'noeviction'
   return policy === 'noeviction' || infoField(info, 'maxmemory') === '0' ? null : policy

@@ -68,7 +68,7 @@ test('mfa.stepUp 200: every replica finds the step-up, even if it has just read 
   expect(await spendAt(replica, caller)).toHaveProperty('verifiedAt')
 })
 
-test('mfa.stepUp 200: the replica of the step-up finds it at once, and reads nothing for a session without one', async () => {
+test('mfa.stepUp 200: the replica of the step-up finds it immediately, and reads nothing for a session without one', async () => {
   const caller = await signedIn(at, email)
   expect(await spendAt(at.identity.stepUps, caller)).toEqual(none)
   await at.ports.database
