@@ -75,7 +75,7 @@ export async function openSharedState(
   return {
     cache: createRedisCache(redis),
     pubsub: createRedisPubSub(redis),
-    counters: createRedisCounters(redis, clock, settings.redis),
+    counters: createRedisCounters(redis, settings.redis),
     redisMemory: redis.memory,
     probes: [{ name: 'cache', check: redis.check }],
   }

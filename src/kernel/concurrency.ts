@@ -174,9 +174,10 @@ export function createFairLimiter({ concurrency, waiting }: ConcurrencyLimits): 
 export interface SharedLimiter {
   /**
    * Callers take turns, and none runs more than three quarters of the tasks. If the queue is full, throws
-   * SYSTEM.UNAVAILABLE for the newest task of the caller that waits most. `signal` has the effect of `RunLimited`.
+   * SYSTEM.UNAVAILABLE for the newest task of the caller that waits most. The signal of the client, which is read only for
+   * a task that waits, has the effect of `RunLimited`.
    */
-  runLimited<T>(task: () => Promise<T>, caller: string, signal?: AbortSignal): Promise<T>
+  runLimited<T>(task: () => Promise<T>, caller: string, client?: { readonly signal: AbortSignal }): Promise<T>
 }
 
 const maxShare = 0.75
@@ -194,10 +195,9 @@ export function createSharedLimiter({ concurrency, waiting }: ConcurrencyLimits)
     running.set(caller, (running.get(caller) ?? 0) + 1)
   }
 
-  const acquire = async (caller: string, signal?: AbortSignal): Promise<void> => {
-    if (free > 0 && mayStart(caller)) return start(caller)
+  const wait = (caller: string, signal?: AbortSignal): Promise<void> => {
     signal?.throwIfAborted()
-    await new Promise<void>((resolve, reject) => {
+    return new Promise<void>((resolve, reject) => {
       const leave = (): void => {
         queue.remove(caller, waiter)
         reject(signal?.reason)
@@ -227,8 +227,9 @@ export function createSharedLimiter({ concurrency, waiting }: ConcurrencyLimits)
   }
 
   return {
-    runLimited: async (task, caller, signal) => {
-      await acquire(caller, signal)
+    runLimited: async (task, caller, client) => {
+      if (free > 0 && mayStart(caller)) start(caller)
+      else await wait(caller, client?.signal)
       try {
         return await task()
       } finally {

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { Call, type IncomingRequest } from '../../src/gateway/pipeline/call.ts'
+import { Call, type Client, type IncomingRequest } from '../../src/gateway/pipeline/call.ts'
 import { Headers } from '../../src/gateway/pipeline/headers.ts'
 import { chains, type Operation, toInstant } from '../../src/kernel/index.ts'
 
@@ -19,11 +19,23 @@ export function arrivedCall(operation: Operation, logged: Partial<IncomingReques
     query: '',
     headers: headersOf({}),
     peer: '127.0.0.1',
-    client: { isGone: false, signal: new AbortController().signal },
+    client: clientOf(new AbortController().signal),
     body: Readable.from([]),
     receivedAt: toInstant(0),
     requestId: 'one',
     handshake: null,
     ...logged,
   })
+}
+
+/** A client that is gone once the signal aborts. */
+export function clientOf(signal: AbortSignal): Client {
+  return {
+    signal,
+    get isGone() {
+      return signal.aborted
+    },
+    onGone: (listener) => signal.addEventListener('abort', listener),
+    offGone: (listener) => signal.removeEventListener('abort', listener),
+  }
 }

@@ -10,7 +10,7 @@ function scene(limits: ConcurrencyLimits) {
       begun.push(name)
       return new Promise<string>((resolve) => ends.set(name, () => resolve('done')))
     }
-    return runLimited(task, name.charAt(0), signal).catch(
+    return runLimited(task, name.charAt(0), signal && { signal }).catch(
       (error: Error & { code?: string }) => error.code ?? error.message,
     )
   }

@@ -114,7 +114,7 @@ test('admit: up to the limit per window in this process, without any result of t
 test('admit: follows the shared counter, which replaces its count and its window', async () => {
   const clock = testClock()
   let totalHits = 0
-  const shared = async () => [{ totalHits, resetTime: new Date(clock.now() + 20_000) }]
+  const shared = async () => [{ totalHits, resetMs: 20_000 }]
   const counted = async (hits: number) => {
     totalHits = hits
     await limits.spendAll([address, address])

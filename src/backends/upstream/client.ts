@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import { hooksHeader } from '../../contract/header-values.ts'
-import { isCommand } from '../../gateway/pipeline/call.ts'
+import { type Client, clientDisconnected, isCommand } from '../../gateway/pipeline/call.ts'
 import type { Durations, Refusal, Timer } from '../../kernel/index.ts'
 import {
   brokenReply,
@@ -19,8 +19,8 @@ interface ReplyLimits {
   durations: Durations
   /** Milliseconds until the last byte must have arrived. */
   remainingMs: number
-  /** Aborts when nobody waits for the reply. A command that was sent runs on. */
-  signal?: AbortSignal
+  /** Waits for the reply. A command that was sent runs on without it. */
+  client?: Pick<Client, 'onGone' | 'offGone'>
 }
 
 /** `totalEstimated` is the header that marks the total of a list as an estimate, and `hooks` is `hooksHeader`. */
@@ -37,7 +37,7 @@ class ReplyCollector implements Dispatcher.DispatchHandler {
   readonly #reject: (error: Error) => void
   readonly #timer: Timer
   readonly #isCommand: boolean
-  readonly #signal: AbortSignal | undefined
+  readonly #client: ReplyLimits['client']
   readonly #chunks: Buffer[] = []
   #size = 0
   #status = 0
@@ -53,7 +53,7 @@ class ReplyCollector implements Dispatcher.DispatchHandler {
 
   constructor(
     request: { method: string },
-    { maxReplyBytes, durations, remainingMs, signal }: ReplyLimits,
+    { maxReplyBytes, durations, remainingMs, client }: ReplyLimits,
     resolve: (reply: BufferedReply) => void,
     reject: (error: Error) => void,
   ) {
@@ -62,12 +62,12 @@ class ReplyCollector implements Dispatcher.DispatchHandler {
     this.#reject = reject
     this.#timer = durations.after(Math.max(0, remainingMs), this.#onDeadline)
     this.#isCommand = isCommand(request)
-    this.#signal = signal
-    signal?.addEventListener('abort', this.#abandon)
+    this.#client = client
+    client?.onGone(this.#abandon)
   }
 
   readonly #abandon = (): void => {
-    if (!this.#controller || !this.#isCommand) this.#fail(this.#signal?.reason)
+    if (!this.#controller || !this.#isCommand) this.#fail(clientDisconnected())
   }
 
   /**
@@ -85,7 +85,7 @@ class ReplyCollector implements Dispatcher.DispatchHandler {
 
   #settle(): void {
     this.#timer.close()
-    this.#signal?.removeEventListener('abort', this.#abandon)
+    this.#client?.offGone(this.#abandon)
     this.#isSettled = true
   }
 

@@ -36,7 +36,7 @@ function createPolicy(
   return {
     circuit,
     run: (call: LimitedCall, attempt: () => Promise<unknown>): Promise<unknown> =>
-      runLimited(() => circuit.run(call, () => withReport(attempt, report)), callerKey(call), call.client.signal),
+      runLimited(() => circuit.run(call, () => withReport(attempt, report)), callerKey(call), call.client),
   }
 }
 

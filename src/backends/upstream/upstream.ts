@@ -1,5 +1,11 @@
 import type { StreamSettings, UpstreamConfiguration } from '../../config/index.ts'
-import { type Call, isCommand, receiveStatus, type UpstreamUse } from '../../gateway/pipeline/call.ts'
+import {
+  type Call,
+  clientDisconnected,
+  isCommand,
+  receiveStatus,
+  type UpstreamUse,
+} from '../../gateway/pipeline/call.ts'
 import type { MaybePromise, Refusal } from '../../kernel/index.ts'
 import type { Backend } from '../backend.ts'
 import { createEventsClient } from '../pass-through/events-client.ts'
@@ -48,8 +54,7 @@ export function createUpstream(
     if (call.operation.reply === 'events') return events.send(call, assertion)
     if (isStreamed(call)) return streams.send(call, assertion)
     const request = buildRequest(call, assertion)
-    const { signal } = call.client
-    const limits = { maxReplyBytes, durations, remainingMs: deadline - durations.now(), signal }
+    const limits = { maxReplyBytes, durations, remainingMs: deadline - durations.now(), client: call.client }
     return sendRequest(pool, { ...request, path: basePath + request.path }, limits).then((reply) => {
       receiveStatus(call, reply.status)
       call.isTotalEstimated = reply.totalEstimated === 'true'
@@ -66,7 +71,7 @@ export function createUpstream(
     // After its deadline, the call counts as rejected and must not take effect. For streams, the time limit starts only
     // now.
     if (start >= deadline && !isStreamed(call)) throw upstreamTimeout('deadline passed in the queue', false)
-    if (!isCommand(call)) call.client.signal.throwIfAborted()
+    if (!isCommand(call) && call.client.isGone) throw clientDisconnected()
     const use = call.upstream ?? { url, attempts: 0, ms: 0, status: null }
     call.upstream = Object.assign(use, { attempts: use.attempts + 1, status: null })
     const endSpan = startAttempt?.(call, use)

@@ -52,6 +52,14 @@ export class ClientConnection implements Client {
     return disconnected.signal
   }
 
+  onGone(listener: () => void): void {
+    this.#socket.setMaxListeners(0).on('close', listener)
+  }
+
+  offGone(listener: () => void): void {
+    this.#socket.off('close', listener)
+  }
+
   /** A connection outlives its requests. */
   release(): void {
     if (this.#abort) this.#socket.off('close', this.#abort)
@@ -68,6 +76,8 @@ export function watchDisconnect(socket: Socket): Client {
   socket.on('readable', probe).once('end', abort).once('close', abort)
   return {
     signal,
+    onGone: (listener) => signal.addEventListener('abort', listener),
+    offGone: (listener) => signal.removeEventListener('abort', listener),
     get isGone() {
       return signal.aborted
     },

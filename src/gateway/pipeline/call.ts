@@ -37,6 +37,9 @@ export interface Client {
   readonly isGone: boolean
   /** Aborts with `clientDisconnected`. */
   readonly signal: AbortSignal
+  /** Like a listener of `signal`, which costs each request 1.3 KB. */
+  onGone(listener: () => void): void
+  offGone(listener: () => void): void
 }
 
 export function clientDisconnected(cause?: unknown): Refusal {

@@ -157,7 +157,7 @@ export type StoreFactory = (name: string, others: Iterable<LimitStore>) => Limit
 
 export interface Counted {
   totalHits: number
-  resetTime: Date
+  resetMs: number
 }
 
 /** A counter, and the count that is still allowed. */
@@ -210,15 +210,18 @@ export function createLimits(
     stores.set(name, windows.set(windowMs, store))
     return store
   }
-  const toState = (rule: LimitRule, { totalHits, resetTime }: { totalHits: number; resetTime: Date | undefined }) => {
+  const toState = (rule: LimitRule, { totalHits, resetMs }: Counted): LimitState => {
     const limit = scaledLimit(rule.limit, scale())
-    const resetMs = resetTime ? Math.max(0, resetTime.getTime() - clock.now()) : rule.windowMs
     return { allowed: totalHits <= limit, limit, remaining: Math.max(0, limit - totalHits), resetMs }
   }
+  const leftMs = ({ windowMs }: LimitRule, resetTime: Date | undefined): number =>
+    resetTime ? Math.max(0, resetTime.getTime() - clock.now()) : windowMs
   const spend: Limits['spend'] = (name, key, rule) => {
     const store = stores.get(name)?.get(rule.windowMs) ?? open(name, rule.windowMs)
     const counted = store instanceof MemoryLimitStore ? store.count(key) : store.increment(key)
-    return thenSync(counted, (each) => toState(rule, each))
+    return thenSync(counted, ({ totalHits, resetTime }) =>
+      toState(rule, { totalHits, resetMs: leftMs(rule, resetTime) }),
+    )
   }
   const spendFrom = (spends: readonly Spend[], states: LimitState[]): MaybePromise<LimitState[]> => {
     const next = spends[states.length]
@@ -229,32 +232,32 @@ export function createLimits(
     })
   }
   const spendTogether = async (spends: readonly Spend[], count: CountInOrder): Promise<LimitState[]> => {
-    const counted = await count(
-      spends.map(({ name, key, rule: { limit, windowMs } }) => ({
-        name,
-        key,
-        windowMs,
-        limit: scaledLimit(limit, scale()),
-      })),
-    )
-    return counted.flatMap((each, index) => {
-      const spend = spends[index]
-      return spend ? [toState(spend.rule, each)] : []
-    })
+    const counters = spends.map(({ name, key, rule: { limit, windowMs } }) => ({
+      name,
+      key,
+      windowMs,
+      limit: scaledLimit(limit, scale()),
+    }))
+    const states: LimitState[] = []
+    for (const counted of await count(counters)) {
+      const spent = spends[states.length]
+      if (spent) states.push(toState(spent.rule, counted))
+    }
+    return states
+  }
+  const follow = (spends: readonly Spend[], states: LimitState[]): LimitState[] => {
+    for (let index = 0; index < states.length; index++) {
+      const [spent, state] = [spends[index], states[index]]
+      if (spent && state) arrivals.follow(idOf(spent), state)
+    }
+    return states
   }
   return {
     spend,
     spendAll: (spends) =>
-      thenSync(
-        countInOrder && spends.length > 1 ? spendTogether(spends, countInOrder) : spendFrom(spends, []),
-        (states) => {
-          for (const [index, state] of states.entries()) {
-            const spent = spends[index]
-            if (spent) arrivals.follow(idOf(spent), state)
-          }
-          return states
-        },
-      ),
+      countInOrder && spends.length > 1
+        ? spendTogether(spends, countInOrder).then((states) => follow(spends, states))
+        : thenSync(spendFrom(spends, []), (states) => follow(spends, states)),
     admit: (spend) => arrivals.count(idOf(spend), scaledLimit(spend.rule.limit, scale()), spend.rule.windowMs),
     addressKey,
     networkKey,

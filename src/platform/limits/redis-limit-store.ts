@@ -1,5 +1,4 @@
 import RedisStore from 'rate-limit-redis'
-import type { Clock } from '../../kernel/index.ts'
 import { type RedisConnection, RedisUnavailable, type Script, scriptOf } from '../redis/index.ts'
 import type { CountInOrder, SharedCounters, StoreFactory } from './limits.ts'
 
@@ -32,10 +31,10 @@ end
 return counts`)
 
 /** In a cluster, a script can use keys of one hash slot only. */
-export function createRedisCounters(redis: Commands, clock: Clock, { cluster }: { cluster: boolean }): SharedCounters {
+export function createRedisCounters(redis: Commands, { cluster }: { cluster: boolean }): SharedCounters {
   return {
     storeFor: createStoreFactory(redis),
-    countInOrder: cluster ? undefined : createCountInOrder(redis, clock),
+    countInOrder: cluster ? undefined : createCountInOrder(redis),
   }
 }
 
@@ -81,19 +80,20 @@ function prefixOf(name: string): string {
   return `portico:limit:${name}:`
 }
 
-function createCountInOrder(redis: Commands, clock: Clock): CountInOrder {
+function createCountInOrder(redis: Commands): CountInOrder {
   return async (counters) => {
-    const reply = await redis.script(
-      countInOrderScript,
-      counters.map(({ name, key }) => keyOf(name, key)),
-      counters.flatMap(({ windowMs, limit }) => [windowMs, limit]),
-    )
+    const keys: string[] = []
+    const values: number[] = []
+    for (const { name, key, windowMs, limit } of counters) {
+      keys.push(keyOf(name, key))
+      values.push(windowMs, limit)
+    }
+    const reply = await redis.script(countInOrderScript, keys, values)
     if (!Array.isArray(reply) || !reply.every(isCount) || reply.length < 2)
       throw new RedisUnavailable(new Error('unexpected reply'))
-    const now = clock.now()
     const counted: Awaited<ReturnType<CountInOrder>> = []
     for (let index = 0; index + 1 < reply.length; index += 2)
-      counted.push({ totalHits: reply[index] ?? 0, resetTime: new Date(now + (reply[index + 1] ?? 0)) })
+      counted.push({ totalHits: reply[index] ?? 0, resetMs: Math.max(0, reply[index + 1] ?? 0) })
     // A counter without a count would allow the call.
     const last = counters[counted.length - 1]
     const isRefused = last !== undefined && (counted.at(-1)?.totalHits ?? 0) > last.limit

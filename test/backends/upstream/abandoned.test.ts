@@ -9,7 +9,7 @@ import { updateProfile } from '../../../src/banking/profile/contract.ts'
 import { clientDisconnected } from '../../../src/gateway/pipeline/call.ts'
 import { type Operation, StreamReply } from '../../../src/kernel/index.ts'
 import { refusalOf } from '../../banking/world.ts'
-import { arrivedCall } from '../../harness/call.ts'
+import { arrivedCall, clientOf } from '../../harness/call.ts'
 import { readReport } from '../../harness/raw-operation.ts'
 import { json, rawResponse } from '../../harness/raw-upstream.ts'
 import { upstreamAt } from '../../harness/settings.ts'
@@ -58,14 +58,7 @@ async function withUpstream(
 
 function leavingCall(operation: Operation) {
   const disconnect = new AbortController()
-  const { signal } = disconnect
-  const client = {
-    signal,
-    get isGone() {
-      return signal.aborted
-    },
-  }
-  const call = arrivedCall(operation, { params: { file_id: 'a' }, client })
+  const call = arrivedCall(operation, { params: { file_id: 'a' }, client: clientOf(disconnect.signal) })
   return { call, leave: () => disconnect.abort(clientDisconnected()) }
 }
 

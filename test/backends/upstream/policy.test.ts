@@ -6,6 +6,7 @@ import { UnreachableRefusal } from '../../../src/backends/upstream/reply.ts'
 import { clientDisconnected } from '../../../src/gateway/pipeline/call.ts'
 import { systemDurations } from '../../../src/platform/runtime/index.ts'
 import { refusalOf } from '../../banking/world.ts'
+import { clientOf } from '../../harness/call.ts'
 import { upstreamAt } from '../../harness/settings.ts'
 
 const settings = upstreamAt('http://127.0.0.1:9', { concurrency: 2, queue: 1, breaker: { failures: 3, openMs: 5_000 } })
@@ -30,7 +31,7 @@ function callOf(clientIp = `203.0.${calls++}.1`, { signal } = new AbortControlle
   return {
     caller: null,
     clientIp,
-    client: { isGone: false, signal },
+    client: clientOf(signal),
   }
 }
 type Run = typeof policies.whole

@@ -38,7 +38,7 @@ function openAsPortico({ url }: TestRedis, cluster = false): Promise<RedisConnec
 /** The end-to-end tests with replicas use these permissions for everything else. */
 async function expectCounts(redis: RedisConnection, cluster = false): Promise<void> {
   await redis.check()
-  const limits = createLimits(() => 1, systemClock, createRedisCounters(redis, systemClock, { cluster }))
+  const limits = createLimits(() => 1, systemClock, createRedisCounters(redis, { cluster }))
   expect(await limits.spend('login', '203.0.113.7', { limit: 3, windowMs: 60_000 })).toMatchObject({ remaining: 2 })
   limits.close()
   await redis.close()

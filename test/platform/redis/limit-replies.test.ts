@@ -1,13 +1,12 @@
 import { expect, test } from 'vitest'
 import { createRedisCounters } from '../../../src/platform/limits/redis-limit-store.ts'
 import { RedisUnavailable } from '../../../src/platform/redis/index.ts'
-import { testClock } from '../../identity/clock.ts'
 
 const counters = ['address', 'general-account'].map((name) => ({ name, key: 'k', windowMs: 60_000, limit: 3 }))
 
 function countWith(reply: unknown) {
   const redis = { script: async () => reply, command: async () => null }
-  return createRedisCounters(redis, testClock(), { cluster: false }).countInOrder?.(counters)
+  return createRedisCounters(redis, { cluster: false }).countInOrder?.(counters)
 }
 
 test('a count for each counter', async () => {

@@ -32,7 +32,7 @@ describe('a full Redis', needsRedis(server), () => {
 
   test('noeviction: writes are unavailable, and state is unchanged afterwards', async () => {
     await server?.sendRequest('CONFIG SET maxmemory-policy noeviction')
-    const limits = createLimits(() => 1, systemClock, createRedisCounters(redis, systemClock, { cluster: false }))
+    const limits = createLimits(() => 1, systemClock, createRedisCounters(redis, { cluster: false }))
     const limited = () => outcome(limits.spend('test', 'somebody', { limit: 2, windowMs: 60_000 }))
     const options = { epoch: 'one', max: 100, ttl: 60_000 }
     const window = { group: '{s}:windows', epoch: 'one', member: 'a' }

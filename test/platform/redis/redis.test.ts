@@ -125,7 +125,7 @@ describe.each([
 
   test('limits: count across replicas, also after SCRIPT FLUSH', async () => {
     const [a, b] = [one(), other()].map((each) =>
-      createLimits(() => 1, systemClock, createRedisCounters(each, systemClock, { cluster })),
+      createLimits(() => 1, systemClock, createRedisCounters(each, { cluster })),
     )
     const rule = { limit: 3, windowMs: 60_000 }
     const spend = (limits = a) => limits?.spend('login', '203.0.113.7', rule)
@@ -147,7 +147,7 @@ describe.each([
         return one().script(script, keys, values)
       },
     }
-    const limits = createLimits(() => 1, systemClock, createRedisCounters(redis, systemClock, { cluster }))
+    const limits = createLimits(() => 1, systemClock, createRedisCounters(redis, { cluster }))
     const windowMs = 60_000
     const address = { name: 'address', key: '203.0.113.7', rule: { limit: 3, windowMs } }
     const account = { name: 'general-account', key: 'somebody', rule: { limit: 9, windowMs } }
@@ -164,7 +164,7 @@ describe.each([
   })
 
   test('spendAll: resets a TTL longer than its window, and starts a new window after the last', async () => {
-    const limits = createLimits(() => 1, systemClock, createRedisCounters(one(), systemClock, { cluster }))
+    const limits = createLimits(() => 1, systemClock, createRedisCounters(one(), { cluster }))
     const spends = ['one', 'two'].map((key) => ({ name: 'login', key, rule: { limit: 2, windowMs: 5_000 } }))
     const remaining = async () => (await limits.spendAll(spends)).map((each) => each.remaining)
     expect(await remaining()).toEqual([1, 1])
@@ -180,7 +180,7 @@ describe.each([
   test('a TTL longer than its window (clock set back): reset to the window', async () => {
     const [cache, limits] = [
       createRedisCache(one()),
-      createLimits(() => 1, systemClock, createRedisCounters(one(), systemClock, { cluster })),
+      createLimits(() => 1, systemClock, createRedisCounters(one(), { cluster })),
     ]
     const spend = () => limits.spend('login', '203.0.113.7', { limit: 2, windowMs: 60_000 })
     await Promise.all([cache.increment('ahead', 60_000), spend()])

@@ -58,7 +58,8 @@ export function authenticateStage(parts: AuthenticationParts, source: SessionSou
     }
     if (policy.caller === 'anonymous') return
     const { token, dpopProof } = readToken(call)
-    const credential = { ...toCredential(parts, call, token, source), ...(dpopProof !== undefined && { dpopProof }) }
+    const credential = toCredential(parts, call, token, source)
+    if (dpopProof !== undefined) credential.dpopProof = dpopProof
     // An API key has no access token, to which a DPoP proof could belong.
     const acceptsKeys = call.chain.perimeter === 'machine' && dpopProof === undefined
     const byKey = acceptsKeys ? authentication.apiKey(credential) : undefined

@@ -54,7 +54,9 @@ export function limitsStage(limits: LimitPort, settings: Settings): Stage {
   const ofCaller = callerSpends(settings)
   return (call) => {
     call.isCounted = true
-    return spendAll(limits, call, [...ofAddress(call), ...ofCaller(call)])
+    const spends = ofAddress(call)
+    for (const spend of ofCaller(call)) spends.push(spend)
+    return spendAll(limits, call, spends)
   }
 }
 
@@ -154,12 +156,13 @@ function groupSpends(limits: LimitPort, settings: Settings): (call: Call) => Spe
     const group = call.operation.policy.rate
     const rules = limitsAt(portal).groups.get(group)
     const spends = [addressOf(call, portal)]
+    if (!rules) return spends
     const add = (scope: 'address' | 'network' | 'total', key: string): void => {
-      const rule = rules?.[scope]
+      const rule = rules[scope]
       if (rule) spends.push({ name: `${group}-${scope}`, key, rule })
     }
-    if (rules?.address) add('address', `${portal}:${limits.addressKey(call.clientIp)}`)
-    if (rules?.network) add('network', `${portal}:${limits.networkKey(call.clientIp)}`)
+    if (rules.address) add('address', `${portal}:${limits.addressKey(call.clientIp)}`)
+    if (rules.network) add('network', `${portal}:${limits.networkKey(call.clientIp)}`)
     if (!totalsOfHandlers.has(group)) add('total', `${portal}`)
     return spends
   }
@@ -208,9 +211,9 @@ type LimitedRequest = Pick<Call, 'limit'>
 
 function spendAll(limits: LimitPort, request: LimitedRequest, spends: readonly Spend[]): MaybePromise<void> {
   return thenSync(limits.spendAll(spends), (results) => {
-    for (const [index, result] of results.entries()) {
-      const spend = spends[index]
-      if (spend) assertAllowed(request, spend, result)
+    for (let index = 0; index < results.length; index++) {
+      const [spend, result] = [spends[index], results[index]]
+      if (spend && result) assertAllowed(request, spend, result)
     }
   })
 }

@@ -17,7 +17,7 @@ import {
   StreamReply,
   toPage,
 } from '../../../../src/kernel/index.ts'
-import { arrivedCall } from '../../../harness/call.ts'
+import { arrivedCall, clientOf } from '../../../harness/call.ts'
 import { portalCall, refused } from './portal-call.ts'
 
 describe('a reply', () => {
@@ -66,10 +66,11 @@ describe('a reply', () => {
 
   test('a stream of a handler whose client has disconnected stays on the call, which is released', async () => {
     const bytes = new StreamReply(200, {}, new PassThrough())
-    const client = { isGone: false, signal: new AbortController().signal }
+    const disconnect = new AbortController()
+    const client = clientOf(disconnect.signal)
     const call = arrivedCall(downloadFile, { client })
     const handle = async () => {
-      client.isGone = true
+      disconnect.abort()
       return bytes
     }
     const stage = dispatchStage(() => ({ ...backendOf(null), handle }))
@@ -195,7 +196,7 @@ test.each([
       replyError: () => new Refusal('SYSTEM.INTERNAL_ERROR'),
       maxReplyBytes: () => 100,
     }
-    const client = { isGone: true, signal: AbortSignal.abort(clientDisconnected()) }
+    const client = clientOf(AbortSignal.abort(clientDisconnected()))
     await refused(() => dispatchStage(() => backend)(arrivedCall(operation, { client })))
     expect(begun).toBe(runs)
   },
