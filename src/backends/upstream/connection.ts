@@ -6,7 +6,8 @@ import { createSecureContext } from 'node:tls'
 import { buildConnector, Pool } from 'undici'
 import { isHttps, type UpstreamConfiguration } from '../../config/index.ts'
 import { type Durations, errorCode, Refusal } from '../../kernel/index.ts'
-import { Agent as HttpAgent, lookupInTurn as lookup, systemRandomness } from '../../platform/runtime/index.ts'
+import { Agent as HttpAgent, lookupInTurn as lookup } from '../../platform/runtime/index.ts'
+import { AgingClient, jitter, maxAgeMs } from './aging-client.ts'
 import { brokenReply, UnreachableRefusal } from './reply.ts'
 import { correctReplies } from './reply-socket.ts'
 
@@ -15,35 +16,26 @@ const idleMs = 4_000
 /** Stop reusing a connection this long before the announced timeout. */
 const idleMarginMs = 2_000
 
-/**
- * A connection closes after its first reply past this age, so that a moved name and new replicas are noticed within a
- * minute. The jitter spreads the reconnections of connections that opened together.
- */
-const maxAgeMs = 30_000
-const maxJitterMs = 15_000
-
 /** client.ts sets the deadline of each request. */
 export function openPool({ url, connections, tls }: UpstreamConfiguration): Pool {
   const connect = buildConnector({ allowH2: false, lookup, ...(tls && readTlsOptions(url, tls)) })
-  return spreadAges(
-    new Pool(new URL(url).origin, {
-      connections,
-      clientTtl: maxAgeMs,
-      pipelining: 1,
-      keepAliveTimeout: idleMs,
-      keepAliveTimeoutThreshold: idleMarginMs,
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      // Over HTTP/1.1, aborting a request closes its connection. Over HTTP/2, it would close only the stream, and later
-      // requests would use the same dead connection.
-      allowH2: false,
-      connect: (options, done) =>
-        connect(options, (...connected) => {
-          if (connected[1]) correctReplies(connected[1])
-          done(...connected)
-        }),
-    }),
-  )
+  return new Pool(new URL(url).origin, {
+    connections,
+    factory: (origin, options) => new AgingClient(origin, options),
+    pipelining: 1,
+    keepAliveTimeout: idleMs,
+    keepAliveTimeoutThreshold: idleMarginMs,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    // Over HTTP/1.1, aborting a request closes its connection. Over HTTP/2, it would close only the stream, and later
+    // requests would use the same dead connection.
+    allowH2: false,
+    connect: (options, done) =>
+      connect(options, (...connected) => {
+        if (connected[1]) correctReplies(connected[1])
+        done(...connected)
+      }),
+  })
 }
 
 /** Node's agent, as http-proxy-middleware requires. Its timeout applies only to idle connections. */
@@ -88,18 +80,6 @@ export function toConnectionRefusal(error: unknown): Refusal {
 /** Returns the path of an upstream's base URL without a slash at its end. */
 export function basePathOf(url: string): string {
   return new URL(url).pathname.replace(/\/$/, '')
-}
-
-/** undici starts the age at `ttl`, and has no option for a jitter. */
-function spreadAges(pool: Pool): Pool {
-  return pool.on('connect', (_origin, targets) => {
-    for (const target of targets)
-      if ('ttl' in target && typeof target.ttl === 'number') Object.assign(target, { ttl: target.ttl + jitter() })
-  })
-}
-
-function jitter(): number {
-  return systemRandomness.integer(maxJitterMs)
 }
 
 type Tls = NonNullable<UpstreamConfiguration['tls']>
