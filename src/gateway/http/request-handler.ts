@@ -164,9 +164,23 @@ function toCall({ router, clock }: RequestHandlerPorts, request: IncomingMessage
   // A reset socket has no remote address, and nobody would receive the response.
   if (peer === undefined) throw clientDisconnected()
   const { operation, chainId, chain, params, below = null } = router(method, path)
-  const [body, receivedAt] = [request, clock.now()]
-  const facts = { operation, chainId, chain, params, below, method, path, query, headers, peer }
-  return new Call({ ...facts, requestId, client, body, receivedAt, handshake })
+  return new Call({
+    operation,
+    chainId,
+    chain,
+    params,
+    below,
+    method,
+    path,
+    query,
+    headers,
+    peer,
+    client,
+    body: request,
+    receivedAt: clock.now(),
+    requestId,
+    handshake,
+  })
 }
 
 function splitUrl(url: string): { path: string; query: string } {

@@ -87,11 +87,12 @@ export function createResponseWriter(ports: ResponseWriterPorts): ResponseWriter
       // The headers of `createCors` expose more.
       const hasCors = response.hasHeader('access-control-allow-origin')
       const sent = hasCors ? headers.filter((text) => !exposedFields.includes(text)) : headers
+      const all = (type === undefined ? jsonHeaders : scimHeaders).concat(sent)
+      all.push('x-request-id', requestId)
       // RFC 9110, 8.6: a 204 has no length.
-      const own = ['x-request-id', requestId, ...(status === 204 ? [] : ['content-length', String(length)])]
-      const common = type === undefined ? jsonHeaders : scimHeaders
+      if (status !== 204) all.push('content-length', String(length))
       // ASCII is the same in latin1 and UTF-8, and latin1 is faster to write.
-      response.writeHead(status, common.concat(sent, own)).end(body, length === body.length ? 'latin1' : 'utf8')
+      response.writeHead(status, all).end(body, length === body.length ? 'latin1' : 'utf8')
     },
     writeStream: async (response, call, reply) => {
       const { 'content-length': announced, ...others } = reply.headers
@@ -125,8 +126,8 @@ function renderSuccess(
 ): EnvelopeResponse {
   const sealed: SealedReply | null = call.sealReply && { payload: call.sealReply(data) }
   const content = sealed ? JSON.stringify(sealed) : data
-  const headers = [...rateLimitHeaders(call.limit), ...keyHeader(call)]
-  headers.push(...cookieHeader(cookies, call))
+  const headers = rateLimitHeaders(call.limit)
+  headers.push(...keyHeader(call), ...cookieHeader(cookies, call))
   if (includesField && call.operation.before) headers.push(hooksHeader, call.operation.before.join(','))
   if (call.isTotalEstimated) headers.push('x-total-estimated', 'true')
   // A service sends the envelope to its gateway.

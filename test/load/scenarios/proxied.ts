@@ -13,7 +13,8 @@ import { type Contender, contest } from './contest.ts'
 
 export function proxying(upstream: string): object {
   const place = { url: upstream, timeoutMs: 10_000, connections: 64 }
-  return { backends: { wallets: place, transfers: place } }
+  // Of the production profile. With `session`, each transfer reads its session from the store.
+  return { mfa: { binding: 'purpose' }, backends: { wallets: place, transfers: place } }
 }
 
 export const paths = {

@@ -54,9 +54,7 @@ export function limitsStage(limits: LimitPort, settings: Settings): Stage {
   const ofCaller = callerSpends(settings)
   return (call) => {
     call.isCounted = true
-    const spends = ofAddress(call)
-    for (const spend of ofCaller(call)) spends.push(spend)
-    return spendAll(limits, call, spends)
+    return spendAll(limits, call, ofAddress(call).concat(ofCaller(call)))
   }
 }
 
@@ -152,8 +150,7 @@ function groupSpends(limits: LimitPort, settings: Settings): (call: Call) => Spe
   const limitsAt = limitsByPortal(settings)
   const addressOf = addressSpends(limits, settings)
   return (call) => {
-    const portal = limitPortalOf(call)
-    const group = call.operation.policy.rate
+    const [portal, group] = [limitPortalOf(call), call.operation.policy.rate]
     const rules = limitsAt(portal).groups.get(group)
     const spends = [addressOf(call, portal)]
     if (!rules) return spends
@@ -211,10 +208,10 @@ type LimitedRequest = Pick<Call, 'limit'>
 
 function spendAll(limits: LimitPort, request: LimitedRequest, spends: readonly Spend[]): MaybePromise<void> {
   return thenSync(limits.spendAll(spends), (results) => {
-    for (let index = 0; index < results.length; index++) {
-      const [spend, result] = [spends[index], results[index]]
-      if (spend && result) assertAllowed(request, spend, result)
-    }
+    results.forEach((result, index) => {
+      const spend = spends[index]
+      if (spend) assertAllowed(request, spend, result)
+    })
   })
 }
 
