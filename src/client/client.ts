@@ -107,12 +107,6 @@ export function createClient<
   }))
 }
 
-/** Throws a TypeError for operators, whom no other portal has. */
-function assertMount(portal: FixedPortal, mount: PortalMount | null = null): PortalMount | null {
-  if (mount && portal !== 'CONSUMER') throw new TypeError("mount: needs portal: 'CONSUMER'")
-  return mount
-}
-
 /** The methods of the api chain, and `answer`. */
 export type ApiClient<Added extends readonly object[] = []> = ApiMethods &
   OperationsOf<'api', Added[number]> &
@@ -146,6 +140,12 @@ export function createSystemApiClient<const Added extends readonly object[] = []
   return Object.assign(createMethods<SystemApiMethods & OperationsOf<'systemApi', Added[number]>>(routes, caller), {
     answer: caller.answer,
   })
+}
+
+/** Throws a TypeError for operators, whom no other portal has. */
+function assertMount(portal: FixedPortal, mount: PortalMount | null = null): PortalMount | null {
+  if (mount && portal !== 'CONSUMER') throw new TypeError("mount: needs portal: 'CONSUMER'")
+  return mount
 }
 
 function machineCaller<C extends ChainId>(routes: readonly NamedRoute[], options: ApiClientOptions<readonly object[]>) {

@@ -53,19 +53,6 @@ import type { DependencyLog } from '../platform/dependency-log.ts'
 import { type Limits, scaledLimit } from '../platform/limits/index.ts'
 import type { Infrastructure } from './infrastructure.ts'
 
-/** Links never use the Host header of a request, which a client can choose. */
-function linksOf(
-  { publicUrl, portals }: Pick<Configuration, 'publicUrl' | 'portals'>,
-  portal: Portal,
-): PortalConfiguration['links'] {
-  const whole = (page: string) => wholeUrl(publicUrl, page)
-  const { signIn, passwordReset, factorUndo, providerCallback } = settingsOfPortal(portals, portal).links
-  return {
-    ...(providerCallback !== undefined && { providerCallback: whole(providerCallback) }),
-    ...{ signIn: whole(signIn), passwordReset: whole(passwordReset), factorUndo: whole(factorUndo) },
-  }
-}
-
 /** An account can belong to a portal that the configuration no longer has. */
 export function signInUrlOf(settings: Pick<Configuration, 'publicUrl' | 'portals'>, portal: Portal): string {
   return Object.hasOwn(settings.portals, portal) ? linksOf(settings, portal).signIn : settings.publicUrl
@@ -205,6 +192,19 @@ export function ticketOperations(
       if (error instanceof Refusal) return undefined
       throw error
     }
+  }
+}
+
+/** Links never use the Host header of a request, which a client can choose. */
+function linksOf(
+  { publicUrl, portals }: Pick<Configuration, 'publicUrl' | 'portals'>,
+  portal: Portal,
+): PortalConfiguration['links'] {
+  const whole = (page: string) => wholeUrl(publicUrl, page)
+  const { signIn, passwordReset, factorUndo, providerCallback } = settingsOfPortal(portals, portal).links
+  return {
+    ...(providerCallback !== undefined && { providerCallback: whole(providerCallback) }),
+    ...{ signIn: whole(signIn), passwordReset: whole(passwordReset), factorUndo: whole(factorUndo) },
   }
 }
 

@@ -18,7 +18,6 @@ import {
   createErrorHandler,
   createPageLog,
   createProviderPages,
-  createReferencePages,
   createRequestHandler,
   createRequestLog,
   createResponseWriter,
@@ -30,7 +29,6 @@ import {
   type LogSettings,
   type OpenStreams,
   offerCheck,
-  type PageOptions,
   type ProviderPages,
   payoutHoldStage,
   type Sites,
@@ -47,7 +45,6 @@ import {
   createChainFinder,
   domainOf,
   type HandlerTable,
-  type Portal,
   Refusal,
   thenSync,
 } from '../kernel/index.ts'
@@ -58,13 +55,12 @@ import { isRedisUnavailable } from '../platform/redis/index.ts'
 import { recordPlace, ServiceCommands } from '../platform/service-commands/index.ts'
 import { createSocketMetrics, type Metrics, type PerimeterMetrics } from '../platform/telemetry/index.ts'
 import type { Process } from '../platform/tracing/index.ts'
-import { buildOpenApiDocument, catalogueOfPortal } from './catalogue.ts'
 import type { Domains } from './domains.ts'
 import { leaseOf } from './identity.ts'
 import type { Infrastructure } from './infrastructure.ts'
 import type { TrialParts } from './operations/trials.ts'
 import type { PassThrough } from './pass-through.ts'
-import { demoSignIn } from './seed.ts'
+import { referencePages } from './portals/reference-pages.ts'
 
 export interface Parts {
   catalogue: Catalogue
@@ -399,32 +395,5 @@ function providerPages({
         throw error
       }
     },
-  })
-}
-
-function referencePages(
-  {
-    catalogue,
-    settings,
-    infrastructure,
-    sites,
-    additional,
-  }: Pick<Parts, 'catalogue' | 'settings' | 'infrastructure' | 'sites' | 'additional'>,
-  admit: NonNullable<PageOptions['admit']>,
-) {
-  const { enabled, portal } = settings.reference
-  if (!enabled) return null
-  const isDevelopment = settings.profile === 'development'
-  const build = (isSealed: boolean, of: Portal | null) => {
-    const mount = additional.find((each) => each.portal === of)
-    const described = of === null ? catalogue : catalogueOfPortal(catalogue, of, mount)
-    return buildOpenApiDocument(described, infrastructure.words, { isSealed, isDevelopment, mount: mount ?? null })
-  }
-  return createReferencePages(build, {
-    portal,
-    portals: portalNames(settings.portals),
-    admit,
-    redirectsRoot: isDevelopment && sites?.isEmpty === true,
-    demo: isDevelopment ? demoSignIn(settings, infrastructure.outbox) : null,
   })
 }

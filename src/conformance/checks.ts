@@ -59,7 +59,12 @@ export function checksFor(additional: readonly Portal[]): Check[] {
       repeatsKey: true,
     },
     expectRefusal('only bearer tokens count', needsToken, { authorization: 'Basic eDp5' }, 'ACCESS.TOKEN_MISSING'),
-    expectRefusal('an invalid token is refused', needsToken, { authorization: 'Bearer garbage' }, 'ACCESS.TOKEN_INVALID'),
+    expectRefusal(
+      'an invalid token is refused',
+      needsToken,
+      { authorization: 'Bearer garbage' },
+      'ACCESS.TOKEN_INVALID',
+    ),
     expectRefusal(
       'an unknown session cookie is refused',
       takesCookie,

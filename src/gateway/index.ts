@@ -48,15 +48,8 @@ export { type AllowedOrigins, createAllowedOrigins, publicUrlsOf } from './pipel
 export { type AdditionalPortal, createRouter, type PrefixRoute } from './pipeline/router.ts'
 export { createSessionCookies, type SessionCookies } from './pipeline/session-cookie.ts'
 export * from './pipeline/stages/index.ts'
-export {
-  appFolderOf,
-  appNameOf,
-  appUrls,
-  createSiteHandler,
-  openSites,
-  type Sites,
-  withSiteSockets,
-} from './site/index.ts'
+export { appFolderOf, appNameOf, appUrls } from './site/apps.ts'
+export { createSiteHandler, openSites, type Sites, withSiteSockets } from './site/index.ts'
 export type { ClosedSocket } from './sockets/relay.ts'
 export { relaySocketsStage } from './sockets/relay-stage.ts'
 

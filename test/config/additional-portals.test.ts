@@ -141,7 +141,7 @@ describe('an additional portal and the operations', () => {
     }
   }
 
-  test('the prefix is no segment of a shared operation', () => {
+  test('the prefix differs from the first segment of each shared operation', () => {
     expect(errors({ prefix: 'secure-channel' })).toEqual([
       expect.stringMatching(
         /^portals\.MERCHANT\.prefix: is the first segment of \w+ \/web\/v1\/secure-channel\/[\w-]+ \(secureChannel\.\w+\); use another prefix$/,

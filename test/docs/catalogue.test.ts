@@ -64,7 +64,7 @@ describe('names in the guides and concepts', () => {
 
 /** From the generated reference. */
 function settingNames(): ReadonlySet<string> {
-  const rows = read('docs/reference/configuration.md').matchAll(/^\| `([\w.<>]+)` \|/gm)
+  const rows = read('docs/reference/configuration.md').matchAll(/^\| `((?:[\w.]|<[^>]+>)+)` \|/gm)
   return new Set([...rows].map(([, name = '']) => name))
 }
 

@@ -146,6 +146,11 @@ export const documented: Documented[] = [
     begins,
     notRun: 'test/docs/without-a-bank.test.ts runs every block of the page in an empty folder',
   })),
+  ...['curl http://127.0.0.1:8080/web/v1/merchant', 'npx portico conformance'].map((begins) => ({
+    file: 'docs/guides/another-portal.md',
+    begins,
+    notRun: 'test/e2e/another-portal-guide.test.ts runs both at a gateway with the portal',
+  })),
   ...['npm init -y', 'npx tsc', 'node --watch main.ts'].map((begins) => ({
     file: 'docs/guides/your-own-domain.md',
     begins,

@@ -9,7 +9,6 @@ import {
   ConfigurationError,
   hasAppCode,
   inPackage,
-  type Portals,
   portalNames,
   settingsOfPortal,
 } from '../../config/index.ts'
@@ -20,6 +19,7 @@ import type { UpgradeHandler } from '../http/server.ts'
 import { createHostCheck } from '../operations/allowed-hosts.ts'
 import { hostNameOf, hostOrigins, hostsOfOthers } from '../pipeline/origins.ts'
 import { isHandshake } from '../sockets/handshake.ts'
+import { appFolderOf } from './apps.ts'
 import type { PagePolicy } from './content-policy.ts'
 import { createDevelopmentServer, type DevelopmentServer } from './development-server.ts'
 import { readSite, type SiteFile, type SiteFiles } from './read-site.ts'
@@ -47,29 +47,6 @@ export interface BlockedParts {
   portal: Portal
   page: string
   blocked: readonly string[]
-}
-
-/** The folder in dist/apps of a portal's application, and the first segment of the paths below which it is served. */
-export function appFolderOf(portal: Portal): string {
-  return hasWorkspaces(portal) ? 'portal' : 'console'
-}
-
-/** The URL of each application that the gateway serves. */
-export function appUrls({ publicUrl, portals }: Pick<Configuration, 'publicUrl' | 'portals'>): Map<Portal, string> {
-  const served = portalNames(portals).filter((portal) => hasAppCode(settingsOfPortal(portals, portal)))
-  return new Map(
-    served.map((portal) => {
-      const url = new URL(`/${appFolderOf(portal)}`, publicUrl)
-      const [host] = settingsOfPortal(portals, portal).hosts
-      if (host !== undefined) url.hostname = host
-      return [portal, url.href]
-    }),
-  )
-}
-
-export function appNameOf(portals: Portals, portal: Portal): string {
-  if (!hasWorkspaces(portal)) return 'Operator console'
-  return portal === 'CONSUMER' ? 'Consumer portal' : (settingsOfPortal(portals, portal).name ?? portal)
 }
 
 /** The origin of the CAPTCHA: developers.cloudflare.com/turnstile/reference/content-security-policy. */

@@ -1,0 +1,34 @@
+import { portalNames } from '../../config/index.ts'
+import { createReferencePages, type PageOptions } from '../../gateway/index.ts'
+import type { Portal } from '../../kernel/index.ts'
+import { buildOpenApiDocument, catalogueOfPortal } from '../catalogue.ts'
+import type { Parts } from '../portal.ts'
+import { demoSignIn } from '../seed.ts'
+
+/** Null if they are disabled. */
+export function referencePages(
+  {
+    catalogue,
+    settings,
+    infrastructure,
+    sites,
+    additional,
+  }: Pick<Parts, 'catalogue' | 'settings' | 'infrastructure' | 'sites' | 'additional'>,
+  admit: NonNullable<PageOptions['admit']>,
+) {
+  const { enabled, portal } = settings.reference
+  if (!enabled) return null
+  const isDevelopment = settings.profile === 'development'
+  const build = (isSealed: boolean, of: Portal | null) => {
+    const mount = additional.find((each) => each.portal === of)
+    const described = of === null ? catalogue : catalogueOfPortal(catalogue, of, mount)
+    return buildOpenApiDocument(described, infrastructure.words, { isSealed, isDevelopment, mount: mount ?? null })
+  }
+  return createReferencePages(build, {
+    portal,
+    portals: portalNames(settings.portals),
+    admit,
+    redirectsRoot: isDevelopment && sites?.isEmpty === true,
+    demo: isDevelopment ? demoSignIn(settings, infrastructure.outbox) : null,
+  })
+}
