@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
+import { createServer, type RequestListener, type Server } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { haproxyIsInstalled, startHaproxy } from '../harness/haproxy.ts'
 import { needs } from '../harness/needs.ts'
 import { nginxIsInstalled, startNginx } from '../harness/nginx.ts'
@@ -27,6 +27,20 @@ s.listen(0)
 print('listening', flush=True)
 time.sleep(600)
 `
+
+function nginxConfiguration(port: number, servers: [first: number, second: number]): string {
+  return block('nginx')
+    .replace('10.0.0.11:8080', `127.0.0.1:${servers[0]}`)
+    .replace('10.0.0.12:8080', `127.0.0.1:${servers[1]}`)
+    .replace('listen 443 ssl', `listen 127.0.0.1:${port}`)
+    .replaceAll(/^ *ssl_certificate.*\n/gm, '')
+}
+
+/** Without checks, which would take out a silent server. */
+function haproxyBackend(servers: number[]): string[] {
+  const others = block('haproxy').replaceAll(/^(backend| *server) .*\n/gm, '')
+  return [...others.trim().split('\n'), ...servers.map((port) => `server at${port} 127.0.0.1:${port} no-check`)]
+}
 
 const hasPython = !spawnSync('python3', ['--version']).error
 
@@ -66,12 +80,7 @@ describe('the machine of a replica is silent', needs(hasPython, 'Python is not i
     needs(nginxIsInstalled(), 'nginx is not installed'),
     async () => {
       const port = await freePort()
-      const http = block('nginx')
-        .replace('10.0.0.11:8080', `127.0.0.1:${silentPort}`)
-        .replace('10.0.0.12:8080', `127.0.0.1:${livePort}`)
-        .replace('listen 443 ssl', `listen 127.0.0.1:${port}`)
-        .replaceAll(/^ *ssl_certificate.*\n/gm, '')
-      const nginx = await startNginx({}, http)
+      const nginx = await startNginx({}, nginxConfiguration(port, [silentPort, livePort]))
       try {
         await expectServed(`http://127.0.0.1:${port}/`)
       } finally {
@@ -84,12 +93,90 @@ describe('the machine of a replica is silent', needs(hasPython, 'Python is not i
     'HAProxy as documented: another replica serves the command',
     needs(haproxyIsInstalled(), 'HAProxy is not installed'),
     async () => {
-      const others = block('haproxy').replaceAll(/^(backend| *server) .*\n/gm, '')
-      // Without checks, which would take out the silent server.
-      const servers = [silentPort, livePort].map((port) => `server at${port} 127.0.0.1:${port} no-check`)
-      const haproxy = await startHaproxy([...others.trim().split('\n'), ...servers])
+      const haproxy = await startHaproxy(haproxyBackend([silentPort, livePort]))
       try {
         await expectServed(haproxy.url)
+      } finally {
+        await haproxy.stop()
+      }
+    },
+  )
+})
+
+describe('a replica dies before its response', () => {
+  let replicas: Server[] = []
+  let ports: [first: number, second: number] = [0, 0]
+  /** The path of each request that a replica has received. */
+  let received: string[] = []
+
+  /** Breaks the connection of the first request for each path, like a process that dies. */
+  const answer: RequestListener = (request, response) => {
+    const path = request.url ?? ''
+    const isRepeated = received.includes(path)
+    received.push(path)
+    request.resume().on('end', () => (isRepeated ? response.end('served') : response.destroy()))
+  }
+
+  beforeAll(async () => {
+    replicas = [createServer(answer), createServer(answer)]
+    ports = [await freePort(), await freePort()]
+    for (const [index, each] of replicas.entries()) await once(each.listen(ports[index], '127.0.0.1'), 'listening')
+  })
+  beforeEach(() => {
+    received = []
+  })
+  afterAll(() => {
+    for (const each of replicas) each.close()
+  })
+
+  /** The balancers close the connection or respond with 502. */
+  const isServed = async (url: string, init: RequestInit): Promise<boolean> => {
+    const response = await fetch(url, { ...init, signal: AbortSignal.timeout(15_000) }).catch(() => null)
+    return response?.status === 200
+  }
+
+  const expectRepeated = async (url: string, methods: readonly string[]): Promise<void> => {
+    for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']) {
+      received = []
+      const body = method === 'GET' || method === 'HEAD' ? null : '{}'
+      const isRepeated = methods.includes(method)
+      expect(await isServed(url, { method, body }), method).toBe(isRepeated)
+      expect(received, method).toHaveLength(isRepeated ? 2 : 1)
+    }
+  }
+
+  test(
+    'nginx as documented: repeats no POST and PATCH',
+    needs(nginxIsInstalled(), 'nginx is not installed'),
+    async () => {
+      const port = await freePort()
+      const nginx = await startNginx({}, nginxConfiguration(port, ports))
+      try {
+        await expectRepeated(`http://127.0.0.1:${port}`, ['GET', 'HEAD', 'PUT', 'DELETE'])
+      } finally {
+        await nginx.stop()
+      }
+    },
+  )
+
+  test(
+    'HAProxy as documented: repeats reads, but neither commands nor signed requests',
+    needs(haproxyIsInstalled(), 'HAProxy is not installed'),
+    async () => {
+      const haproxy = await startHaproxy(haproxyBackend(ports))
+      const bearer = (header: object) => {
+        const [encoded, claims] = [header, {}].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
+        return { authorization: `Bearer ${encoded}.${claims}.c2lnbmF0dXJl` }
+      }
+      try {
+        await expectRepeated(haproxy.url, ['GET', 'HEAD'])
+        received = []
+        const signed = bearer({ alg: 'EdDSA', typ: 'client-authentication+jwt' })
+        expect(await isServed(`${haproxy.url}/signed`, { headers: signed })).toBe(false)
+        expect(await isServed(`${haproxy.url}/session`, { headers: bearer({ alg: 'EdDSA', typ: 'at+jwt' }) })).toBe(
+          true,
+        )
+        expect(received).toEqual(['/signed', '/session', '/session'])
       } finally {
         await haproxy.stop()
       }
