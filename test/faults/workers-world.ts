@@ -1,10 +1,19 @@
 import { Agent, request } from 'node:http'
+import { setTimeout as pause } from 'node:timers/promises'
 import { vi } from 'vitest'
 import { requiredHeaders } from '../harness/http.ts'
 import type { PorticoProcess } from '../harness/process.ts'
 
-/** An operation that needs no session. */
-const path = '/web/v1/consumer/constants/timezones'
+/** A GET request. */
+export interface Read {
+  path: string
+  headers: Record<string, string>
+}
+
+/** Needs no session. */
+function anonymousRead(): Read {
+  return { path: '/web/v1/consumer/constants/timezones', headers: requiredHeaders() }
+}
 
 interface Readiness {
   status: string
@@ -56,9 +65,9 @@ export interface Outcome {
 }
 
 /** Status 0 means no response. */
-export function get(url: string, agent: Agent | false = false): Promise<Outcome> {
+export function get(url: string, agent: Agent | false = false, read: Read = anonymousRead()): Promise<Outcome> {
   return new Promise((resolve) => {
-    const sent = request(url + path, { agent, headers: requiredHeaders() }, (response) => {
+    const sent = request(url + read.path, { agent, headers: read.headers }, (response) => {
       response
         .resume()
         .on('close', () =>
@@ -71,17 +80,37 @@ export function get(url: string, agent: Agent | false = false): Promise<Outcome>
 
 export const connections = 16
 
-/** Clients with persistent connections that read without a pause. */
-export function readers(url: string): { outcomes: Outcome[]; stop(): Promise<Outcome[]> } {
-  const agent = new Agent({ keepAlive: true, maxSockets: connections })
+export interface Readers {
+  outcomes: Outcome[]
+  /** The number of requests that have had no response for this time. */
+  waiting(milliseconds: number): number
+  stop(): Promise<Outcome[]>
+}
+
+/** Clients with persistent connections. Each one sends a request after the response, at most one per `intervalMs`. */
+export function readers(url: string, { count = connections, intervalMs = 0, read = anonymousRead } = {}): Readers {
+  const agent = new Agent({ keepAlive: true, maxSockets: count })
   const outcomes: Outcome[] = []
+  /** When the open requests were sent. */
+  const open = new Map<number, number>()
   let isStopped = false
-  const work = async () => {
-    while (!isStopped) outcomes.push(await get(url, agent))
+  const work = async (_: unknown, client: number) => {
+    while (!isStopped) {
+      open.set(client, performance.now())
+      const due = intervalMs > 0 && pause(intervalMs)
+      outcomes.push(await get(url, agent, read()))
+      open.delete(client)
+      if (due) await due
+    }
   }
-  const all = Promise.all(Array.from({ length: connections }, work))
+  const all = Promise.all(Array.from({ length: count }, work))
   return {
     outcomes,
+    waiting: (milliseconds) =>
+      open
+        .values()
+        .filter((sentAt) => performance.now() - sentAt > milliseconds)
+        .toArray().length,
     stop: async () => {
       isStopped = true
       await all

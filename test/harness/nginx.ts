@@ -25,7 +25,7 @@ daemon off;
 ${process.getuid?.() === 0 ? 'user root;' : ''}
 pid ${directory}/nginx.pid;
 error_log stderr crit;
-events { worker_connections 256; }
+events { worker_connections 1024; }
 http {
   access_log off;
   client_body_temp_path ${directory}/body;
