@@ -272,11 +272,6 @@ export const portalSettings: z.ZodType<Portals> = z
   .catchall(additionalPortal)
   .refine(haveDistinctCodes, 'access codes that differ between the portals')
 
-/** The portals of a configuration. */
-export function portalNames(portals: Readonly<Record<Portal, unknown>>): readonly Portal[] {
-  return Object.keys(portals) as Portal[]
-}
-
 /** Whether the gateway would accept the calls of the application. */
 export function hasAppCode({ app, accessCodes }: Pick<PortalConfiguration, 'app' | 'accessCodes'>): boolean {
   return app !== null && accessCodes.includes(hash('sha256', app.accessCode))
