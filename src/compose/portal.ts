@@ -72,7 +72,6 @@ export interface Parts {
   perimeter: PerimeterMetrics
   identity: Identity
   domains: Domains
-  /** The portals besides CONSUMER and SYSTEM. */
   additional: readonly AdditionalPortal[]
   passThrough: readonly PassThrough[]
   trials: TrialParts

@@ -1,19 +1,22 @@
-import { portalNames } from '../../config/index.ts'
-import { createReferencePages, type PageOptions } from '../../gateway/index.ts'
+import { type Configuration, portalNames } from '../../config/index.ts'
+import type { Catalogue } from '../../contract/index.ts'
+import { type AdditionalPortal, createReferencePages, type PageOptions, type Sites } from '../../gateway/index.ts'
 import type { Portal } from '../../kernel/index.ts'
 import { buildOpenApiDocument, catalogueOfPortal } from '../catalogue.ts'
-import type { Parts } from '../portal.ts'
+import type { Infrastructure } from '../infrastructure.ts'
 import { demoSignIn } from '../seed.ts'
+
+interface ReferenceParts {
+  catalogue: Catalogue
+  settings: Configuration
+  infrastructure: Pick<Infrastructure, 'words' | 'outbox'>
+  sites: Sites | null
+  additional: readonly AdditionalPortal[]
+}
 
 /** Null if they are disabled. */
 export function referencePages(
-  {
-    catalogue,
-    settings,
-    infrastructure,
-    sites,
-    additional,
-  }: Pick<Parts, 'catalogue' | 'settings' | 'infrastructure' | 'sites' | 'additional'>,
+  { catalogue, settings, infrastructure, sites, additional }: ReferenceParts,
   admit: NonNullable<PageOptions['admit']>,
 ) {
   const { enabled, portal } = settings.reference
