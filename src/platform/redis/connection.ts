@@ -234,7 +234,10 @@ class CommandDeadlines {
     this.#isWaiting = false
     for (const [command, sentAt] of this.#pending) {
       const leftMs = sentAt + this.#timeoutMs - performance.now()
-      if (leftMs > 0) return this.#wait(Math.ceil(leftMs))
+      if (leftMs > 0) {
+        this.#wait(Math.ceil(leftMs))
+        return
+      }
       this.#pending.delete(command)
       command.reject(new Error(`no answer within ${this.#timeoutMs} ms`))
       this.#onExpired(sentAt)

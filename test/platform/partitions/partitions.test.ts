@@ -3,7 +3,12 @@ import { Client } from 'pg'
 import { afterAll, describe, expect, test } from 'vitest'
 import { type Database, openDatabase } from '../../../src/database/index.ts'
 import { addMs, days } from '../../../src/kernel/index.ts'
-import { detachPartition, extendPartitions, listPartitions, partitionedTables } from '../../../src/platform/partitions/index.ts'
+import {
+  detachPartition,
+  extendPartitions,
+  listPartitions,
+  partitionedTables,
+} from '../../../src/platform/partitions/index.ts'
 import { systemClock } from '../../../src/platform/runtime/index.ts'
 import { schemaOwners } from '../../harness/domains.ts'
 import { needsPostgres } from '../../harness/needs.ts'
