@@ -38,7 +38,7 @@ export function createShadow(settings: ShadowConfiguration, ports: ShadowPorts):
   const { url, share, ignore, timeoutMs, maxReplyBytes, concurrency, queue, connections } = settings
   const { assertionOf, isCode, durations, randomness, metrics, differences } = ports
   const basePath = basePathOf(url)
-  const pool = openPool({ ...settings, streamTimeoutMs: timeoutMs, maxStreamBytes: maxReplyBytes }, durations)
+  const pool = openPool({ ...settings, streamTimeoutMs: timeoutMs, maxStreamBytes: maxReplyBytes })
   // Nobody has to be woken for a shadow, so its circuit has no metrics.
   const circuit = new Circuit(settings.breaker, durations, () => undefined)
   const running = Math.min(concurrency, connections)

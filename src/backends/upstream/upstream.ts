@@ -43,7 +43,7 @@ export function createUpstream(
   const { url, timeoutMs, maxReplyBytes } = settings
   const { assertionOf, metrics, startAttempt, isCode, durations } = ports
   const basePath = basePathOf(url)
-  const pool = openPool(settings, durations)
+  const pool = openPool(settings)
   const policies = createUpstreamPolicies(settings, ports)
   const streams = createStreamClient(settings, idleTimeoutMs, ports)
   const events = createEventsClient(settings, ports)

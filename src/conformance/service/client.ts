@@ -39,7 +39,7 @@ export class ServiceClient {
 
   constructor(settings: UpstreamConfiguration, isCode: IsCode) {
     this.#settings = settings
-    this.#pool = openPool(settings, systemDurations)
+    this.#pool = openPool(settings)
     this.#isCode = isCode
   }
 

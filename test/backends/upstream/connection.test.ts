@@ -18,7 +18,7 @@ test.each(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREAC
 )
 
 test.each(['close', 'destroy'] as const)('503 for a request after %s of the pool', async (how) => {
-  const pool = openPool(upstream.parse({ url: 'http://127.0.0.1:9', audience: 'nobody' }), systemDurations)
+  const pool = openPool(upstream.parse({ url: 'http://127.0.0.1:9', audience: 'nobody' }))
   const limits = { maxReplyBytes: 100, durations: systemDurations, remainingMs: 1_000 }
   const requestLater = () => sendRequest(pool, { method: 'GET', path: '/' }, limits).catch(refusalOf)
   const [, duringClose] = await Promise.all([pool[how](), requestLater()])

@@ -55,7 +55,7 @@ describe('a service moves to another address', () => {
     Promise.all(Array.from({ length: requests }, request))
 
   const openPoolCaller = (connections: number) => {
-    const pool = openPool(place(connections), systemDurations)
+    const pool = openPool(place(connections))
     const limits = { maxReplyBytes: 100, durations: systemDurations, remainingMs: 10_000 }
     const request = async () => {
       const reply = await sendRequest(pool, { method: 'GET', path: '/' }, limits)
