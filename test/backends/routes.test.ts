@@ -10,7 +10,8 @@ import { createRoutes } from '../../src/backends/routes.ts'
 import { listTimezones } from '../../src/banking/constants/contract.ts'
 import { downloadFile, uploadFile } from '../../src/banking/files/contract.ts'
 import { bankingCatalogue } from '../../src/contract/index.ts'
-import { Refusal, StreamReply } from '../../src/kernel/index.ts'
+import type { Call, IncomingRequest } from '../../src/gateway/pipeline/call.ts'
+import { type Operation, Refusal, StreamReply } from '../../src/kernel/index.ts'
 import { arrivedCall } from '../harness/call.ts'
 import { createMovableDurations, type MovableDurations } from '../harness/durations.ts'
 import { json, startRawUpstream } from '../harness/raw-upstream.ts'
@@ -78,8 +79,8 @@ test('retire: closes the connections after the longest timeout plus one second',
     profile: at(10_000, 10_000),
   })
   const request = async () => {
-    await backendOf('constants').handle(arrivedCall(listTimezones))
-    const upload = arrivedCall(uploadFile)
+    await backendOf('constants').handle(checkedCall(listTimezones))
+    const upload = checkedCall(uploadFile)
     upload.upload = { contentType: 'multipart/form-data; boundary=b', bytes: Readable.from([Buffer.from('--b--')]) }
     await backendOf('files').handle(upload)
   }
@@ -157,7 +158,7 @@ test('replace: changes placements only; assertions keep their lifetime', async (
   const { replace, backendOf, close } = await startHere(new Registry(), sign)
   const changed = { assertion: { ...assertion, ttlMs: 1_000 }, backends: { default: upstreamAt(service.url) } }
   await replace(changed)
-  await backendOf(listTimezones).handle(arrivedCall(listTimezones))
+  await backendOf(listTimezones).handle(checkedCall(listTimezones))
   expect(lives).toEqual([assertion.ttlMs])
   await close()
   await service.close()
@@ -185,7 +186,7 @@ test('files.download: streams wait for a free connection', async () => {
   const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`
   const settings = upstreamAt(url, { connections: 1 })
   const upstream = openUpstream(settings)
-  const download = () => upstream.handle(arrivedCall(downloadFile, { params: { file_id: 'one' } }))
+  const download = () => upstream.handle(checkedCall(downloadFile, { params: { file_id: 'one' } }))
   const first = await download()
   const second = download()
   await pause(100)
@@ -198,3 +199,10 @@ test('files.download: streams wait for a free connection', async () => {
   server.closeAllConnections()
   server.close()
 })
+
+/** A call whose portal the stages have determined. */
+function checkedCall(operation: Operation, facts: Partial<IncomingRequest> = {}): Call {
+  const call = arrivedCall(operation, facts)
+  call.portal = 'CONSUMER'
+  return call
+}
