@@ -139,11 +139,11 @@ export function limitsOf(assumptions: Assumptions, measured: Measured): Limit[] 
     [
       'daily ledger check, half a day',
       (entryRows * measured.ledgerCheckMicrosPerEntry) / 1_000_000 / (daySeconds / 2),
-      'partitions with their balances',
+      'archive partitions',
     ],
     ['one Redis server', redisCores / utilization, 'Redis Cluster'],
-    ['a billion rows in the audit log', auditRows / billion, 'partitions'],
-    ['a billion ledger entries', entryRows / billion, 'partitions'],
+    ['a billion rows in the audit log', auditRows / billion, 'archive partitions'],
+    ['a billion ledger entries', entryRows / billion, 'archive partitions'],
   ]
   return used
     .map(([name, share, remedy]) => ({ name, accounts: accounts / share, remedy }))

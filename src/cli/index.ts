@@ -12,7 +12,7 @@ export const commands: Readonly<Record<string, () => Promise<Command>>> = {
   'keys revoke': async () => (await import('./keys.ts')).keysRevoke,
   'keys reseal': async () => (await import('./keys.ts')).keysReseal,
   'keys status': async () => (await import('./keys.ts')).keysStatus,
-  archive: async () => (await import('./deployment/archive.ts')).archive,
+  archive: async () => (await import('./archive/archive.ts')).archive,
   status: async () => (await import('./status.ts')).status,
   explain: async () => (await import('./status.ts')).explain,
   conformance: async () => (await import('./deployment/conformance.ts')).conformance,

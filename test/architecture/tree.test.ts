@@ -9,8 +9,8 @@ const sources = readSources(fileURLToPath(new URL('../../src', import.meta.url))
 describe('the source tree', () => {
   const measures = measureTree(sources, 15)
 
-  test('has at most 930 files of a readable size', () => {
-    expect(measures.files).toBeLessThanOrEqual(930)
+  test('has at most 937 files of a readable size', () => {
+    expect(measures.files).toBeLessThanOrEqual(937)
     expect(measures.medianLines).toBeGreaterThanOrEqual(50)
     // docs/decisions/0113
     expect(measures.medianLines).toBeLessThanOrEqual(93)

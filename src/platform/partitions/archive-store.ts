@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type RawBuilder, sql } from 'kysely'
 import { type Database, sqlState, type Tx } from '../../database/index.ts'
 import { type Instant, parseInstant, toDate } from '../../kernel/index.ts'
-import type { PartitionedTable } from './schema.ts'
+import type { PartitionedTable } from './functions.ts'
 import { listPartitions } from './store.ts'
 
 /** Events have their own retention. */

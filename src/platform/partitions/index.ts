@@ -5,6 +5,7 @@
 
 export { type ArchiveRules, archiveOldest, findArchivable, minimumAgeDays } from './archive.ts'
 export { type ArchivedTable, detachPartition, withShortLocks } from './archive-store.ts'
+export { partitionedTables } from './functions.ts'
 export { partitionJob } from './job.ts'
-export { partitionBy, partitionedTables } from './schema.ts'
+export { partitionBy } from './schema.ts'
 export { extendPartitions, listPartitions } from './store.ts'

@@ -1,7 +1,7 @@
 import type { WithoutTimeouts } from '../../database/index.ts'
-import { type Clock, hours } from '../../kernel/index.ts'
+import { type Clock, minutes } from '../../kernel/index.ts'
 import type { JobKind } from '../jobs/index.ts'
-import { partitionedTables } from './schema.ts'
+import { partitionedTables } from './functions.ts'
 import { extendPartitions } from './store.ts'
 
 interface Ports {
@@ -14,7 +14,8 @@ export function partitionJob({ withoutTimeouts, clock }: Ports): JobKind {
   return {
     name: 'partitions.extend',
     attempts: 1,
-    everyMs: hours(1),
+    // The alert on failing jobs needs a failure every 15 minutes.
+    everyMs: minutes(10),
     isLong: true,
     work: (_payload, { signal }) =>
       withoutTimeouts(async (database) => {

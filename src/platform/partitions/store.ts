@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { type Database, sqlState, timestamptz } from '../../database/index.ts'
 import type { Instant } from '../../kernel/index.ts'
-import type { PartitionedTable } from './schema.ts'
+import type { PartitionedTable } from './functions.ts'
 
 const lockNotAvailable = '55P03'
 const maxAttempts = 20

@@ -19,12 +19,12 @@ import { execute, openServer, urlOf } from '../../harness/prepared-postgres.ts'
 import { createTestBank } from '../../ledger/test-bank.ts'
 import { median } from '../report/stats.ts'
 import { startLoad } from './load.ts'
-import { accounts, attach, createMonth } from './months.ts'
+import { accounts, attach, createAccounts, createMonth } from './months.ts'
 import { compareTransfers } from './transfers.ts'
 
 const rows = Number(argv[2] ?? 50_000_000)
 const months = Number(argv[3] ?? 10)
-const each = Math.round(rows / months)
+const rowsPerMonth = Math.round(rows / months)
 const quietSeconds = 15
 
 function print(text: string): void {
@@ -70,8 +70,13 @@ try {
   bank.clock.advance(systemClock.now() - bank.clock.now())
   const wallets = await Promise.all(Array.from({ length: 8 }, () => bank.wallet('USD', '1000000.00')))
   const started = performance.now()
-  for (let month = 0; month < months; month++) await createMonth(database, month, each)
-  print(`created ${months * each} entries in ${((performance.now() - started) / 1_000).toFixed(0)} s`)
+  await store.inOwnSession((each) => createAccounts(each, wallets[0]?.workspace ?? ''))
+  const create = async (first: number): Promise<void> => {
+    for (let month = first; month < months; month += 2)
+      await store.inOwnSession((each) => createMonth(each, month, rowsPerMonth))
+  }
+  await Promise.all([create(0), create(1)])
+  print(`created ${months * rowsPerMonth} entries in ${((performance.now() - started) / 1_000).toFixed(0)} s`)
 
   const load = startLoad(database, wallets)
   const measure = async (name: string, work: () => Promise<unknown>, repeat = 1): Promise<void> => {
@@ -90,8 +95,8 @@ try {
   const wait = () => new Promise((resolve) => setTimeout(resolve, quietSeconds * 1_000))
 
   await measure('nothing else', wait)
-  await measure(`attach ${months} months with a validated check`, () => attach(database, months))
-  await sql`ANALYZE ledger_entries`.execute(database)
+  await measure(`attach ${months} months with a validated check`, () => inSession((each) => attach(each, months)))
+  await inSession((each) => sql`ANALYZE ledger_entries`.execute(each))
   print(`lists over all months: median ${median(await readLists(database)).toFixed(2)} ms`)
   await measure('split of the last partition', () =>
     inSession((each) => sql`SELECT partition_split('ledger_entries'::regclass, '2190-01-01')`.execute(each)),
