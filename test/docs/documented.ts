@@ -38,6 +38,16 @@ export const documented: Documented[] = [
     notRun: 'test/faults/long.test.ts runs the short form',
   },
   {
+    file: 'docs/guides/another-portal.md',
+    begins: 'curl http://127.0.0.1:8080/web/v1/merchant',
+    notRun: 'it needs the portal of the guide: test/e2e/another-portal-guide.test.ts runs it',
+  },
+  {
+    file: 'docs/guides/another-portal.md',
+    begins: 'npx portico conformance --portal-code',
+    notRun: 'it needs the portal of the guide: test/e2e/another-portal-guide.test.ts runs it',
+  },
+  {
     file: 'docs/guides/lists.md',
     begins: 'npx node examples/client/list.mjs',
     adds: ({ url, operationsUrl }) => ` ${url} ${operationsUrl}`,

@@ -36,7 +36,7 @@ describe('a portal that the configuration declares', () => {
     await registerMerchant(portico, email)
     token = (await signInMerchant(portico, email)).accessToken
     const mine = await callAsMerchant(portico, 'GET', `${ofMerchant}/workspaces/mine`, { token })
-    workspace = mine.body.data[0].bizId
+    workspace = mine.body.data[0].workspaceBizId
     consumerToken = (await signIn(portico)).accessToken
     operatorToken = (await signIn(portico, 'operator@demo.test')).accessToken
   })
