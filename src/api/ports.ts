@@ -222,6 +222,8 @@ export interface DeploymentPort {
   uploadTimeoutMs: number
   /** The portals of the configuration. The store can have accounts of others, which cannot sign in. */
   portals: readonly Portal[]
+  /** The host names under which clients reach the portals: that of `publicUrl`, and `hosts` of each portal. */
+  hosts: readonly string[]
   /** The identity providers of operators. */
   identityProviders: readonly {
     id: string

@@ -4,7 +4,7 @@ import type { DomainPorts, LoadedDomain } from '../api/domain.ts'
 import { AssertionClaims } from '../backends/index.ts'
 import { bankingDomains, operatorRoles } from '../banking/index.ts'
 import { inPackage, packageVersion } from '../config/env.ts'
-import { type Configuration, placeOf, portalNames } from '../config/index.ts'
+import { type Configuration, placeOf, portalNames, settingsOfPortal } from '../config/index.ts'
 import type { EventRow } from '../contract/events/event.ts'
 import { bankingCatalogue, type Catalogue } from '../contract/index.ts'
 import type { OperatorRole, Permissions } from '../contract/permissions.ts'
@@ -159,7 +159,7 @@ export function findUnservedOperations(
 /** The ports about the declarations of all domains. */
 export function declarationPorts(
   catalogue: Catalogue,
-  { requests, portals }: Pick<Configuration, 'requests' | 'portals'>,
+  { requests, portals, publicUrl }: Pick<Configuration, 'requests' | 'portals' | 'publicUrl'>,
 ): Pick<DomainPorts, 'permissions' | 'deployment'> {
   return {
     permissions: {
@@ -172,6 +172,10 @@ export function declarationPorts(
       codesOf: (family) => catalogue.codedFamilies.get(family)?.codes ?? [],
       uploadTimeoutMs: requests.uploadTimeoutMs,
       portals: portalNames(portals),
+      hosts: [
+        new URL(publicUrl).hostname,
+        ...portalNames(portals).flatMap((each) => settingsOfPortal(portals, each).hosts),
+      ],
       identityProviders: (portals.SYSTEM.identityProviders ?? []).map(({ id, issuer, groups }) => ({
         id,
         issuer,

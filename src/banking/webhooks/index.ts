@@ -96,10 +96,10 @@ export default domain({
     const { memberships, notices, enter } = use('members')
     const listeners: ((outcome: DeliveryOutcome) => void)[] = []
     const { clock, database, signInUrl } = ports
-    const signInUrls = deployment.portals.map(signInUrl)
+    const signInHosts = deployment.portals.map((portal) => new URL(signInUrl(portal)).hostname)
     const receivers = {
       allowLoopback: settings.allowLoopback,
-      ownNames: [events.source, ...signInUrls].map((url) => new URL(url).hostname),
+      ownNames: [...deployment.hosts, ...signInHosts],
     }
     const { handlers, jobs, mailJobs, accept } = createWebhooks({
       ...ports,
