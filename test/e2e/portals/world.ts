@@ -4,7 +4,8 @@ import { type Client, client, data, signInAs } from '../../harness/identity.ts'
 import { addMerchant } from '../../harness/merchant.ts'
 import { type Options, type Portico, startPortico } from '../../harness/portico.ts'
 
-export const [ofConsumer, ofMerchant, ofSystem] = ['/web/v1/consumer', '/web/v1/merchant', '/web/v1/system'] as const
+export const [ofConsumer, ofMerchant] = ['/web/v1/consumer', '/web/v1/merchant'] as const
+const ofSystem = '/web/v1/system'
 
 /** A person at one portal. */
 export interface Person {
