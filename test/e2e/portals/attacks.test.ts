@@ -76,7 +76,7 @@ describe('what one portal gives is nothing at the other', () => {
         expect([spelled, (await portico.call('GET', `${spelled}/profile`, { token })).status]).toEqual([spelled, 404])
   })
 
-  test('self: a token is the account at its own portal, regardless of the access code and host of the request names', async () => {
+  test('self: a token is the account at its own portal, regardless of the access code and host of the request', async () => {
     for (const [own, other] of pairs)
       for (const code of ['consumer-dev', merchantCode]) {
         const headers = { 'x-portal-access-code': code, host: 'merchant.example' }
