@@ -101,7 +101,7 @@ test('new domain knows every table of Portico: edit `portalTables` in src/cli/ne
   const [store] = stores
   const { rows } = await sql<{ name: string }>`
     SELECT relname AS name FROM pg_class
-    WHERE relkind IN ('r', 'p') AND relnamespace = current_schema()::regnamespace`.execute(
+    WHERE relkind IN ('r', 'p') AND NOT relispartition AND relnamespace = current_schema()::regnamespace`.execute(
     store?.database ?? expect.fail('no store'),
   )
   await Promise.all(stores.map((each) => each.close()))

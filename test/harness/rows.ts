@@ -4,7 +4,8 @@ import type { Database } from '../../src/database/index.ts'
 /** As text, prefixed with the table name. */
 export async function rowsOf(database: Database): Promise<ReadonlySet<string>> {
   const tables = await sql<{ name: string }>`SELECT table_name AS name FROM information_schema.tables
-    WHERE table_schema = current_schema() AND table_type = 'BASE TABLE'`.execute(database)
+    WHERE table_schema = current_schema() AND table_type = 'BASE TABLE'
+      AND NOT (SELECT relispartition FROM pg_class WHERE oid = table_name::regclass)`.execute(database)
   const each = tables.rows.map(
     ({ name }) => sql`SELECT ${name}::text || ' ' || to_jsonb(t)::text AS reported FROM ${sql.table(name)} AS t`,
   )

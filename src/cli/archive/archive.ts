@@ -68,11 +68,11 @@ export const archive: Command = {
     ...reasonOption,
   },
   run: async ({ table: name, ...values }, { domains, variables, print, stderr }) => {
+    const settings = loadConfiguration(variables, domains)
     const table = typeof name === 'string' ? tables[name] : undefined
     if (!table) throw new UsageError(`the table must be one of ${Object.keys(tables).join(', ')}`)
     const { reason, out, 'older-than': olderThanDays, 'dry-run': isDryRun } = parseOptions(Options, values)
     await access(out).catch(() => Promise.reject(new UsageError(`--out: there is no folder ${out}`)))
-    const settings = loadConfiguration(variables, domains)
     const { owners } = await loadConfigured(domains, settings)
     const age = { clock: systemClock, olderThanDays }
     return withExistingStore(settings, async (store) => {
