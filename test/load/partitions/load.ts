@@ -26,6 +26,8 @@ export function startLoad(database: Database, wallets: readonly TestWallet[]) {
     }
   }
   const running = Promise.all(Array.from({ length: connections }, (_, number) => run(number)))
+  // Otherwise a failed measurement would end before it removes its server.
+  running.catch(() => undefined)
   return {
     reset: () => {
       times = []
