@@ -13,7 +13,7 @@ const email = 'owner@demo.test'
 /** Returns the newest code in the development outbox. In a portal, ask the user instead. */
 const readCode = async () => {
   const mails = await (await fetch(`${operationsUrl}/mail.json`)).json()
-  return /\b\d{6}\b/.exec(mails.find(({ to }) => to === email).text)[0]
+  return /\b\d{6}\b/.exec(mails.find(({ to, template }) => to === email && template === 'login-code').text)[0]
 }
 
 const client = createClient({ baseUrl, portal: 'CONSUMER', accessCode: 'consumer-dev', edgeHeaders: true })
