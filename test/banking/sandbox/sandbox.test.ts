@@ -233,8 +233,8 @@ describe('sandbox', () => {
   })
 
   test('sandbox.reset: every table with workspace data has a treatment', async () => {
-    const { rows } = await sql<{ name: string }>`SELECT table_name AS name FROM information_schema.columns
-      WHERE column_name = 'workspace_biz_id' AND table_schema = current_schema() AND NOT (SELECT relispartition FROM pg_class WHERE oid = table_name::regclass)`.execute(world.database)
+    const { rows } = await sql<{ name: string }>`SELECT relname name FROM pg_class JOIN pg_attribute ON attrelid = oid
+      WHERE attname = 'workspace_biz_id' AND relkind IN ('r', 'p') AND NOT relispartition`.execute(world.database)
     expect(rows.map(({ name }) => name).sort()).toEqual(Object.values(tablesByTreatment).flat().sort())
   })
 
