@@ -11,6 +11,8 @@ export interface PageSettings {
   selfRegistration: boolean
   /** The name and the prefix of a portal that the configuration declares. Null for CONSUMER and SYSTEM. */
   mount: { portal: string; prefix: string } | null
+  /** All portals, for operators. The label is null for CONSUMER and SYSTEM. Empty in the consumer portal. */
+  portals: { name: string; label: string | null }[]
 }
 
 export function readPageSettings(): PageSettings {
@@ -30,6 +32,7 @@ function isPageSettings(value: unknown): value is PageSettings {
     typeof facts.get('accessCode') === 'string' &&
     (captchaKey === null || typeof captchaKey === 'string') &&
     isMount(facts.get('mount')) &&
+    Array.isArray(facts.get('portals')) &&
     flags.every((name) => typeof facts.get(name) === 'boolean')
   )
 }

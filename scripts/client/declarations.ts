@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { bankingCatalogue, type Catalogue } from '../../src/contract/index.ts'
-import { paramNameOn, pathParamNames } from '../../src/kernel/index.ts'
+import { accountPortal, paramNameOn, pathParamNames } from '../../src/kernel/index.ts'
 import { codedComponents } from '../../src/openapi/components.ts'
 import { isJsonObject, type JsonObject } from '../../src/openapi/json.ts'
 import { codeComponentOf, toPascalCase } from '../../src/openapi/names.ts'
@@ -133,7 +133,8 @@ function bodyPart({ name, operation: { body } }: Method): string | null {
 
 function familyTypes(): string[] {
   return [...catalogue.codedFamilies.values()].flatMap(({ name, codes }) => {
-    const [code, union] = [codeComponentOf(name), codesText(codes)]
+    // The configuration can declare further portals.
+    const [code, union] = [codeComponentOf(name), name === accountPortal.name ? 'string' : codesText(codes)]
     return [
       union === code
         ? `export type ${code} = ${codes.map((each) => `'${each}'`).join(' | ')} | AddedFlowType\n`

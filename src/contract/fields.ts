@@ -84,7 +84,6 @@ export const portalCode = z
   .string()
   .max(32)
   .regex(/^[A-Z][A-Z0-9_]*$/)
-  .brand<Portal, 'in'>()
   .meta({ title: 'accountPortal.code' })
 
 /** Throws VALIDATION.INVALID_PARAMETER unless the deployment has the portal. */

@@ -24,7 +24,7 @@ export const Profile = z.object({
   accountPhone: z.string(),
   accountName: z.string(),
   accountRemark: z.string().nullable(),
-  accountPortal: coded(accountPortal),
+  accountPortal: coded<string>(accountPortal),
   accountStatus: coded(accountStatus),
   createdAt: timestamp,
   updatedAt: timestamp,

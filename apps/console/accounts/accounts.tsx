@@ -7,16 +7,16 @@ import { Page } from '../../kit/page.tsx'
 import { Time } from '../../kit/time.tsx'
 import { ExportRows } from '../records/export-rows.tsx'
 import { Filters, oneOf } from '../records/filters.tsx'
+import { portalNames, portalOptions } from '../records/portals.ts'
 import { AccountStatusBadge } from './status.tsx'
 
-const portals = ['CONSUMER', 'SYSTEM'] as const
 const statuses = ['PENDING_APPROVAL', 'ACTIVE', 'SUSPENDED', 'REJECTED'] as const
 
-/** Accounts of both portals. */
+/** Accounts of all portals. */
 export default function Accounts() {
   const [search] = useSearchParams()
   const query = {
-    accountPortal: oneOf(portals, search.get('portal')),
+    accountPortal: oneOf(portalNames, search.get('portal')),
     accountStatus: oneOf(statuses, search.get('status')),
     accountEmail: search.get('email') ?? undefined,
   }
@@ -64,7 +64,7 @@ const filters = [
   {
     name: 'portal',
     label: t('accounts.portal'),
-    options: portals.map((value) => ({ value, label: t(`accounts.portal_${value}`) })),
+    options: portalOptions,
   },
   {
     name: 'status',

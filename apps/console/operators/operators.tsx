@@ -11,8 +11,7 @@ import { AccountStatusBadge } from '../accounts/status.tsx'
 import { Command, useMissing } from '../records/command.tsx'
 import { ExportRows } from '../records/export-rows.tsx'
 import { Filters, oneOf } from '../records/filters.tsx'
-
-const portals = ['SYSTEM', 'CONSUMER'] as const
+import { portalNames, portalOptions } from '../records/portals.ts'
 
 /** The operators and the number of their permissions. */
 export default function Operators() {
@@ -69,7 +68,7 @@ function Invite() {
       label={t('operators.invite')}
       question={t('operators.inviteQuestion')}
       run={(form) => {
-        const accountPortal = oneOf(portals, form('accountPortal')) ?? 'SYSTEM'
+        const accountPortal = oneOf(portalNames, form('accountPortal')) ?? 'SYSTEM'
         return client.call(invitePerson, {
           body: { accountPortal, providerId: form('providerId'), email: form('email') },
         })
@@ -80,7 +79,7 @@ function Invite() {
       <SelectField
         label={t('operators.portal')}
         name="accountPortal"
-        options={portals.map((value) => ({ value, label: t(`accounts.portal_${value}`) }))}
+        options={portalOptions.toSorted((a, b) => Number(b.value === 'SYSTEM') - Number(a.value === 'SYSTEM'))}
       />
       <TextField label={t('operators.provider')} name="providerId" required autoComplete="off" />
       <TextField label={t('operators.email')} name="email" type="email" required autoComplete="off" />

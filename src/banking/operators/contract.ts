@@ -45,7 +45,7 @@ export const permissions = {
 const Session = z.object({
   bizId,
   accountBizId: bizId,
-  accountPortal: coded(accountPortal),
+  accountPortal: coded<string>(accountPortal),
   startedAt: timestamp,
   endedAt: timestamp.nullable(),
   endReason: z.string().nullable().meta({ description: 'LOGOUT, DISPLACED or TERMINATED, for example' }),
@@ -215,7 +215,7 @@ const AuditEntry = z.object({
   bizId,
   sequence: z.int().nullable(),
   at: timestamp,
-  portal: coded(accountPortal),
+  portal: coded<string>(accountPortal),
   actorBizId: bizId.nullable(),
   workspaceBizId: bizId.nullable(),
   action: z.string(),

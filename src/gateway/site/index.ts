@@ -5,10 +5,12 @@
  */
 import type { Request, RequestHandler, Response } from 'express'
 import {
+  additionalPortals,
   type Configuration,
   ConfigurationError,
   hasAppCode,
   inPackage,
+  type Portals,
   portalNames,
   settingsOfPortal,
 } from '../../config/index.ts'
@@ -96,6 +98,7 @@ export function openSites(
       selfRegistration: hasWorkspaces(portal) && selfRegistration !== 'closed',
       captchaKey,
       mount: prefix === undefined ? null : { portal, prefix },
+      portals: hasWorkspaces(portal) ? [] : labelsOf(settings.portals),
     }
     try {
       const policy = appPolicy(portal, captchaKey !== null)
@@ -245,4 +248,13 @@ function findFile(
   const page = files.get('index.html')
   // Scripts accept any type, so they prefer the first.
   return isPage && page && request.accepts('json', 'html') === 'html' ? { file: page, path: 'index.html' } : undefined
+}
+
+/** The applications have texts for CONSUMER and SYSTEM. */
+function labelsOf(portals: Portals): { name: Portal; label: string | null }[] {
+  const additional = new Map(additionalPortals(portals))
+  return portalNames(portals).map((name) => {
+    const declared = additional.get(name)
+    return { name, label: declared ? (declared.name ?? name) : null }
+  })
 }

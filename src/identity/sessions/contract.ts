@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { bizId, nothing, sessionId, timestamp } from '../../contract/fields.ts'
 import { listQuery, page } from '../../contract/lists.ts'
 import { everyPortal, own } from '../../contract/policies.ts'
-import { operation, type Portal } from '../../kernel/index.ts'
+import { operation } from '../../kernel/index.ts'
 
 export const summary = 'Active sessions, the session limit, and the sign-in history.'
 
@@ -35,7 +35,7 @@ const LoginHistoryEntry = z.object({
 
 export const OwnSession = z.object({
   accountBizId: bizId,
-  portal: z.string().brand<Portal>().meta({ title: 'accountPortal.code' }),
+  portal: z.string().meta({ title: 'accountPortal.code' }),
   idleExpiresAt: timestamp.meta({ description: 'When the session ends without further requests.' }),
   expiresAt: timestamp.meta({ description: 'When the session ends in any case.' }),
   steppedUpUntil: timestamp.nullable().meta({

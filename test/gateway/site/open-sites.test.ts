@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { Secret } from '../../../src/config/index.ts'
 import { openSites } from '../../../src/gateway/site/index.ts'
+import { addMerchant } from '../../harness/merchant.ts'
 import { testSettings } from '../../harness/settings.ts'
 import { siteOf } from '../../harness/site.ts'
 
@@ -130,4 +131,22 @@ test.each([
     for (const directive of expected ? captcha : none) expect(policies).toContain(directive)
     expect(page?.policy.includes('cloudflare')).toBe(expected !== null)
   }
+})
+
+test('the page of the console names all portals, and that of the consumer portal none', () => {
+  const settings = testSettings({}, (draft) => {
+    for (const { folder, accessCode } of Object.values(apps))
+      draft.portals[folder === 'portal' ? 'CONSUMER' : 'SYSTEM'].app = { accessCode }
+    addMerchant(draft)
+  })
+  const sites = openSites(settings, () => expect.fail())
+  const pageOf = (folder: string): string => {
+    const content = sites.find({ headers: {} }, [folder])?.content
+    const page = content && 'files' in content ? content.files.get('index.html') : undefined
+    return page?.identity.bytes.toString().replaceAll('&quot;', '"') ?? ''
+  }
+  expect(pageOf('portal')).toContain('"portals":[]')
+  expect(pageOf('console')).toContain(
+    '"portals":[{"name":"CONSUMER","label":null},{"name":"SYSTEM","label":null},{"name":"MERCHANT","label":"Merchant portal"}]',
+  )
 })
