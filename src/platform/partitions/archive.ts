@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { open, rename } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { type Database, inTransaction, type Tx } from '../../database/index.ts'
 import { addMs, type Clock, days } from '../../kernel/index.ts'
@@ -92,7 +92,18 @@ async function writeRows(database: Database, table: ArchivedTable, name: string,
     await file.close()
   }
   await rename(partial, path)
+  await syncFolder(dirname(path))
   return { rows, sha256: hash.digest('hex') }
+}
+
+/** Without it, a crash of the machine could forget the name of the file after its rows have been dropped. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path)
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
 }
 
 async function digestOf(path: string): Promise<string> {
