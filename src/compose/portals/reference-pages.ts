@@ -1,4 +1,3 @@
-import type { RequestHandler } from 'express'
 import { type Configuration, portalNames } from '../../config/index.ts'
 import type { Catalogue } from '../../contract/index.ts'
 import { type AdditionalPortal, createReferencePages, type PageOptions, type Sites } from '../../gateway/index.ts'
@@ -19,7 +18,7 @@ interface ReferenceParts {
 export function referencePages(
   { catalogue, settings, infrastructure, sites, additional }: ReferenceParts,
   admit: NonNullable<PageOptions['admit']>,
-): RequestHandler | null {
+): ReturnType<typeof createReferencePages> | null {
   const { enabled, portal } = settings.reference
   if (!enabled) return null
   const isDevelopment = settings.profile === 'development'
