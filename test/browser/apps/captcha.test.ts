@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { needs } from '../../harness/needs.ts'
 import { codeIn } from '../../harness/sign-in.ts'
 import { chromiumPath } from '../chromium.ts'
@@ -40,8 +40,14 @@ describe('the CAPTCHA in Chromium', needs(chromiumPath, 'Chromium is not install
   const solve = async (visitor: Visitor): Promise<string> => {
     const frame = await challengeOf(visitor)
     const token = await tokenOf(frame)
-    await frame.getByRole('button').click()
-    await visitor.page.getByText('The check is complete.').waitFor()
+    // On a busy machine, a new widget can lose the first click.
+    await vi.waitFor(
+      async () => {
+        await frame.getByRole('button').click({ timeout: 5_000 })
+        await visitor.page.getByText('The check is complete.').waitFor({ timeout: 5_000 })
+      },
+      { timeout: 60_000 },
+    )
     return token
   }
 
