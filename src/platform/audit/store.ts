@@ -124,7 +124,14 @@ export function unlinkedEntry(database: Database): Promise<{ sequence: number; b
   const before = firstSealed(database)
     .where('sequence', '<=', sql<number>`coalesce((SELECT sequence FROM audit_archive), 0)`)
     .where(({ not, exists, selectFrom }) =>
-      not(exists(selectFrom('archived_partitions').select('tableName').where('droppedAt', 'is', null))),
+      not(
+        exists(
+          selectFrom('archived_partitions')
+            .select('tableName')
+            .where('tableName', '=', 'audit_log')
+            .where('droppedAt', 'is', null),
+        ),
+      ),
     )
   const after = firstSealed(database).where('sequence', '>', (head) =>
     head.selectFrom('audit_chain').select('sequence'),

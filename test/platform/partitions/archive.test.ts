@@ -181,6 +181,18 @@ describe.each(stores)('archiving on $name', ({ database }) => {
       const { rows } = await sql<{ n: number }>`SELECT count(*) AS n FROM audit_archive_links`.execute(database)
       expect(rows[0]?.n).toBe(1)
     })
+    test('an entry of the store before the archive is found, also while another table is archived', async () => {
+      await execute(`INSERT INTO archived_partitions
+        VALUES ('login_history', 'interrupted', now(), 0, 'f', 's', now(), NULL)`)
+      await execute('ALTER TABLE audit_archive DISABLE TRIGGER USER')
+      const { rows } = await sql<{ head: number }>`SELECT sequence AS head FROM audit_chain`.execute(database)
+      const { sequence, hash } = await readStart(database)
+      await execute(`UPDATE audit_archive SET sequence = ${rows[0]?.head}, hash = (SELECT hash FROM audit_chain)`)
+      expect((await verifyAuditLog(database)).broken).not.toBeNull()
+      const before = Buffer.from(hash).toString('hex')
+      await execute(`UPDATE audit_archive SET sequence = ${sequence}, hash = decode('${before}', 'hex')`)
+      await execute(`UPDATE archived_partitions SET dropped_at = now() WHERE partition_name = 'interrupted'`)
+    })
     test('a missing entry behind the archive is found', async () => {
       await execute('ALTER TABLE audit_archive_links DISABLE TRIGGER USER')
       const { rows } = await sql<{ sequence: number }>`DELETE FROM audit_archive_links RETURNING sequence`.execute(
