@@ -94,7 +94,7 @@ export function portalIn(portals: readonly Portal[], text: string, field = 'acco
 }
 
 /** A portal in a stored payload. The configuration may no longer have it. */
-export const portalName = z.string().transform((name) => name as Portal)
+export const portalName = z.string().transform((name): Portal => name)
 
 /** A text that only the gateway interprets, such as a token. */
 export function opaque(max: number) {

@@ -47,7 +47,7 @@ export class AccessTokens {
     this.#ports = ports
     this.#keys = keys
     this.#settings = settings.tokens
-    this.#portals = Object.keys(settings.portals) as Portal[]
+    this.#portals = Object.keys(settings.portals)
   }
 
   /** Returns the `client` claims that identify a client hash: the one of new tokens, and those under previous keys. */

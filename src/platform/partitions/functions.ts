@@ -23,7 +23,7 @@ const asOwner = `LANGUAGE plpgsql SECURITY DEFINER SET timezone = 'UTC' SET date
 export const functions = [
   // Takes the locks in the order in which transactions take them. Does nothing in a new store.
   `DO $$ DECLARE v_table text; BEGIN
-    FOREACH v_table IN ARRAY '{ledger_entries,login_history,events,audit_log}'::text[] LOOP
+    FOREACH v_table IN ARRAY '{${partitionedTables.join()}}'::text[] LOOP
       IF to_regclass(v_table) IS NOT NULL THEN
         EXECUTE format('LOCK TABLE %I IN ACCESS EXCLUSIVE MODE', v_table);
       END IF;
