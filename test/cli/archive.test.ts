@@ -36,7 +36,7 @@ describe('portico archive', () => {
     [['ledger', '--reason', 'a test'], '--out is required'],
     [['ledger', '--out', '/'], '--reason is required'],
     [['ledger', '--out', '/', '--reason', 'a test', '--older-than', '91'], 'at least 92 days'],
-    [['ledger', '--out', '/no-such-folder', '--reason', 'a test'], 'there is no folder'],
+    [['ledger', '--out', '/no-such-folder', '--reason', 'a test'], 'does not exist'],
   ])('%j: refused', async (args, message) => {
     const { code, err } = await archive(...args)
     expect([code, err]).toEqual([2, expect.stringContaining(message)])

@@ -121,7 +121,7 @@ describe('a portal that the configuration declares', () => {
     expect((await load(portico.url, `${ofConsumer}/profile`, { ...fromOwnPage, ...ofOthers, cookie })).status).toBe(403)
   })
 
-  test('an API key is valid on the machine chain of its own portal only', async () => {
+  test('an API key is valid only at its portal', async () => {
     await stepUp(portico, token, email, { 'x-portal-access-code': merchantCode }, 'merchant')
     const body = { apiKeyName: 'Till', permissionCodes: ['wallet:read'] }
     const created = await callAsMerchant(portico, 'POST', `${ofMerchant}/api-keys`, { token, workspace, body })

@@ -120,7 +120,7 @@ describe('people of an additional portal', () => {
     expect(rows).toEqual([{ bizId: opened[0], portal: merchant }])
   })
 
-  test('mfa.required.passkey: each portal withholds the permissions of its own rule', async () => {
+  test('mfa.required.passkey: each portal withholds permissions by its rule', async () => {
     const rules = rulesAt(at)
     at.settings.portals[merchant] = { ...rules, mfa: { ...rules.mfa, required: { passkey: 'all' } } }
     const callerAt = async (portal: Portal) => {

@@ -72,7 +72,7 @@ export const archive: Command = {
     const table = typeof name === 'string' ? tables[name] : undefined
     if (!table) throw new UsageError(`the table must be one of ${Object.keys(tables).join(', ')}`)
     const { reason, out, 'older-than': olderThanDays, 'dry-run': isDryRun } = parseOptions(Options, values)
-    await access(out).catch(() => Promise.reject(new UsageError(`--out: there is no folder ${out}`)))
+    await access(out).catch(() => Promise.reject(new UsageError(`--out: the folder ${out} does not exist`)))
     const { owners } = await loadConfigured(domains, settings)
     const age = { clock: systemClock, olderThanDays }
     return withExistingStore(settings, async (store) => {

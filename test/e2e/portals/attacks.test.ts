@@ -144,7 +144,7 @@ describe('what one portal gives is nothing at the other', () => {
     }
   })
 
-  test('404 AUTH.SESSION_NOT_FOUND: a link to reset the password, which changes that of its own portal only', async () => {
+  test('404 AUTH.SESSION_NOT_FOUND: a link to reset the password works only at its portal', async () => {
     const address = newEmail()
     const [first, second] = [client(portico, { chain: ofConsumer }), client(portico, { chain: ofMerchant })]
     for (const by of [first, second]) await register(portico, address, by)
