@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
+import { createReadStream, existsSync } from 'node:fs'
 import { open, rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
@@ -91,9 +91,13 @@ async function writeRows(database: Database, table: ArchivedTable, name: string,
   } finally {
     await file.close()
   }
+  const sha256 = hash.digest('hex')
+  // An interrupted run leaves the same file. Another one can be the archive of another deployment.
+  if (existsSync(path) && (await digestOf(path)) !== sha256)
+    throw new Error(`${path} exists with other content: move it away, or use another folder`)
   await rename(partial, path)
   await syncFolder(dirname(path))
-  return { rows, sha256: hash.digest('hex') }
+  return { rows, sha256 }
 }
 
 /** Without it, a crash of the machine could forget the name of the file after its rows have been dropped. */

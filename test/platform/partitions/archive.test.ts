@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,10 +22,12 @@ import { everyStore } from '../../ledger/stores.ts'
 import { createTestBank, type TestBank, type TestWallet } from '../../ledger/test-bank.ts'
 
 const stores = await everyStore()
-const folder = await mkdtemp(join(tmpdir(), 'portico-archive-'))
+const root = await mkdtemp(join(tmpdir(), 'portico-archive-'))
+/** Of one store. */
+let folder = root
 afterAll(async () => {
   await Promise.all(stores.map((store) => store.close()))
-  await rm(folder, { recursive: true })
+  await rm(root, { recursive: true })
 })
 
 const now = systemClock.now()
@@ -48,6 +50,9 @@ function linesOf(file: string): Record<string, unknown>[] {
 }
 
 describe.each(stores)('archiving on $name', ({ database }) => {
+  beforeAll(async () => {
+    folder = await mkdtemp(join(root, 'store-'))
+  })
   const execute = (text: string) => sql.raw(text).execute(database)
   const namesOf = async (table: ArchivedTable) => (await listPartitions(database, table)).map(({ name }) => name)
 
@@ -214,6 +219,12 @@ describe.each(stores)('archiving on $name', ({ database }) => {
         throw new Error('interrupted')
       },
     }
+    const file = join(folder, `${first?.name}.jsonl`)
+    writeFileSync(file, 'the archive of another deployment')
+    await expect(archive(database, 'login_history', rules, at)).rejects.toThrow('exists with other content')
+    expect(readFileSync(file, 'utf8')).toBe('the archive of another deployment')
+    rmSync(file)
+    await expect(archive(database, 'login_history', rules, at)).rejects.toThrow('interrupted')
     await expect(archive(database, 'login_history', rules, at)).rejects.toThrow('interrupted')
     expect(await namesOf('login_history')).toContain(first?.name)
     expect(existsSync(join(folder, `${first?.name}.jsonl`))).toBe(true)
